@@ -12,7 +12,7 @@ import { createDestinations } from "@sekisho/verification/destinations.ts";
 import type { Page } from "@sekisho/verification/ingress/server.ts";
 import { installationOf } from "@sekisho/verification/task/task.ts";
 import { type Tap, tapTransport } from "@sekisho/verification/transport/tap.ts";
-import type { Observation } from "@sekisho/verification/worker/run-step.ts";
+import type { Observation } from "@sekisho/verification/worker/step/step.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { type FakeSlack, startFakeSlack } from "./fake-slack/fake-slack.ts";
 import { workspace } from "./fake-slack/workspace.ts";

@@ -18,7 +18,7 @@ import { createAuthenticator } from "@sekisho/execution/authenticator/create-aut
 import { createHost, type Host } from "@sekisho/execution/host.ts";
 import { createHostSettings } from "@sekisho/execution/host-settings.ts";
 import { type ExecutionServer, startExecutionServer } from "@sekisho/execution/http/server.ts";
-import { createLocalAttachmentFetch } from "@sekisho/execution/runs/run.ts";
+import { createLocalAttachmentFetch } from "@sekisho/execution/runs/attachments.ts";
 import { handleUncaughtErrors, runAsAgent } from "@sekisho/execution/runs/uncaught-errors.ts";
 import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
 import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";

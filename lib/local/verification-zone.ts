@@ -15,8 +15,8 @@ import { createFiles } from "@sekisho/verification/files/create-files.ts";
 import { createIngress, createIntake } from "@sekisho/verification/ingress/ingress.ts";
 import { type Page, startVerificationServer } from "@sekisho/verification/ingress/server.ts";
 import { createSlackApi } from "@sekisho/verification/slack/api/web-api.ts";
-import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
-import type { Observation } from "@sekisho/verification/worker/run-step.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/messages/queued-ids.ts";
+import type { Observation } from "@sekisho/verification/worker/step/step.ts";
 import {
   createVerificationWorker,
   openWorkerStores,

@@ -152,10 +152,10 @@ export function violations(sources: readonly Source[]): readonly string[] {
   const pure = purePaths(sources);
   const ofSources = sources.flatMap((source) => {
     const asked = pure.has(source.path) ? [...rules, pureRule] : rules;
-    const found = asked.flatMap((rule) =>
+    const violationTexts = asked.flatMap((rule) =>
       breaches(rule, source).map((what) => `${source.path}: ${rule.name}: ${what}`),
     );
-    return [...found, ...listPackageBreaches(source), ...listLayerBreaches(source)];
+    return [...violationTexts, ...listPackageBreaches(source), ...listLayerBreaches(source)];
   });
   const circles = findCircles(sources.filter(({ path }) => anywhere.test(path)));
   return [

@@ -24,15 +24,17 @@ export function parseSource({ path, text }: { path: string; text: string }): Sou
     minifyWhitespace: true,
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
   });
-  const found = listImports({ path, text, patterns: [staticImport, dynamicImport] });
+  const violationTexts = listImports({ path, text, patterns: [staticImport, dynamicImport] });
   const inCode = listImports({
     path,
     text: code,
     patterns: [staticImportInCode, dynamicImport],
   });
   // The text has the types, and the code what a comment or another statement hides in the text.
-  const hidden = inCode.filter((one) => !found.some(({ target }) => target === one.target));
-  return { path, text, code, imports: [...found, ...hidden] };
+  const hidden = inCode.filter(
+    (one) => !violationTexts.some(({ target }) => target === one.target),
+  );
+  return { path, text, code, imports: [...violationTexts, ...hidden] };
 }
 
 function listImports({
@@ -85,13 +87,13 @@ export function withAllTheyLoad(
   matches: (source: Source) => boolean,
 ): ReadonlySet<string> {
   const byPath = new Map(sources.map((source) => [source.path, source]));
-  const found = new Set<string>();
+  const violationTexts = new Set<string>();
   const queue = sources.filter(matches).map((source) => source.path);
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     const source = byPath.get(path);
-    if (source === undefined || found.has(path)) continue;
-    found.add(path);
+    if (source === undefined || violationTexts.has(path)) continue;
+    violationTexts.add(path);
     queue.push(...source.imports.filter((one) => !one.typeOnly).map((one) => one.target));
   }
-  return found;
+  return violationTexts;
 }

@@ -11,12 +11,12 @@ const withBrowser =
 
 withBrowser("the pages", () => {
   let browser: Browser;
-  let started: Started;
+  let site: Started;
   let page: Page;
   beforeAll(async () => {
-    [started, browser] = await Promise.all([startWithPage(), openBrowser()]);
+    [site, browser] = await Promise.all([startWithPage(), openBrowser()]);
     page = await browser.newPage();
-    const person = await openPage({ page, url: started.address("/") });
+    const person = await openPage({ page, url: site.address("/") });
     await person.say("fail");
     await person.thread().getByTitle(":x:").waitFor();
     await person.say("long");
@@ -26,7 +26,7 @@ withBrowser("the pages", () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await started?.close();
+    await site?.close();
   });
 
   const screens = (["light", "dark"] as const).flatMap((colorScheme) =>
@@ -39,7 +39,7 @@ withBrowser("the pages", () => {
   };
 
   it.each(screens)("have a conversation that fits, %j", async (screen) => {
-    await page.goto(started.address("/"));
+    await page.goto(site.address("/"));
     await page.getByText("connected", { exact: true }).waitFor();
     await show(screen);
     expect(await faintTexts(page)).toEqual([]);
@@ -55,7 +55,7 @@ withBrowser("the pages", () => {
       ["tasks", "task", "destinations", "dead-letters"].map((view) => ({ view, ...screen })),
     ),
   )("have a view for operators that fits, %j", async ({ view, ...screen }) => {
-    await page.goto(`${started.url}/operate/#/${view === "task" ? "tasks" : view}`);
+    await page.goto(`${site.url}/operate/#/${view === "task" ? "tasks" : view}`);
     await page.getByText("live", { exact: true }).waitFor();
     if (view === "destinations") await page.getByText("unreachable", { exact: true }).waitFor();
     if (view === "task") {

@@ -18,7 +18,7 @@ const withBrowser =
   findChromium() === undefined && process.env.CI === undefined ? describe.skip : describe;
 
 let browser: Browser;
-let started: Started;
+let startedSite: Started;
 let context: BrowserContext;
 let page: Page;
 const complaints: string[] = [];
@@ -46,16 +46,16 @@ async function colour(name: string): Promise<string> {
 withBrowser("the operators' page in a browser, beside npm start", () => {
   let person: Person;
   beforeAll(async () => {
-    [started, browser] = await Promise.all([startWithPage(), openBrowser()]);
-    person = await openPage({ page: await browser.newPage(), url: started.address("/") });
+    [startedSite, browser] = await Promise.all([startWithPage(), openBrowser()]);
+    person = await openPage({ page: await browser.newPage(), url: startedSite.address("/") });
     await person.say("fail");
     await person.thread().getByTitle(":x:").waitFor();
     await person.say("slow 60s");
   });
-  afterAll(() => started?.close());
+  afterAll(() => startedSite?.close());
   beforeEach(async () => {
     page = await openTab();
-    await page.goto(started.address("/operate/"));
+    await page.goto(startedSite.address("/operate/"));
     await page.getByText("live", { exact: true }).waitFor();
   });
   afterEach(async () => {
@@ -65,15 +65,15 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
   const rows = () => page.getByRole("list", { name: "Tasks" }).getByRole("link");
 
   it("is opened by the printed address, whose token the browser does not keep, and by nothing else", async () => {
-    expect(page.url()).toBe(`${started.url}/operate/`);
+    expect(page.url()).toBe(`${startedSite.url}/operate/`);
     expect(await page.evaluate("document.cookie")).toBe("");
     await page.reload();
     await page.getByText("live", { exact: true }).waitFor();
     const stranger = await browser.newContext();
     const tab = await stranger.newPage();
-    await tab.goto(`${started.url}/operate/`);
+    await tab.goto(`${startedSite.url}/operate/`);
     await tab.getByLabel("Token").waitFor();
-    await tab.goto(started.url);
+    await tab.goto(startedSite.url);
     await tab.getByText("Open the address that the command printed").waitFor();
     await stranger.close();
   });
@@ -200,9 +200,9 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     async (scheme, width) => {
       await context.close();
       page = await openTab(scheme, width);
-      await page.goto(started.address("/operate/"));
+      await page.goto(startedSite.address("/operate/"));
       for (const path of ["tasks", "destinations", "dead-letters"]) {
-        await page.goto(`${started.url}/operate/#/${path}`);
+        await page.goto(`${startedSite.url}/operate/#/${path}`);
         await page.getByText("live", { exact: true }).waitFor();
         expect(
           await page.evaluate("document.documentElement.scrollWidth - innerWidth"),
@@ -218,13 +218,13 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
 
 withBrowser("the operators' page in a browser, outside loopback", () => {
   const tasks = openTasksInFile();
-  let served: Awaited<ReturnType<typeof servePage>>;
+  let site: Awaited<ReturnType<typeof servePage>>;
   beforeAll(async () => {
     const authenticator = createBearerAuthenticator({
       readTokens: async () => ["a-token-of-operators"],
     });
     const admission = createTokenAdmission({ authenticator, log: silentLog });
-    served = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2" });
+    site = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2" });
     await tasks.add(1, undelivered);
     browser ??= await openBrowser();
     page = await openTab();
@@ -232,12 +232,12 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
   afterAll(async () => {
     await context?.close();
     await browser?.close();
-    await served.close();
+    await site.close();
     await tasks.close();
   });
 
   async function signIn(): Promise<void> {
-    await page.goto(`${served.url}/operate/sign-in`);
+    await page.goto(`${site.url}/operate/sign-in`);
     await page.getByLabel("Token").fill("a-token-of-operators");
     await press("Enter");
     await page.getByRole("button", { name: "Sign out" }).waitFor();
@@ -249,11 +249,11 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     const numbers = Array.from({ length: 260 }, (_, at) => 100 + at);
     await Promise.all(numbers.map((number) => tasks.add(number, { state: "waiting" })));
     await signIn();
-    await page.goto(`${served.url}/operate/`);
+    await page.goto(`${site.url}/operate/`);
     const open = page.getByRole("button", { name: /^Open/ });
-    for (const shown of ["50", "150", "250"]) {
-      await open.getByText(shown, { exact: true }).waitFor();
-      if (shown !== "250")
+    for (const shownText of ["50", "150", "250"]) {
+      await open.getByText(shownText, { exact: true }).waitFor();
+      if (shownText !== "250")
         await page.getByRole("button", { name: "Show more tasks that are waiting" }).click();
     }
     // In one commit: what ends bit by bit the live list sees.
@@ -264,7 +264,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
 
   it("takes a link that was cut for one to the list", async () => {
     await signIn();
-    await page.goto(`${served.url}/operate/#/tasks/%`);
+    await page.goto(`${site.url}/operate/#/tasks/%`);
     await page.reload();
     await page.getByRole("button", { name: /^Open/ }).waitFor();
     await page.getByRole("button", { name: "Sign out" }).waitFor();
@@ -273,7 +273,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
   });
 
   it("says so where a browser does not keep the sign-in", async () => {
-    await page.goto(`${served.url}/operate/sign-in`);
+    await page.goto(`${site.url}/operate/sign-in`);
     await page.route("**/operate/sign-in", (route) =>
       route.request().method() === "POST"
         ? route.fulfill({ status: 200, body: "{}" })
@@ -286,14 +286,14 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
   });
 
   it("asks for a token, leads where one wanted to go, and forgets it at the sign-out", async () => {
-    await page.goto(`${served.url}/operate/#/tasks/${requestIdOf(1)}`);
+    await page.goto(`${site.url}/operate/#/tasks/${requestIdOf(1)}`);
     await page.getByLabel("Token").fill("wrong");
     await press("Enter");
     await page.getByRole("alert").getByText("This token is not valid.").waitFor();
     await page.getByLabel("Token").fill("a-token-of-operators");
     await press("Enter");
     await page.getByRole("heading", { name: `Task ${requestIdOf(1)}` }).waitFor();
-    expect(page.url()).toBe(`${served.url}/operate/#/tasks/${requestIdOf(1)}`);
+    expect(page.url()).toBe(`${site.url}/operate/#/tasks/${requestIdOf(1)}`);
     expect(await page.evaluate("document.cookie")).toBe("");
     expect(await context.cookies()).toMatchObject([
       { httpOnly: true, sameSite: "Strict", expires: -1 },

@@ -10,7 +10,7 @@ const isMissing = findChromium() === undefined;
 const withBrowser = isMissing && process.env.CI === undefined ? describe.skip : describe;
 if (isMissing) process.stderr.write(`${howToInstall}\n`);
 
-let started: Started;
+let site: Started;
 let browser: Browser;
 let page: Page;
 let person: Person;
@@ -18,23 +18,23 @@ let person: Person;
 const complaints: string[] = [];
 
 function isElsewhere(url: string): boolean {
-  return !url.startsWith(started.url) && !url.startsWith("data:");
+  return !url.startsWith(site.url) && !url.startsWith("data:");
 }
 
 withBrowser("the page in a browser", () => {
   beforeAll(async () => {
-    [started, browser] = await Promise.all([startWithPage(), openBrowser()]);
+    [site, browser] = await Promise.all([startWithPage(), openBrowser()]);
     page = await browser.newPage();
     page.setDefaultTimeout(hangMs);
     const complain = (words: string) => void complaints.push(words);
     page.on("pageerror", ({ message }) => complain(message));
     page.on("console", (message) => message.type() === "error" && complain(message.text()));
     page.on("request", (request) => isElsewhere(request.url()) && complain(request.url()));
-    person = await openPage({ page, url: started.address("/") });
+    person = await openPage({ page, url: site.address("/") });
   });
   afterAll(async () => {
     await browser?.close();
-    await started?.close();
+    await site?.close();
   });
   afterEach(() => {
     expect(complaints.splice(0)).toEqual([]);
@@ -66,7 +66,7 @@ withBrowser("the page in a browser", () => {
     const yes = person.thread().getByRole("button", { name: "Yes", exact: true });
     await yes.focus();
     const drawn = await yes.elementHandle();
-    started.fakeSlack.postAsOtherBot({ channel: "CRANDOM", text: "news from elsewhere" });
+    site.fakeSlack.postAsOtherBot({ channel: "CRANDOM", text: "news from elsewhere" });
     await drawn?.waitForElementState("hidden");
     expect(await page.locator(":focus").innerText()).toBe("Yes");
     await page.keyboard.press("Enter");

@@ -234,9 +234,9 @@ async function show(
   viewport: { width: number; height: number },
   writer: string | undefined,
 ) {
-  const started = await startWithPage();
+  const site = await startWithPage();
   const page = await browser.newPage({ viewport, colorScheme: shot.scheme ?? "light" });
-  const person = await openPage({ page, url: started.address("/") });
+  const person = await openPage({ page, url: site.address("/") });
   if (writer !== undefined) await page.locator("#person").selectOption(writer);
   await shot.stage(person, page);
   await page.waitForTimeout(700);
@@ -244,30 +244,30 @@ async function show(
     page,
     async close() {
       await page.close();
-      await started.close();
+      await site.close();
     },
   };
 }
 
 async function picture(shot: Shot, folder: string): Promise<void> {
-  const shown = await show(shot, { width: 1100, height: 560 }, undefined);
-  await shown.page.screenshot({ path: join(folder, `${shot.name}.png`), ...pictures });
-  await shown.close();
+  const shownText = await show(shot, { width: 1100, height: 560 }, undefined);
+  await shownText.page.screenshot({ path: join(folder, `${shot.name}.png`), ...pictures });
+  await shownText.close();
 }
 
 async function allPictures(shot: Shot, folder: string): Promise<void> {
   for (const [language, writer] of Object.entries(languages)) {
-    const shown = await show(shot, { width: 1366, height: 768 }, writer);
+    const shownText = await show(shot, { width: 1366, height: 768 }, writer);
     for (const [width, height] of Object.entries(widths)) {
       for (const colorScheme of schemes) {
-        await shown.page.setViewportSize({ width: Number(width), height });
-        await shown.page.emulateMedia({ colorScheme });
-        await shown.page.waitForTimeout(200);
+        await shownText.page.setViewportSize({ width: Number(width), height });
+        await shownText.page.emulateMedia({ colorScheme });
+        await shownText.page.waitForTimeout(200);
         const path = join(folder, `${shot.name}.${language}.${colorScheme}.${width}.png`);
-        await shown.page.screenshot({ path, ...pictures });
+        await shownText.page.screenshot({ path, ...pictures });
       }
     }
-    await shown.close();
+    await shownText.close();
   }
 }
 

@@ -37,15 +37,15 @@ const markdownParsing = "readMarkdown";
 export async function countOperations(
   operations: Record<string, Operation>,
 ): Promise<Record<string, Counts>> {
-  const counted: Record<string, Counts> = {};
+  const counts: Record<string, Counts> = {};
   for (const [name, operation] of Object.entries(operations)) {
     await repeat(operation, warmUps);
     const kilobytes = await countKilobytes(operation);
     const promises = await countPromises(operation);
     const jsonCalls = await countJsonCalls(operation);
-    counted[name] = { ...(await countCalls(operation)), jsonCalls, promises, kilobytes };
+    counts[name] = { ...(await countCalls(operation)), jsonCalls, promises, kilobytes };
   }
-  return counted;
+  return counts;
 }
 
 async function repeat(operation: Operation, times: number): Promise<void> {

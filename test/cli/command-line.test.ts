@@ -49,19 +49,19 @@ describe("the sekisho command", () => {
       [["execution", "--agent", "./nothing.ts", "--port", "0"], "does not exist"],
       [["verification"], "Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set"],
     ] as const) {
-      const ended = await run([...args]);
-      expect({ args, ...ended }).toMatchObject({ args, code: 2 });
-      expect(ended.stderr).toContain(text);
+      const result = await run([...args]);
+      expect({ args, ...result }).toMatchObject({ args, code: 2 });
+      expect(result.stderr).toContain(text);
     }
   });
 
   it.each(["config", "secrets", "dead-letters", "tasks"])(
     "lists what begins with %s, where that is all it is given",
     async (word) => {
-      const ended = await commandHere([word], {});
-      expect(ended).toMatchObject({ code: 2, stdout: "" });
-      expect(ended.stderr).toContain(`  ${word} `);
-      expect(ended.stderr).not.toContain("  start ");
+      const result = await commandHere([word], {});
+      expect(result).toMatchObject({ code: 2, stdout: "" });
+      expect(result.stderr).toContain(`  ${word} `);
+      expect(result.stderr).not.toContain("  start ");
       expect(await commandHere([word, "--help"], {})).toMatchObject({ code: 0, stderr: "" });
       const unknown = expect.stringContaining(`no command "${word} nonsense"`);
       expect(await commandHere([word, "nonsense"], {})).toMatchObject({ code: 2, stderr: unknown });
@@ -99,8 +99,8 @@ describe("sekisho manifest", () => {
     const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
     const file = writeConfig({ folder, name: "install.json", json: { slack: { install } } });
     for (const args of [[], ["--socket"]]) {
-      const ended = await commandHere(["manifest", "--config", file, ...args], {});
-      expect(ended).toMatchObject(refusing(2, "Give --url or --stage"));
+      const result = await commandHere(["manifest", "--config", file, ...args], {});
+      expect(result).toMatchObject(refusing(2, "Give --url or --stage"));
     }
     const { stdout } = await commandHere(
       ["manifest", "--config", file, "--socket", "--url", "https://t.example"],
@@ -121,8 +121,8 @@ describe("sekisho manifest of a stage", () => {
       HOME: folder,
       AWS_ENDPOINT_URL: "http://127.0.0.1:1",
     };
-    const ended = await commandHere(["manifest", "--config", file], env);
-    expect(ended).toMatchObject({
+    const result = await commandHere(["manifest", "--config", file], env);
+    expect(result).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/no AWS credentials.*, or give --url\.$/m),
     });
@@ -131,15 +131,15 @@ describe("sekisho manifest of a stage", () => {
 
 describe("sekisho start", () => {
   it("--once does one task by way of the fake Slack, prints the answer and exits with 0", async () => {
-    const ended = await run(["start", "--once", "What is a <sekisho> & why?"]);
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
-    expect(ended.stdout).toContain("What is a <sekisho> & why?");
+    const result = await run(["start", "--once", "What is a <sekisho> & why?"]);
+    expect(result).toMatchObject({ code: 0, stderr: "" });
+    expect(result.stdout).toContain("What is a <sekisho> & why?");
   });
 
   it("--once exits with 1 when the task fails", async () => {
-    const ended = await run(["start", "--once", "fail"]);
-    expect(ended.code).toBe(1);
-    expect(ended.stdout).toContain(
+    const result = await run(["start", "--once", "fail"]);
+    expect(result.code).toBe(1);
+    expect(result.stdout).toContain(
       failureText({ reason: "execution_failed", lost: false, locale: "en" }).happened,
     );
   });
@@ -176,8 +176,8 @@ describe("sekisho start", () => {
       join(beside, "own.ts"),
       'export async function* agent() { yield { type: "answer", text: "from beside" }; }\n',
     );
-    const ended = await run(["start", "--once", "hello", "--config", "beside/config.json"]);
-    expect(ended).toMatchObject(printing("from beside"));
+    const result = await run(["start", "--once", "hello", "--config", "beside/config.json"]);
+    expect(result).toMatchObject(printing("from beside"));
   });
 
   it("says which port is taken and what to do", async () => {
@@ -189,10 +189,10 @@ describe("sekisho start", () => {
     await first.prints("Ctrl-C");
     const elsewhere = join(folder, "elsewhere");
     mkdirSync(elsewhere);
-    const ended = await run(["start"], { ...ports, SEKISHO_EXECUTION_PORT: "0" }, elsewhere);
-    expect(ended.code).toBe(1);
-    expect(ended.stderr).toContain(`Port ${ports.SEKISHO_PORT} on 127.0.0.1 is already in use`);
-    expect(ended.stderr).toContain("SEKISHO_PORT");
+    const result = await run(["start"], { ...ports, SEKISHO_EXECUTION_PORT: "0" }, elsewhere);
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain(`Port ${ports.SEKISHO_PORT} on 127.0.0.1 is already in use`);
+    expect(result.stderr).toContain("SEKISHO_PORT");
   });
 
   it("refuses a folder in which another start works, on whatever ports, until that one is gone, even by SIGKILL", async () => {
@@ -230,9 +230,9 @@ describe("sekisho start", () => {
   });
 
   it("refuses one secret without the other", async () => {
-    const ended = await run(["start"], { SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test" });
-    expect(ended.code).toBe(2);
-    expect(ended.stderr).toContain("Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set");
+    const result = await run(["start"], { SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test" });
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain("Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set");
   });
 });
 
@@ -302,11 +302,11 @@ describe("sekisho send", () => {
   });
 
   it("exits with 3 and says what to start when nobody is there", async () => {
-    const ended = await run(["send", "hello"], {
+    const result = await run(["send", "hello"], {
       SEKISHO_EXECUTION_PORT: String(await freePort()),
     });
-    expect(ended.code).toBe(3);
-    expect(ended.stderr).toContain("npx --no-install sekisho execution");
+    expect(result.code).toBe(3);
+    expect(result.stderr).toContain("npx --no-install sekisho execution");
   });
 
   it("needs no server where the destination is in this process", async () => {
@@ -339,9 +339,13 @@ describe("an older Node", () => {
     });
 
   it("goes on with the pinned one", () => {
-    const ended = runEntry(join(__dirname, "../../bin/sekisho.mjs"), ["config", "check", "--loud"]);
-    expect(ended.stderr).toContain("--loud");
-    expect(ended.status).toBe(2);
+    const result = runEntry(join(__dirname, "../../bin/sekisho.mjs"), [
+      "config",
+      "check",
+      "--loud",
+    ]);
+    expect(result.stderr).toContain("--loud");
+    expect(result.status).toBe(2);
   });
 
   it("without a pinned one is told in one line what to install, and loads no TypeScript file", () => {
@@ -349,22 +353,22 @@ describe("an older Node", () => {
     mkdirSync(alone, { recursive: true });
     mkdirSync(join(folder, "installed", "node_modules"));
     copyEntryTo(alone);
-    const ended = runEntry(join(alone, "sekisho.mjs"), ["start"]);
-    expect(ended.stderr.trim().split("\n")).toHaveLength(1);
-    expect(ended.stderr).toContain("22.19");
-    expect(ended.status).toBe(2);
+    const result = runEntry(join(alone, "sekisho.mjs"), ["start"]);
+    expect(result.stderr.trim().split("\n")).toHaveLength(1);
+    expect(result.stderr).toContain("22.19");
+    expect(result.status).toBe(2);
   });
 
   it("or a newer one, without the packages, is told to run npm ci", () => {
     const alone = join(folder, "fresh", "bin");
     mkdirSync(alone, { recursive: true });
     copyEntryTo(alone);
-    const ended = spawnSync(process.execPath, [join(alone, "sekisho.mjs"), "start"], {
+    const result = spawnSync(process.execPath, [join(alone, "sekisho.mjs"), "start"], {
       encoding: "utf8",
       cwd: folder,
     });
-    expect(ended.stderr).toContain("npm ci");
-    expect(ended.status).toBe(2);
+    expect(result.stderr).toContain("npm ci");
+    expect(result.status).toBe(2);
   });
 });
 
@@ -385,15 +389,15 @@ describe("sekisho --version", () => {
 
 describe("sekisho config check", () => {
   it("says that every default holds where the folder has no file", async () => {
-    const ended = await run(["config", "check"]);
-    expect(ended.code).toBe(0);
+    const result = await run(["config", "check"]);
+    expect(result.code).toBe(0);
     const text = `There is no sekisho.config.json in ${realpathSync(folder)}, so every default is in effect.`;
-    expect(ended.stdout).toContain(text);
+    expect(result.stdout).toContain(text);
   });
 
   it("says which file it read, which agent answers, and where each stage is", async () => {
     const verification = { account: "333333333333", region: "eu-central-1" };
-    const ended = await check({
+    const result = await check({
       execution: { agent: { type: "bedrock", modelId: "eu.a-model" } },
       stages: {
         dev: { verification },
@@ -404,24 +408,24 @@ describe("sekisho config check", () => {
         },
       },
     });
-    expect(ended.code).toBe(0);
+    expect(result.code).toBe(0);
     for (const text of [
       join(folder, "checked.json"),
       "Agent: bedrock, eu.a-model.",
       "Stage dev: Verification in 333333333333, eu-central-1; Execution agentcore in 333333333333, eu-central-1.",
       "Execution lambda in 222222222222, eu-central-1.",
     ]) {
-      expect(ended.stdout).toContain(text);
+      expect(result.stdout).toContain(text);
     }
-    expect(ended.stderr).toContain("the alarms of stage dev notify nobody. Set alarmEmail");
-    expect(ended.stderr).not.toContain("stage prod");
+    expect(result.stderr).toContain("the alarms of stage dev notify nobody. Set alarmEmail");
+    expect(result.stderr).not.toContain("stage prod");
   });
 
   it("says that the account of the examples is to be replaced", async () => {
-    const ended = await check({
+    const result = await check({
       stages: { dev: { verification: { account: "111111111111", region: "eu-central-1" } } },
     });
-    expect(ended).toMatchObject({
+    expect(result).toMatchObject({
       code: 0,
       stderr: expect.stringContaining("stage dev has the example account"),
     });
@@ -453,8 +457,8 @@ describe("sekisho config check", () => {
   });
 
   it("exits with 2 where the agent's file is not there", async () => {
-    const ended = await check({ execution: { agent: "./nothing-here.ts" } });
-    expect(ended).toMatchObject(failing(2, "nothing-here.ts does not exist"));
+    const result = await check({ execution: { agent: "./nothing-here.ts" } });
+    expect(result).toMatchObject(failing(2, "nothing-here.ts does not exist"));
   });
 });
 
@@ -477,8 +481,8 @@ describe("a command", () => {
           name: "agent.json",
           json: { destinations, routes: [{ destination: "here" }], execution: { agent } },
         });
-        const ended = await run([...args, "--config", config]);
-        expect(ended).toMatchObject(failing(2, text));
+        const result = await run([...args, "--config", config]);
+        expect(result).toMatchObject(failing(2, text));
       }
     },
   );
@@ -495,8 +499,8 @@ describe("a command", () => {
         name: "tokens.json",
         json: { routes: [], execution: { authenticator } },
       });
-      const ended = await run([...args.split(" "), "--config", config], { OLD_TOKEN: "t" });
-      expect(ended).toMatchObject(failing(2, "NEW_TOKEN is not set"));
+      const result = await run([...args.split(" "), "--config", config], { OLD_TOKEN: "t" });
+      expect(result).toMatchObject(failing(2, "NEW_TOKEN is not set"));
       const short = await run([...args.split(" "), "--config", config], {
         OLD_TOKEN: "hunter2",
         NEW_TOKEN: "t",
@@ -514,8 +518,8 @@ describe("a command", () => {
       name: "token.json",
       json: { destinations, routes: [{ destination: "far" }] },
     });
-    const ended = await run(["send", "hello", "--config", config]);
-    expect(ended).toMatchObject(failing(2, "AGENTS_TOKEN is not set"));
+    const result = await run(["send", "hello", "--config", config]);
+    expect(result).toMatchObject(failing(2, "AGENTS_TOKEN is not set"));
     expect((await run(["send", "hello", "--config", config], { AGENTS_TOKEN: "t" })).code).toBe(3);
   });
 });
@@ -534,8 +538,8 @@ describe("sekisho verification", () => {
   };
 
   it("refuses a route to a host in its own process, where there is none", async () => {
-    const ended = await run(withRoutesTo("local", "here"), env);
-    expect(ended).toMatchObject(failing(2, 'The route to "here" needs'));
+    const result = await run(withRoutesTo("local", "here"), env);
+    expect(result).toMatchObject(failing(2, 'The route to "here" needs'));
   });
 
   it("takes such a destination that no route uses", async () => {
@@ -553,8 +557,8 @@ function bundled(execution: object) {
 describe("sekisho execution bundle", () => {
   it("says that what it made will not start in a container where there is no authenticator", async () => {
     for (const execution of [{}, { authenticator: { type: "none" } }]) {
-      const ended = await bundled(execution);
-      expect(ended).toMatchObject(failing(0, "no authenticator"));
+      const result = await bundled(execution);
+      expect(result).toMatchObject(failing(0, "no authenticator"));
     }
     expect(readdirSync(join(folder, "out")).sort()).toEqual([
       "THIRD-PARTY-NOTICES.txt",

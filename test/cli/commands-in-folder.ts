@@ -19,5 +19,5 @@ export function commandsInFolder() {
     running.push(process);
     return process;
   }
-  return { folder, start, run: (...given: Parameters<typeof start>) => start(...given).exited };
+  return { folder, start, run: (...args: Parameters<typeof start>) => start(...args).exited };
 }

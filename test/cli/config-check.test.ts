@@ -36,8 +36,8 @@ describe("config check", () => {
       { word: "own", keepsWord: true, destination: "local" },
     ];
     writeFileSync(join(folder, "words.json"), JSON.stringify({ routes }));
-    const shown = await run(["config", "check", "--config", "words.json"]);
-    expect(JSON.stringify(shown)).toContain(
+    const result = await run(["config", "check", "--config", "words.json"]);
+    expect(JSON.stringify(result)).toContain(
       "without the words of their routes (far:). Set keepsWord",
     );
     writeFileSync(join(folder, "words.json"), JSON.stringify({ routes: routes.slice(1) }));
@@ -134,8 +134,8 @@ describe("the problems of a configuration", () => {
   it("are all printed, with exit code 2", async () => {
     const file = join(folder, "broken.json");
     writeFileSync(file, '{ "files": { "maxCount": -1, }, "routes": [{ "destination": "frr" }] }');
-    const ended = await run(["config", "check", "--config", file]);
-    expect(ended.code).toBe(2);
-    expect(ended.stderr.split("\n").filter((line) => line.startsWith("  - "))).toHaveLength(3);
+    const result = await run(["config", "check", "--config", file]);
+    expect(result.code).toBe(2);
+    expect(result.stderr.split("\n").filter((line) => line.startsWith("  - "))).toHaveLength(3);
   });
 });

@@ -7,7 +7,7 @@ import { commandsInFolder } from "./commands-in-folder.ts";
 
 const { folder, run } = commandsInFolder();
 const project = join(folder, "project");
-const read = (path: string) => readFileSync(join(project, path), "utf8");
+const readValue = (path: string) => readFileSync(join(project, path), "utf8");
 
 beforeEach(() => {
   rmSync(project, { recursive: true, force: true });
@@ -18,16 +18,16 @@ beforeEach(() => {
 
 describe("sekisho init", () => {
   it("writes a project whose agent answers, and names the next commands", async () => {
-    const ended = await run(["init"], {}, project);
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
-    expect(ended.stdout).toMatch(
+    const result = await run(["init"], {}, project);
+    expect(result).toMatchObject({ code: 0, stderr: "" });
+    expect(result.stdout).toMatch(
       /1\. .* npx --no-install sekisho start --watch\n.*2\. .*manifest --socket\n.*3\. .*npx cdk deploy/,
     );
     const { devDependencies } = JSON.parse(
       readFileSync(resolve(import.meta.dirname, "../../package.json"), "utf8"),
     );
     for (const name of ["aws-cdk", "aws-cdk-lib"])
-      expect(ended.stdout).toContain(` ${name}@${devDependencies[name]} `);
+      expect(result.stdout).toContain(` ${name}@${devDependencies[name]} `);
     expect(readdirSync(project)).toEqual(
       expect.arrayContaining(["app.ts", "cdk.json", "tsconfig.json", ".env.example"]),
     );
@@ -49,7 +49,7 @@ describe("sekisho init", () => {
   });
 
   it("writes into another folder, with the account and the region that are given", async () => {
-    const ended = await run([
+    const result = await run([
       "init",
       "project/bot",
       "--account",
@@ -57,26 +57,26 @@ describe("sekisho init", () => {
       "--region",
       "ap-northeast-1",
     ]);
-    expect(ended.stdout).toContain(
+    expect(result.stdout).toContain(
       `cd project/bot && npm install ${packageName} @sekisho/execution && npx --no-install sekisho start --watch`,
     );
-    const { stages } = JSON.parse(read("bot/sekisho.config.json"));
+    const { stages } = JSON.parse(readValue("bot/sekisho.config.json"));
     for (const stage of ["dev", "prod"]) {
       expect(stages[stage].verification).toEqual({
         account: "222222222222",
         region: "ap-northeast-1",
       });
     }
-    expect(read("bot/.github/workflows/deploy.yml")).toContain(
+    expect(readValue("bot/.github/workflows/deploy.yml")).toContain(
       "arn:aws:iam::222222222222:role/deploy-sekisho-prod",
     );
     // With the credentials of a deploy, npx must run what npm ci installed, and fetch nothing.
-    expect(read("bot/.github/workflows/deploy.yml")).not.toMatch(/npx (?!--no-install)/);
+    expect(readValue("bot/.github/workflows/deploy.yml")).not.toMatch(/npx (?!--no-install)/);
   });
 
   it("writes ARNs of the partition of the region, and refuses what is no region", async () => {
     await run(["init", "--region", "eusc-de-east-1"], {}, project);
-    expect(read(".github/workflows/deploy.yml")).toContain(
+    expect(readValue(".github/workflows/deploy.yml")).toContain(
       "arn:aws-eusc:iam::111111111111:role/deploy-sekisho-dev",
     );
     expect(await run(["init", "project/bot", "--region", "europe"])).toMatchObject({
@@ -92,8 +92,8 @@ describe("sekisho init", () => {
       '{ "name": "bot", "dependencies": { "a": "1.0.0" } }',
     );
     await run(["init"], {}, project);
-    expect(read(".gitignore")).toBe("dist/\nnode_modules/\n.env\n.sekisho/\ncdk.out/\n");
-    expect(JSON.parse(read("package.json"))).toEqual({
+    expect(readValue(".gitignore")).toBe("dist/\nnode_modules/\n.env\n.sekisho/\ncdk.out/\n");
+    expect(JSON.parse(readValue("package.json"))).toEqual({
       name: "bot",
       dependencies: { a: "1.0.0" },
       type: "module",
@@ -109,14 +109,14 @@ describe("sekisho init", () => {
 
   it("writes nothing where a file is there already", async () => {
     writeFileSync(join(project, "agent.ts"), "// mine");
-    const ended = await run(["init"], {}, project);
-    expect(ended).toMatchObject({
+    const result = await run(["init"], {}, project);
+    expect(result).toMatchObject({
       code: 2,
       stdout: "",
       stderr: expect.stringContaining("because agent.ts would be replaced"),
     });
     expect(readdirSync(project).sort()).toEqual(["agent.ts", "node_modules"]);
-    expect(read("agent.ts")).toBe("// mine");
+    expect(readValue("agent.ts")).toBe("// mine");
   });
 
   it.each([

@@ -89,14 +89,14 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
         if (call.method === "execute_task") id = call.id;
         return answer(call);
       });
-      const ended = await send(url, { limits });
-      expect(ended).toMatchObject({ code: 1, stdout: "" });
-      expect(ended.stderr).toContain(`Destination "far": ${why}`);
-      expect(ended.stderr).toContain("The task may or may not have arrived");
-      expect(ended.stderr).toContain(
+      const result = await send(url, { limits });
+      expect(result).toMatchObject({ code: 1, stdout: "" });
+      expect(result.stderr).toContain(`Destination "far": ${why}`);
+      expect(result.stderr).toContain("The task may or may not have arrived");
+      expect(result.stderr).toContain(
         `Look for ${id} in the destination's log. To test the destination: npx --no-install sekisho doctor --destination far`,
       );
-      expect(ended.stderr).not.toMatch(/cannot be reached|npx --no-install sekisho execution/);
+      expect(result.stderr).not.toMatch(/cannot be reached|npx --no-install sekisho execution/);
     },
   );
 
@@ -106,18 +106,18 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
         ? result(call, { status: "accepted", task_id: "task-7", poll_after_ms: 10 })
         : raw("", { status: 403 }),
     );
-    const ended = await send(url);
-    expect(ended).toMatchObject(failing(1, "may still run"));
-    expect(ended.stderr).toContain("Look for task-7 in the destination's log");
-    expect(ended.stderr).toContain("denied access to the caller");
+    const outcome = await send(url);
+    expect(outcome).toMatchObject(failing(1, "may still run"));
+    expect(outcome.stderr).toContain("Look for task-7 in the destination's log");
+    expect(outcome.stderr).toContain("denied access to the caller");
   });
 });
 
 describe("sekisho send where the task certainly did not begin", () => {
   it("exits with 3 where nobody listens, and does not take another place for this machine's own", async () => {
     const port = await freePort();
-    const ended = await send(`http://127.0.0.1:${port}/`);
-    expect(ended).toEqual({
+    const result = await send(`http://127.0.0.1:${port}/`);
+    expect(result).toEqual({
       code: 3,
       stdout: "",
       stderr: `Destination "far" cannot be reached. Nothing is listening at 127.0.0.1:${port}. Check that it is running, and check the port.\n`,
@@ -125,20 +125,20 @@ describe("sekisho send where the task certainly did not begin", () => {
   });
 
   it("exits with 1 where the peer says that it takes none", async () => {
-    const ended = await send(await serve((call) => failure(call, "unavailable")), {
+    const result = await send(await serve((call) => failure(call, "unavailable")), {
       args: ["--json"],
     });
-    expect(ended).toMatchObject(failing(1, "The task has not begun."));
-    expect(JSON.parse(ended.stdout)).toMatchObject({ error: { reason: "unavailable" } });
+    expect(result).toMatchObject(failing(1, "The task has not begun."));
+    expect(JSON.parse(result.stdout)).toMatchObject({ error: { reason: "unavailable" } });
   });
 
   it("exits with 1 where the address of an A2A agent's card leads to something else", async () => {
     const html = { headers: { "content-type": "text/html" } };
     const server = await startWebServer({ handle: async () => new Response("<html>", html) });
     open.push(server);
-    const ended = await sendTo({ transport: "a2a", card: server.url, authorizer: bearer });
-    expect(ended).toMatchObject(failing(1, "The card's address returns a web page"));
-    expect(ended.stderr).toContain("The task has not begun.");
+    const result = await sendTo({ transport: "a2a", card: server.url, authorizer: bearer });
+    expect(result).toMatchObject(failing(1, "The card's address returns a web page"));
+    expect(result.stderr).toContain("The task has not begun.");
   });
 
   it.each([
@@ -151,9 +151,9 @@ describe("sekisho send where the task certainly did not begin", () => {
       calls.push(method);
       return raw("", { status: 500 });
     });
-    const ended = await send(url, { authorizer, env: { ...withoutAws, ...env } });
-    expect(ended).toMatchObject(refusing(1, words));
-    expect(ended.stderr).toContain("The task has not begun.");
+    const result = await send(url, { authorizer, env: { ...withoutAws, ...env } });
+    expect(result).toMatchObject(refusing(1, words));
+    expect(result.stderr).toContain("The task has not begun.");
     expect(calls).toEqual([]);
   });
 });
@@ -176,8 +176,8 @@ describe("sekisho send where the task was refused or failed", () => {
       "(execution_failed): The agent ran and failed. Read the log of the Execution zone.",
     ],
   ])("says what to do about %s, and exits with 1", async (_what, answer, words) => {
-    const ended = await send(await serve(answer));
-    expect(ended).toMatchObject(failing(1, `The task failed ${words}`));
+    const result = await send(await serve(answer));
+    expect(result).toMatchObject(failing(1, `The task failed ${words}`));
   });
 });
 
@@ -319,9 +319,9 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
       const token = request.headers.get("authorization")?.slice(7) ?? "";
       return redirect(307, `https://other.example/%61${token.slice(1)}`);
     });
-    const ended = await send(url);
-    expect(ended).toMatchObject(failing(1, "It redirects elsewhere (HTTP 307)"));
-    expect(ended.stderr).not.toMatch(/other.example|token-of-this-test/);
+    const result = await send(url);
+    expect(result).toMatchObject(failing(1, "It redirects elsewhere (HTTP 307)"));
+    expect(result.stderr).not.toMatch(/other.example|token-of-this-test/);
   });
 
   it("is in doubt if it refuses a repetition of a request that may have arrived", async () => {
@@ -331,9 +331,9 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
       if (calls === 1) throw connectionReset;
       return raw("", { status: 404 });
     });
-    const ended = await sendTo({ transport: "https", url, authorizer: bearer, idempotent: true });
-    expect(ended.stderr).toContain("The task may or may not have arrived");
-    expect(ended.stderr).not.toContain(notBegun);
+    const result = await sendTo({ transport: "https", url, authorizer: bearer, idempotent: true });
+    expect(result.stderr).toContain("The task may or may not have arrived");
+    expect(result.stderr).not.toContain(notBegun);
   });
 });
 
@@ -349,26 +349,26 @@ describe("sekisho send where its destination fails on the way", () => {
       if (methods.length === 6) return raw("", { status: 503 });
       return success(call, "Good morning.");
     });
-    const ended = await send(url);
-    expect(ended).toMatchObject({ code: 0, stdout: "Good morning.\n" });
-    expect(ended.stderr).toContain("Trying again until the deadline.");
+    const outcome = await send(url);
+    expect(outcome).toMatchObject({ code: 0, stdout: "Good morning.\n" });
+    expect(outcome.stderr).toContain("Trying again until the deadline.");
     expect(methods.filter((method) => method === "execute_task")).toHaveLength(1);
   });
 
   it("looks the task up by its request id where the answer to it was lost", async () => {
-    const sent: string[] = [];
+    const sentIds: string[] = [];
     const url = await serve((call) => {
       if (call.method !== "execute_task") {
         expect([call.params.request_id, call.params.task_id]).toContainEqual(
-          call.params.task_id ? "t1" : sent[0],
+          call.params.task_id ? "t1" : sentIds[0],
         );
         return call.params.task_id ? success(call, "Good morning.") : result(call, accepted);
       }
-      sent.push(call.id);
+      sentIds.push(call.id);
       throw connectionReset;
     });
     expect(await send(url)).toMatchObject({ code: 0, stdout: "Good morning.\n" });
-    expect(sent).toHaveLength(1);
+    expect(sentIds).toHaveLength(1);
   });
 
   it.each<[string, unknown, string]>([
@@ -409,9 +409,9 @@ describe("sekisho send where its destination fails on the way", () => {
     const url = await serve(({ id }) =>
       json({ jsonrpc: "2.0", id, error: { code: -32602, message: "no", data } }),
     );
-    const ended = await send(url);
-    expect(ended).toMatchObject(failing(1, `It complains of ${words}`));
-    expect(ended.stderr.length).toBeLessThan(1000);
+    const result = await send(url);
+    expect(result).toMatchObject(failing(1, `It complains of ${words}`));
+    expect(result.stderr.length).toBeLessThan(1000);
   });
 
   it("shows nothing as JSON that drives a terminal", async () => {
@@ -430,9 +430,9 @@ describe("sekisho send where its destination fails on the way", () => {
     const url = await serve((call) =>
       result(call, { status: "error", error_message: "Mondays only.\u001b[2J", error_code: 7 }),
     );
-    const ended = await send(url, { args: ["--json"] });
-    expect(ended).toMatchObject(failing(1, "It says: Mondays only.[2J"));
-    expect(JSON.parse(ended.stdout)).toEqual({
+    const outcome = await send(url, { args: ["--json"] });
+    expect(outcome).toMatchObject(failing(1, "It says: Mondays only.[2J"));
+    expect(JSON.parse(outcome.stdout)).toEqual({
       error: { reason: "execution_failed", explanation: "Mondays only.[2J" },
     });
   });
@@ -458,7 +458,7 @@ function runEndlessTask(
     log: silentLog,
   });
   let nowMs = 0;
-  const ended = runTask({
+  const result = runTask({
     config: configFields.parse({
       destinations: { endless: { transport: "in-process", deadlineMs: 60_000 } },
     }),
@@ -470,13 +470,13 @@ function runEndlessTask(
       nowMs += ms;
     },
   });
-  return { calls, ended, nowMs: () => nowMs };
+  return { calls, ended: result, nowMs: () => nowMs };
 }
 
 describe("a task of the command line", () => {
   it("is canceled as timeout when the host has not ended it some seconds after its deadline", async () => {
-    const { calls, ended, nowMs } = runEndlessTask(new AbortController().signal);
-    await expect(ended).rejects.toMatchObject({ reason: "timeout" });
+    const { calls, ended: result, nowMs } = runEndlessTask(new AbortController().signal);
+    await expect(result).rejects.toMatchObject({ reason: "timeout" });
     expect(calls[0]).toMatchObject({ method: "execute_task", params: { timeout_ms: 60_000 } });
     expect(calls.at(-1)).toMatchObject({ method: "cancel_task", params: { task_id: "t1" } });
     expect(nowMs()).toBeGreaterThanOrEqual(75_000);
@@ -485,7 +485,7 @@ describe("a task of the command line", () => {
 
   it("shows each new progress once", async () => {
     const notes: string[] = [];
-    const { ended } = runEndlessTask(
+    const { ended: result } = runEndlessTask(
       new AbortController().signal,
       (text) => void notes.push(text),
       [
@@ -497,7 +497,7 @@ describe("a task of the command line", () => {
         {},
       ],
     );
-    await expect(ended).rejects.toMatchObject({ reason: "timeout" });
+    await expect(result).rejects.toMatchObject({ reason: "timeout" });
     expect(notes).toEqual([
       "The task was accepted. Waiting for the result.",
       "Reading 10 %",
@@ -508,8 +508,8 @@ describe("a task of the command line", () => {
 
   it("is canceled, and not called too late, when a person interrupts it", async () => {
     const person = new AbortController();
-    const { calls, ended } = runEndlessTask(person.signal, () => person.abort());
-    await expect(ended).rejects.not.toMatchObject({ reason: "timeout" });
+    const { calls, ended: result } = runEndlessTask(person.signal, () => person.abort());
+    await expect(result).rejects.not.toMatchObject({ reason: "timeout" });
     expect(calls.map(({ method }) => method)).toEqual(["execute_task", "cancel_task"]);
   });
 });

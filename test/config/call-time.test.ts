@@ -34,8 +34,8 @@ describe("the longest gap between polls", () => {
   const jsonOf = (destination: object) => ({ ...jsonWith({}), destinations: { far: destination } });
   const maxPollGapMs = (destination: object) => {
     const { destinations } = parseConfig({ json: jsonOf(destination) });
-    const [parsed] = Object.values(destinations);
-    return parsed && resolveMaxPollGapMs(parsed);
+    const [parsedConfig] = Object.values(destinations);
+    return parsedConfig && resolveMaxPollGapMs(parsedConfig);
   };
 
   it.each([
@@ -54,8 +54,8 @@ describe("a destination's longPollMs", () => {
   const longPollMs = (destination: object) => {
     const execution = { syncBudgetMs: 1000 };
     const config = parseConfig({ json: { destinations: { local: destination }, execution } });
-    const [parsed] = Object.values(config.destinations);
-    return parsed && resolveLongPollMs(parsed, config);
+    const [parsedConfig] = Object.values(config.destinations);
+    return parsedConfig && resolveLongPollMs(parsedConfig, config);
   };
 
   it("is ten seconds at the host on the same machine, unless a call may not take twice as long", () => {

@@ -45,8 +45,8 @@ describe("an address", () => {
           fc.array(part, { maxLength: 6 }).map((parts) => parts.join("")),
         ),
         (text) => {
-          const parsed = httpUrl().safeParse(text);
-          fc.pre(parsed.success);
+          const parsedConfig = httpUrl().safeParse(text);
+          fc.pre(parsedConfig.success);
           void createHttpsTransport({ url: text, authorizer: noAuthorizer }).close?.();
         },
       ),
@@ -205,9 +205,13 @@ describe("a route", () => {
       { word: "deploy", destination: "b" },
       { destination: "a" },
     ];
-    const parsed = parseConfig({ json: { destinations, routes } });
-    expect(parsed.routes.map(({ destination }) => destination)).toEqual([["a", "b"], ["b"], ["a"]]);
-    expect(parseConfig({ json: parsed })).toEqual(parsed);
+    const parsedConfig = parseConfig({ json: { destinations, routes } });
+    expect(parsedConfig.routes.map(({ destination }) => destination)).toEqual([
+      ["a", "b"],
+      ["b"],
+      ["a"],
+    ]);
+    expect(parseConfig({ json: parsedConfig })).toEqual(parsedConfig);
   });
 
   it.each([
@@ -420,10 +424,10 @@ describe("over A2A", () => {
         { card: "https://other.example/card.json", authorizer: signed },
       ],
       ["a url where there was none", { url: undefined }, { url }],
-    ])("do not hold %s", (_what, before, after) => {
-      const fingerprints = createFingerprints(edit(before));
-      expect(listUndeployedChanges({ config: edit(before), deployed: fingerprints })).toEqual([]);
-      expect(listUndeployedChanges({ config: edit(after), deployed: fingerprints })).toEqual([
+    ])("do not hold %s", (_what, oldValue, newValue) => {
+      const fingerprints = createFingerprints(edit(oldValue));
+      expect(listUndeployedChanges({ config: edit(oldValue), deployed: fingerprints })).toEqual([]);
+      expect(listUndeployedChanges({ config: edit(newValue), deployed: fingerprints })).toEqual([
         "agent",
       ]);
     });

@@ -329,8 +329,8 @@ function agentcore(execution = {}) {
   return { execution: { kind: "agentcore", ...execution } };
 }
 
-function scale(given: Record<string, number>) {
-  return { stage: { scale: given } };
+function scale(values: Record<string, number>) {
+  return { stage: { scale: values } };
 }
 
 function lambda() {

@@ -44,8 +44,8 @@ describe("the entry of the package", () => {
       const { unreachable } = await checkEndpoint({ url: new URL("http://127.0.0.1:1/") });
       console.log(typeof runConformance, unreachable);`;
     const args = ["--input-type=module", "--eval", code];
-    const ended = await run(args, {}, join(__dirname, "../.."));
-    expect(ended).toMatchObject({
+    const result = await run(args, {}, join(__dirname, "../.."));
+    expect(result).toMatchObject({
       code: 0,
       stdout: "function It cannot be reached: no connection to it.\n",
     });
@@ -64,8 +64,8 @@ describe("the bundled conformance run", () => {
     const old = join(folder, "..", `old-${process.pid}.cjs`);
     writeFileSync(old, 'Object.defineProperty(process.versions, "node", { value: "20.1.0" });');
     afterTest(() => rmSync(old));
-    const ended = await run(["--require", old, file, "--help"], {}, folder);
-    expect(ended).toEqual({
+    const result = await run(["--require", old, file, "--help"], {}, folder);
+    expect(result).toEqual({
       code: 2,
       stdout: "",
       stderr: "This needs Node 22 or newer; this is 20.1.0.\n",
@@ -74,16 +74,16 @@ describe("the bundled conformance run", () => {
 
   it("passes a good endpoint, and exits with 0", async () => {
     const auth = ["--auth", "bearer:FIRST", "--other-auth", "bearer:SECOND", "--idempotent"];
-    const ended = await bundled(
+    const result = await bundled(
       [await serve(), ...auth, ...quick, "--level", "strict", "--json"],
       tokens,
     );
-    const { kept, cases } = JSON.parse(ended.stdout);
+    const { kept, cases } = JSON.parse(result.stdout);
     const unusual = cases.filter(({ outcome }: { outcome: string }) => outcome !== "passed");
     expect(
       unusual.filter(({ name }: { name: string }) => !name.startsWith("second-look/")),
     ).toEqual([]);
-    expect({ ...ended, stdout: "" }).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect({ ...result, stdout: "" }).toEqual({ code: 0, stdout: "", stderr: "" });
     expect(kept).toBe(true);
   });
 
@@ -111,8 +111,8 @@ describe("the bundled conformance run", () => {
     [["http://127.0.0.1:1/", "--dialect", "klingon"], "--dialect: "],
     [["http://127.0.0.1:1/", "--nonsense"], "--nonsense"],
   ])("exits with 2 for %j", async (args, text) => {
-    const ended = await bundled(args);
-    expect(ended).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(text) });
-    expect(ended.stderr).not.toContain("the-token-itself");
+    const result = await bundled(args);
+    expect(result).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(text) });
+    expect(result.stderr).not.toContain("the-token-itself");
   });
 });

@@ -12,7 +12,7 @@ import { liars, otherLiars } from "./liars.ts";
 import { type Lie, lieWith } from "./lie.ts";
 
 const root = join(__dirname, "../..");
-const known = new Map(conformanceCases.map((one) => [one.name, one]));
+const knownNames = new Map(conformanceCases.map((one) => [one.name, one]));
 
 /** Cases that have an answer of every kind, for those that sum up. */
 const everyKind = [
@@ -42,11 +42,11 @@ const everyKind = [
 
 /** These cases and all that they need or follow. */
 function casesFor(...wanted: string[]) {
-  const isSum = wanted.some((name) => known.get(name)?.sumsUp);
+  const isSum = wanted.some((name) => knownNames.get(name)?.sumsUp);
   const names = new Set([...wanted, ...(isSum ? everyKind : [])]);
   for (const name of names) {
-    const { needs = [], after = [] } = known.get(name) ?? {};
-    for (const other of [...needs, ...after]) names.add(other);
+    const { needs = [], after: newValue = [] } = knownNames.get(name) ?? {};
+    for (const other of [...needs, ...newValue]) names.add(other);
   }
   return conformanceCases.filter(({ name }) => names.has(name));
 }
@@ -95,8 +95,8 @@ describe("our own host on AgentCore", () => {
       platformPrincipal: "agentcore",
     });
     const others = serveHost(host);
-    const handle: typeof others = (received) =>
-      received.request.url.endsWith("/ping") ? fetch(`${url}/ping`) : others(received);
+    const handle: typeof others = (call) =>
+      call.request.url.endsWith("/ping") ? fetch(`${url}/ping`) : others(call);
     const cases = casesFor("agentcore/ping-time", "agentcore/ping-busy");
     const report = await conform(handle, {
       profile: "agentcore",
@@ -131,12 +131,15 @@ describe("each case", () => {
   );
 
   it("has a lie of its own", () => {
-    expect(liars.map(([name]) => name).sort()).toEqual([...known.keys()].sort());
+    expect(liars.map(([name]) => name).sort()).toEqual([...knownNames.keys()].sort());
   });
 
   it("needs and follows cases that exist", () => {
-    const named = conformanceCases.flatMap(({ needs = [], after = [] }) => [...needs, ...after]);
-    expect(named.filter((name) => !known.has(name))).toEqual([]);
+    const named = conformanceCases.flatMap(({ needs = [], after: newValue = [] }) => [
+      ...needs,
+      ...newValue,
+    ]);
+    expect(named.filter((name) => !knownNames.has(name))).toEqual([]);
   });
 
   it("is documented", () => {

@@ -68,7 +68,7 @@ export function createHonestHost({ syncBudgetMs = 40, agent = createNumberedAgen
   return host;
 }
 
-export type Handle = (received: Received) => Promise<Response>;
+export type Handle = (call: Received) => Promise<Response>;
 
 /** Passes requests to the host as they are. */
 export function serveHost(host: Host): Handle {
@@ -103,13 +103,13 @@ export type ConformOptions = Partial<ConformanceOptions> & { path?: string; toke
 /** Runs the cases against a server with that handler. */
 export async function conform(
   handle: Handle,
-  given: ConformOptions = {},
+  values: ConformOptions = {},
 ): Promise<ConformanceReport> {
   const {
-    path = given.profile === "agentcore" ? "/invocations" : "/",
+    path = values.profile === "agentcore" ? "/invocations" : "/",
     token: first = token,
     ...options
-  } = given;
+  } = values;
   const server = await startWebServer({ handle });
   const authorize = (bearer: string) => async () => ({
     headers: { authorization: `Bearer ${bearer}` },

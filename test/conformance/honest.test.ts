@@ -22,24 +22,24 @@ type Json = any;
 
 /** Serves the host with its answers changed in place. */
 function changing(handle: Handle, change: (answer: Json, request: Json) => void): Handle {
-  return async (received) => {
-    const response = await handle(received);
+  return async (call) => {
+    const response = await handle(call);
     const text = await response.text();
     if (!text.startsWith("{")) return new Response(text, response);
     const answer = JSON.parse(text);
-    change(answer, Buffer.from(received.body).toString());
+    change(answer, Buffer.from(call.body).toString());
     return json(answer, { status: response.status, headers: Object.fromEntries(response.headers) });
   };
 }
 
 /** Refuses each request at first. */
 function busy(handle: Handle): Handle {
-  const seen = new Set<string>();
-  return async (received) => {
-    const text = Buffer.from(received.body).toString();
-    const isKnown = seen.has(text) || received.request.headers.get("authorization") === null;
-    seen.add(text);
-    if (isKnown) return handle(received);
+  const seenIds = new Set<string>();
+  return async (call) => {
+    const text = Buffer.from(call.body).toString();
+    const isKnown = seenIds.has(text) || call.request.headers.get("authorization") === null;
+    seenIds.add(text);
+    if (isKnown) return handle(call);
     const data = { reason: "rate_limited", retryable: true, retry_after_ms: 1 };
     return json(
       { jsonrpc: "2.0", id: null, error: { code: -32070, message: "busy", data } },
@@ -166,8 +166,8 @@ const variants: readonly Variant[] = [
     "sends errors with an HTTP status of their own",
     () => {
       const handle = serveHost(createHonestHost());
-      return async (received) => {
-        const response = await handle(received);
+      return async (call) => {
+        const response = await handle(call);
         const text = await response.text();
         return raw(text, {
           status: text.includes('"error"') && response.status === 200 ? 400 : response.status,
@@ -186,8 +186,8 @@ const variants: readonly Variant[] = [
     "refuses strangers by the status alone",
     () => {
       const handle = serveHost(createHonestHost());
-      return async (received) => {
-        const response = await handle(received);
+      return async (call) => {
+        const response = await handle(call);
         return response.status === 401 ? new Response(null, { status: 403 }) : response;
       };
     },
@@ -237,8 +237,8 @@ const variants: readonly Variant[] = [
     "says on AgentCore that it is busy, and not since when",
     () => {
       const handle = serveHost(createHonestHost());
-      return async (received) =>
-        received.request.url.endsWith("/ping") ? json({ status: "HealthyBusy" }) : handle(received);
+      return async (call) =>
+        call.request.url.endsWith("/ping") ? json({ status: "HealthyBusy" }) : handle(call);
     },
     { profile: "agentcore", texts: { slow: "slow 3s" } },
   ],
@@ -257,10 +257,10 @@ const variants: readonly Variant[] = [
 describe("an endpoint that", () => {
   it.each(variants)("%s fails no required case", async (_what, open, options = {}) => {
     const report = await conform(open(serveHost), { level: "required", ...options });
-    const counted = report.cases.filter(
+    const counts = report.cases.filter(
       ({ outcome, level }) => outcome === "failed" && level !== "strict",
     );
-    expect(counted).toEqual([]);
+    expect(counts).toEqual([]);
     expect(report.kept).toBe(true);
   });
 });

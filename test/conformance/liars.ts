@@ -41,7 +41,7 @@ const readsFiles = says(/^read files/);
 const isSecond = (x: Exchange) => bearer(x) === otherToken;
 const isNobody = ({ request }: Exchange) => request.headers.get("authorization") === null;
 /** Takes tokens of which `isTaken` says so. */
-const taking = (isTaken: (given: string) => boolean) =>
+const taking = (isTaken: (result: string) => boolean) =>
   where((x) => bearer(x) !== "" && isTaken(bearer(x)), asFirst);
 /** Takes callers without a token that send this header with this value. */
 const trusting = (header: string, value: string) =>
@@ -61,7 +61,7 @@ const servingIfFound = async (x: Exchange) => {
   return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
 };
 const withParam = (isWrong: (params: Json) => unknown) => (x: Exchange) =>
-  executes(x) && x.sent.params && isWrong(x.sent.params);
+  executes(x) && x.sentRequest.params && isWrong(x.sentRequest.params);
 
 const callers: readonly Lie[] = [
   [
@@ -69,34 +69,40 @@ const callers: readonly Lie[] = [
     "takes votes of everyone",
     where((x) => votes(x) && isNobody(x), asFirst),
   ],
-  ["authentication/wrong", "takes any token", taking((given) => given !== otherToken)],
-  ["authentication/truncated", "compares what came", taking((given) => token.startsWith(given))],
-  ["authentication/extended", "compares what it knows", taking((given) => given.startsWith(token))],
-  ["authentication/prefixed", "looks at the end", taking((given) => given.endsWith(token))],
+  ["authentication/wrong", "takes any token", taking((result) => result !== otherToken)],
+  ["authentication/truncated", "compares what came", taking((bearer) => token.startsWith(bearer))],
+  [
+    "authentication/extended",
+    "compares what it knows",
+    taking((bearer) => bearer.startsWith(token)),
+  ],
+  ["authentication/prefixed", "looks at the end", taking((bearer) => bearer.endsWith(token))],
   [
     "authentication/changed",
     "compares eight characters at both ends",
-    taking((given) => given.slice(0, 8) + given.slice(-8) === token.slice(0, 8) + token.slice(-8)),
+    taking(
+      (bearer) => bearer.slice(0, 8) + bearer.slice(-8) === token.slice(0, 8) + token.slice(-8),
+    ),
   ],
   [
     "authentication/changed-at-the-end",
     "compares all but the last two characters",
-    taking((given) => given.length === token.length && given.startsWith(token.slice(0, -2))),
+    taking((bearer) => bearer.length === token.length && bearer.startsWith(token.slice(0, -2))),
   ],
   [
     "authentication/case-flipped",
     "compares without case",
-    taking((given) => given.toLowerCase() === token.toLowerCase()),
+    taking((bearer) => bearer.toLowerCase() === token.toLowerCase()),
   ],
   ["authentication/empty", "takes an empty token", trusting("authorization", "Bearer")],
-  ["authentication/null", "takes null", taking((given) => given === "null")],
-  ["authentication/undefined", "takes undefined", taking((given) => given === "undefined")],
-  ["authentication/wildcard", "takes *", taking((given) => given === "*")],
-  ["authentication/injected", "runs SQL", taking((given) => given === "' OR '1'='1")],
+  ["authentication/null", "takes null", taking((bearer) => bearer === "null")],
+  ["authentication/undefined", "takes undefined", taking((bearer) => bearer === "undefined")],
+  ["authentication/wildcard", "takes *", taking((bearer) => bearer === "*")],
+  ["authentication/injected", "runs SQL", taking((bearer) => bearer === "' OR '1'='1")],
   [
     "authentication/other-scheme",
     "checks one scheme only",
-    taking((given) => given.startsWith("Basic ")),
+    taking((bearer) => bearer.startsWith("Basic ")),
   ],
   ["authentication/forwarded", "trusts an address", trusting("x-real-ip", "127.0.0.1")],
   ["authentication/named", "trusts a user's name", trusting("x-original-user", "admin")],
@@ -135,14 +141,14 @@ const callers: readonly Lie[] = [
     "does not check PATCH",
     where(
       ({ request }) => request.method === "PATCH",
-      (x) => x.insteadOf(x.sent, { authorization: `Bearer ${token}` }),
+      (x) => x.insteadOf(x.sentRequest, { authorization: `Bearer ${token}` }),
     ),
   ],
   [
     "authentication/get",
     "lists its tasks to everybody",
     (x) => {
-      if (executes(x)) x.memory.set(x.sent.id, 1);
+      if (executes(x)) x.memory.set(x.sentRequest.id, 1);
       return x.request.method === "GET" ? json([...x.memory.keys()]) : x.honest();
     },
   ],
@@ -157,8 +163,8 @@ const callers: readonly Lie[] = [
     where(
       (x) => executes(x) && isNobody(x),
       async (x) => {
-        const { attachments: _files, ...params } = x.sent.params;
-        await x.insteadOf({ ...x.sent, params }, { authorization: `Bearer ${token}` });
+        const { attachments: _files, ...params } = x.sentRequest.params;
+        await x.insteadOf({ ...x.sentRequest, params }, { authorization: `Bearer ${token}` });
         return x.honest();
       },
     ),
@@ -166,7 +172,7 @@ const callers: readonly Lie[] = [
   [
     "isolation/another-caller-reads",
     "lets another caller hold a poll",
-    where((x) => gets(x) && x.sent.params.wait_ms > 0 && isSecond(x), asFirst),
+    where((x) => gets(x) && x.sentRequest.params.wait_ms > 0 && isSecond(x), asFirst),
   ],
   [
     "isolation/another-caller-reads-the-end",
@@ -189,9 +195,9 @@ const callers: readonly Lie[] = [
     "isolation/session-of-another-caller",
     "remembers a conversation under its thread alone",
     where(
-      (x) => plain(x) && x.sent.params.thread_ts,
+      (x) => plain(x) && x.sentRequest.params.thread_ts,
       (x) => {
-        const { thread_ts: thread, text } = x.sent.params;
+        const { thread_ts: thread, text } = x.sentRequest.params;
         const previous = x.memory.get(thread);
         x.memory.set(thread, text);
         return rewriting((answer) => `${answer} Before that: ${previous}`)(x);
@@ -201,7 +207,7 @@ const callers: readonly Lie[] = [
   [
     "isolation/another-caller-answers",
     "lets another caller fill in a form",
-    where((x) => answers(x) && x.sent.params.fields && isSecond(x), asFirst),
+    where((x) => answers(x) && x.sentRequest.params.fields && isSecond(x), asFirst),
   ],
   [
     "isolation/another-caller-repeats",
@@ -220,7 +226,7 @@ const callers: readonly Lie[] = [
     "isolation/files-of-another-caller",
     "keeps files under their ids for all callers",
     where(readsFiles, (x) => {
-      const attachments = x.sent.params.attachments?.map((file: Json) => {
+      const attachments = x.sentRequest.params.attachments?.map((file: Json) => {
         if (!x.memory.has(file.id)) x.memory.set(file.id, file);
         return x.memory.get(file.id);
       });
@@ -236,14 +242,14 @@ const requests: readonly (readonly [name: string, applies: (x: Exchange) => unkn
     [
       "envelope/trailing-bytes",
       ({ text }) => text.endsWith("}{}"),
-      (x) => error({ ...x, sent: parse(x.text.slice(0, -2)) }, -32601),
+      (x) => error({ ...x, sentRequest: parse(x.text.slice(0, -2)) }, -32601),
     ],
     ["envelope/empty-body", ({ text, request }) => text === "" && request.method === "POST"],
     ["envelope/utf-8", ({ text }) => text.includes('"x":"\ufffd')],
     [
       "envelope/byte-order-mark",
       ({ text }) => text.startsWith("\ufeff"),
-      (x) => error({ ...x, sent: parse(x.text.slice(1)) }, -32601),
+      (x) => error({ ...x, sentRequest: parse(x.text.slice(1)) }, -32601),
     ],
     [
       "envelope/repeated-key",
@@ -254,47 +260,61 @@ const requests: readonly (readonly [name: string, applies: (x: Exchange) => unkn
     [
       "envelope/batch",
       ({ text }) => text.startsWith("[{"),
-      (x) => json([{ jsonrpc: "2.0", id: x.sent[0].id, error: { code: -32601, message: "no" } }]),
+      (x) =>
+        json([{ jsonrpc: "2.0", id: x.sentRequest[0].id, error: { code: -32601, message: "no" } }]),
     ],
     ["envelope/empty-batch", ({ text }) => text === "[]", () => raw("[]")],
     ["envelope/no-object", ({ text }) => text === "42", () => new Response(null, { status: 500 })],
     ["envelope/null", ({ text }) => text === "null", () => new Response(null, { status: 500 })],
-    ["envelope/unknown-fields", ({ sent }) => sent.x_unknown, (x) => error(x, -32600)],
+    [
+      "envelope/unknown-fields",
+      ({ sentRequest }) => sentRequest.x_unknown,
+      (x) => error(x, -32600),
+    ],
     [
       "envelope/missing-id",
-      ({ sent }) => sent.method && sent.id === undefined,
+      ({ sentRequest }) => sentRequest.method && sentRequest.id === undefined,
       () => new Response(null, { status: 204 }),
     ],
-    ["envelope/null-id", ({ sent }) => sent.method && sent.id === null, (x) => error(x, -32601)],
-    ["envelope/wrong-version", ({ sent }) => sent.jsonrpc === "1.0", (x) => error(x, -32601)],
+    [
+      "envelope/null-id",
+      ({ sentRequest }) => sentRequest.method && sentRequest.id === null,
+      (x) => error(x, -32601),
+    ],
+    [
+      "envelope/wrong-version",
+      ({ sentRequest }) => sentRequest.jsonrpc === "1.0",
+      (x) => error(x, -32601),
+    ],
     [
       "envelope/missing-method",
-      ({ sent }) => sent.jsonrpc && sent.id && sent.method === undefined,
+      ({ sentRequest }) =>
+        sentRequest.jsonrpc && sentRequest.id && sentRequest.method === undefined,
       (x) => error(x, -32601),
     ],
     [
       "envelope/any-id",
-      ({ sent }) => String(sent.id).length === 128,
+      ({ sentRequest }) => String(sentRequest.id).length === 128,
       (x) => x.changed((answer) => (answer.id = answer.id.slice(0, 36))),
     ],
     [
       "envelope/integer-id",
-      ({ sent }) => typeof sent.id === "number",
+      ({ sentRequest }) => typeof sentRequest.id === "number",
       (x) => x.changed((answer) => (answer.id = String(answer.id))),
     ],
     [
       "envelope/digits-id",
-      ({ sent }) => sent.id === "0012",
+      ({ sentRequest }) => sentRequest.id === "0012",
       (x) => x.changed((answer) => (answer.id = Number(answer.id))),
     ],
     [
       "errors/unknown-method",
-      ({ sent }) => sent.method === "sekisho.no_such_method",
+      ({ sentRequest }) => sentRequest.method === "sekisho.no_such_method",
       (x) => error(x, "METHOD_NOT_FOUND"),
     ],
     ["errors/inherited-method", method("constructor")],
     ["errors/method-case", method("Execute_Task"), success],
-    ["errors/missing-params", (x) => executes(x) && x.sent.params === undefined],
+    ["errors/missing-params", (x) => executes(x) && x.sentRequest.params === undefined],
     ["errors/missing-text", withParam(({ text }) => text === undefined), success],
     ["errors/params-array", withParam(Array.isArray), success],
     ["errors/wrong-type", withParam(({ text }) => text === 42), success],
@@ -302,10 +322,14 @@ const requests: readonly (readonly [name: string, applies: (x: Exchange) => unkn
     ["errors/empty-text", withParam(({ text }) => text === ""), success],
     ["errors/long-text", withParam(({ text }) => text?.length > 40_000), success],
     ["errors/hostile-params", withParam(({ attachments }) => attachments === "a")],
-    ["limits/too-large", (x) => x.bytes > 262_144 && !x.sent.method, (x) => error(x, -32700)],
+    [
+      "limits/too-large",
+      (x) => x.bytes > 262_144 && !x.sentRequest.method,
+      (x) => error(x, -32700),
+    ],
     [
       "limits/too-large-request",
-      (x) => x.bytes > 262_144 && x.sent.method,
+      (x) => x.bytes > 262_144 && x.sentRequest.method,
       (x) => error(x, -32601),
     ],
     ["headers/charset", ({ request }) => /charset/.test(request.headers.get("content-type") ?? "")],
@@ -340,7 +364,9 @@ const texts: readonly Lie[] = [
   [
     "execute/least-params",
     "wants a session id",
-    refusing((x) => plain(x) && !x.sent.params.session_id && !x.sent.params.x_padding),
+    refusing(
+      (x) => plain(x) && !x.sentRequest.params.session_id && !x.sentRequest.params.x_padding,
+    ),
   ],
   [
     "execute/no-channel",
@@ -366,7 +392,7 @@ const texts: readonly Lie[] = [
     "execute/attachments",
     "loses the text of a message with files",
     where(
-      (x) => plain(x) && x.sent.params.attachments?.length === 1,
+      (x) => plain(x) && x.sentRequest.params.attachments?.length === 1,
       (x) => x.withParams({ text: "" }),
     ),
   ],
@@ -404,9 +430,9 @@ const texts: readonly Lie[] = [
     "execute/every-file",
     "tells files apart by their names",
     where(
-      (x) => readsFiles(x) && first(x) && x.sent.params.attachments,
+      (x) => readsFiles(x) && first(x) && x.sentRequest.params.attachments,
       (x) => {
-        const { attachments } = x.sent.params;
+        const { attachments } = x.sentRequest.params;
         const byName = new Map<string, Json>(attachments.map((file: Json) => [file.name, file]));
         return x.withParams({ attachments: [...byName.values()] });
       },
@@ -417,14 +443,15 @@ const texts: readonly Lie[] = [
     "repeats an answer without its files",
     where(
       repeated(readsFiles),
-      changing("success", (given) => delete given.artifacts),
+      changing("success", (result) => delete result.artifacts),
     ),
   ],
   [
     "errors/issues",
     "says values of bad params aloud",
-    changingError(-32602, ({ data }, { sent }) => {
-      for (const issue of data.issues ?? []) issue.message = `is ${JSON.stringify(sent.params)}`;
+    changingError(-32602, ({ data }, { sentRequest }) => {
+      for (const issue of data.issues ?? [])
+        issue.message = `is ${JSON.stringify(sentRequest.params)}`;
     }),
   ],
   ["failure/error", "breaks down with its agent", where(fails, () => raw("oops", { status: 500 }))],
@@ -447,8 +474,8 @@ function cutBytes(text: string, bytes: number): string {
     .replace(/\ufffd+$/, "");
 }
 
-const toQuestion = (x: Exchange) => answers(x) && x.sent.params.option_id === "yes";
-const toFields = (x: Exchange) => answers(x) && x.sent.params.fields && first(x);
+const toQuestion = (x: Exchange) => answers(x) && x.sentRequest.params.option_id === "yes";
+const toFields = (x: Exchange) => answers(x) && x.sentRequest.params.fields && first(x);
 /** Lets the host take the reply for one to the question that is open. */
 const withoutQuestionId = (x: Exchange) => x.withParams({ question_id: undefined });
 
@@ -456,7 +483,7 @@ const questions: readonly Lie[] = [
   [
     "tasks/unknown-get",
     "takes a sign for every task",
-    where((x) => gets(x) && x.sent.params.task_id === "%", success),
+    where((x) => gets(x) && x.sentRequest.params.task_id === "%", success),
   ],
   [
     "tasks/unknown-cancel",
@@ -476,28 +503,28 @@ const questions: readonly Lie[] = [
   [
     "question/read-again",
     "moves the end of a question at each read",
-    changing("input_required", (given) => {
-      given.expires_at = new Date(Date.now() + 3600_000).toISOString();
+    changing("input_required", (result) => {
+      result.expires_at = new Date(Date.now() + 3600_000).toISOString();
     }),
   ],
   [
     "question/bad-answers",
     "takes an option that was not offered",
-    where((x) => /-[0-9a-f]{8}$/.test(x.sent.params?.option_id), accepted),
+    where((x) => /-[0-9a-f]{8}$/.test(x.sentRequest.params?.option_id), accepted),
   ],
   [
     "question/another-question",
     "does not look at which question an answer is to",
     overlooking(
       -32063,
-      (x) => answers(x) && x.sent.params.question_id,
-      (x) => ({ status: "accepted", task_id: x.sent.params.task_id }),
+      (x) => answers(x) && x.sentRequest.params.question_id,
+      (x) => ({ status: "accepted", task_id: x.sentRequest.params.task_id }),
     ),
   ],
   [
     "question/answer",
     "refuses the click of a second person",
-    refusing((x) => toQuestion(x) && first(x) && x.sent.params.user_id, -32063),
+    refusing((x) => toQuestion(x) && first(x) && x.sentRequest.params.user_id, -32063),
   ],
   [
     "question/repeated-answer",
@@ -508,18 +535,18 @@ const questions: readonly Lie[] = [
     "question/goes-on",
     "asks again what was answered",
     (x) =>
-      x.changed(({ result: given, error: refused }) => {
-        if (given?.status === "input_required") x.memory.set(given.task_id, given);
-        const question = x.memory.get(x.sent.params?.task_id);
-        if (answers(x) && !refused && question) question.answered = true;
-        if (gets(x) && given && question?.answered) Object.assign(given, question);
+      x.changed(({ result: bearer, error: refusal }) => {
+        if (bearer?.status === "input_required") x.memory.set(bearer.task_id, bearer);
+        const question = x.memory.get(x.sentRequest.params?.task_id);
+        if (answers(x) && !refusal && question) question.answered = true;
+        if (gets(x) && bearer && question?.answered) Object.assign(bearer, question);
       }),
   ],
   [
     "question/chosen-option",
     "gives the agent the first option, whatever was chosen",
     where(
-      (x) => answers(x) && x.sent.params.option_id === "no",
+      (x) => answers(x) && x.sentRequest.params.option_id === "no",
       (x) => x.withParams({ option_id: "yes" }),
     ),
   ],
@@ -528,7 +555,7 @@ const questions: readonly Lie[] = [
     "takes another option after the first",
     overlooking(
       -32063,
-      (x) => answers(x) && x.sent.params.option_id === "no",
+      (x) => answers(x) && x.sentRequest.params.option_id === "no",
       () => ({ status: "success", response_text: "done" }),
     ),
   ],
@@ -537,14 +564,14 @@ const questions: readonly Lie[] = [
     "takes two answers at the same time",
     overlooking(
       -32063,
-      (x) => answers(x) && x.sent.params.option_id === "no",
+      (x) => answers(x) && x.sentRequest.params.option_id === "no",
       () => ({ status: "success", response_text: "done" }),
     ),
   ],
   [
     "question/id-used-before",
     "takes another answer under a known id",
-    where((x) => x.sent.params?.text === "something else under the same id", success),
+    where((x) => x.sentRequest.params?.text === "something else under the same id", success),
   ],
   [
     "question/canceled",
@@ -561,15 +588,18 @@ const questions: readonly Lie[] = [
     "question/free-text",
     "drops emoji from replies",
     where(
-      (x) => answers(x) && x.sent.params.text,
-      (x) => x.withParams({ text: x.sent.params.text.replace(/[\u{10000}-\u{10ffff}]/gu, "") }),
+      (x) => answers(x) && x.sentRequest.params.text,
+      (x) =>
+        x.withParams({ text: x.sentRequest.params.text.replace(/[\u{10000}-\u{10ffff}]/gu, "") }),
     ),
   ],
   [
     "question/second",
     "takes a second click for the answer to the next question",
     where(
-      (x) => toQuestion(x) && x.count(`${x.sent.params.task_id} ${x.sent.params.question_id}`) > 1,
+      (x) =>
+        toQuestion(x) &&
+        x.count(`${x.sentRequest.params.task_id} ${x.sentRequest.params.question_id}`) > 1,
       withoutQuestionId,
     ),
   ],
@@ -577,7 +607,7 @@ const questions: readonly Lie[] = [
     "question/ends-wait",
     "waits on when there is another question",
     where(
-      (x) => gets(x) && x.sent.params.wait_ms > 100,
+      (x) => gets(x) && x.sentRequest.params.wait_ms > 100,
       async (x) => {
         const answer = await x.honest();
         await delay(5000);
@@ -599,7 +629,7 @@ const questions: readonly Lie[] = [
     where(
       (x) =>
         toFields(x) &&
-        Object.values<Json>(x.sent.params.fields).some(
+        Object.values<Json>(x.sentRequest.params.fields).some(
           (value) => Array.isArray(value) && new Set(value).size < value.length,
         ),
       accepted,
@@ -617,17 +647,17 @@ const questions: readonly Lie[] = [
     "question/answers-fields",
     "gives the agent the first choice of a form",
     where(
-      (x) => toFields(x) && x.sent.params.fields.road === "nakasendo",
-      (x) => x.withParams({ fields: { ...x.sent.params.fields, road: "tokaido" } }),
+      (x) => toFields(x) && x.sentRequest.params.fields.road === "nakasendo",
+      (x) => x.withParams({ fields: { ...x.sentRequest.params.fields, road: "tokaido" } }),
     ),
   ],
   [
     "question/fields-in-words",
     "wants every field where somebody answers in words",
     (x) => {
-      if (says(/^ask form/)(x))
-        return x.changed(({ result: given }) => x.memory.set(given?.task_id, 1));
-      const isInWords = answers(x) && x.sent.params.text && x.memory.has(x.sent.params.task_id);
+      if (says(/^ask form/)(x)) return x.changed(({ result }) => x.memory.set(result?.task_id, 1));
+      const isInWords =
+        answers(x) && x.sentRequest.params.text && x.memory.has(x.sentRequest.params.task_id);
       return isInWords ? error(x, -32602) : x.honest();
     },
   ],
@@ -635,8 +665,8 @@ const questions: readonly Lie[] = [
 
 /** The host's answers, in which every task that was accepted is remembered. */
 const remembering = (x: Exchange, key: (taskId: string) => string = String) =>
-  x.changed(({ result: given }) => {
-    if (given?.task_id) x.memory.set(key(given.task_id), given.task_id);
+  x.changed(({ result }) => {
+    if (result?.task_id) x.memory.set(key(result.task_id), result.task_id);
   });
 
 const acceptedTasks: readonly Lie[] = [
@@ -651,7 +681,7 @@ const acceptedTasks: readonly Lie[] = [
     "accepts without a task id",
     where(
       executes,
-      changing("accepted", (given) => delete given.task_id),
+      changing("accepted", (result) => delete result.task_id),
     ),
   ],
   [
@@ -659,7 +689,7 @@ const acceptedTasks: readonly Lie[] = [
     "gives all tasks one id",
     where(
       executes,
-      changing("accepted", (given) => (given.task_id = "the-task")),
+      changing("accepted", (bearer) => (bearer.task_id = "the-task")),
     ),
   ],
   [
@@ -667,26 +697,29 @@ const acceptedTasks: readonly Lie[] = [
     "changes the task id",
     where(
       gets,
-      changing("accepted", (given) => (given.task_id = "another")),
+      changing("accepted", (bearer) => (bearer.task_id = "another")),
     ),
   ],
   [
     "accepted/by-request-id",
     "does not find tasks by their request id",
-    refusing((x) => gets(x) && x.sent.params.request_id, -32061),
+    refusing((x) => gets(x) && x.sentRequest.params.request_id, -32061),
   ],
   [
     "accepted/lost-response",
     "forgets a task when its caller hangs up",
     (x) => {
-      if (slow(x)) x.request.signal.addEventListener("abort", () => x.memory.set(x.sent.id, 1));
-      return gets(x) && x.memory.has(x.sent.params.request_id) ? error(x, -32061) : x.honest();
+      if (slow(x))
+        x.request.signal.addEventListener("abort", () => x.memory.set(x.sentRequest.id, 1));
+      return gets(x) && x.memory.has(x.sentRequest.params.request_id)
+        ? error(x, -32061)
+        : x.honest();
     },
   ],
   [
     "accepted/long-poll",
     "does not know long polls",
-    refusing((x) => gets(x) && x.sent.params.wait_ms === 100),
+    refusing((x) => gets(x) && x.sentRequest.params.wait_ms === 100),
   ],
   [
     "accepted/partial-text",
@@ -719,33 +752,36 @@ const acceptedTasks: readonly Lie[] = [
   [
     "accepted/keys",
     "does not mind two keys",
-    where((x) => gets(x) && x.sent.params.task_id && x.sent.params.request_id, accepted),
+    where(
+      (x) => gets(x) && x.sentRequest.params.task_id && x.sentRequest.params.request_id,
+      accepted,
+    ),
   ],
   [
     "cancel/running",
     "cancels another task",
     where(
       cancels,
-      changing("canceled", (given) => (given.task_id = "another")),
+      changing("canceled", (bearer) => (bearer.task_id = "another")),
     ),
   ],
   [
     "cancel/again",
     "cancels only once",
-    refusing((x) => cancels(x) && first(x) && x.count(x.sent.params.task_id) > 1, -32063),
+    refusing((x) => cancels(x) && first(x) && x.count(x.sentRequest.params.task_id) > 1, -32063),
   ],
   [
     "cancel/by-request-id",
     "takes short reasons only",
-    refusing((x) => cancels(x) && x.sent.params.reason?.length > 255),
+    refusing((x) => cancels(x) && x.sentRequest.params.reason?.length > 255),
   ],
   [
     // That case gives no reason. A lie that looked at the clock would depend on the machine's speed.
     "cancel/at-once",
     "loses an early cancel, and says that it was done",
     where(
-      (x) => cancels(x) && x.sent.params.request_id && !x.sent.params.reason,
-      (x) => result(x, { status: "canceled", task_id: x.sent.params.request_id }),
+      (x) => cancels(x) && x.sentRequest.params.request_id && !x.sentRequest.params.reason,
+      (x) => result(x, { status: "canceled", task_id: x.sentRequest.params.request_id }),
     ),
   ],
   [
@@ -753,7 +789,7 @@ const acceptedTasks: readonly Lie[] = [
     "compares the first 32 characters of a task id",
     (x) => {
       if (executes(x)) return remembering(x, (taskId) => taskId.slice(0, 32));
-      const taskId = x.memory.get(String(x.sent.params?.task_id).slice(0, 32));
+      const taskId = x.memory.get(String(x.sentRequest.params?.task_id).slice(0, 32));
       return taskId === undefined ? x.honest() : x.withParams({ task_id: taskId });
     },
   ],
@@ -762,7 +798,7 @@ const acceptedTasks: readonly Lie[] = [
     "says canceled and goes on",
     (x) => {
       if (executes(x)) return remembering(x);
-      const { task_id } = x.sent.params ?? {};
+      const { task_id } = x.sentRequest.params ?? {};
       const isKnown = cancels(x) && x.memory.has(task_id);
       return isKnown ? result(x, { status: "canceled", task_id }) : x.honest();
     },
@@ -772,14 +808,14 @@ const acceptedTasks: readonly Lie[] = [
     "answers for another request",
     where(
       gets,
-      changing("success", (given) => (given.correlation_id = "another")),
+      changing("success", (bearer) => (bearer.correlation_id = "another")),
     ),
   ],
   [
     "ended/ends-wait",
     "holds a poll beyond the end of its task",
     where(
-      (x) => gets(x) && x.sent.params.wait_ms > 100,
+      (x) => gets(x) && x.sentRequest.params.wait_ms > 100,
       async (x) => {
         const answer = await x.honest();
         await delay(6500);
@@ -804,12 +840,15 @@ const acceptedTasks: readonly Lie[] = [
   [
     "ended/cancel",
     "cancels what is over",
-    overlooking(-32063, cancels, (x) => ({ status: "canceled", task_id: x.sent.params.task_id })),
+    overlooking(-32063, cancels, (x) => ({
+      status: "canceled",
+      task_id: x.sentRequest.params.task_id,
+    })),
   ],
   [
     "ended/answered-at-once",
     "finds a request in the case of its letters only",
-    refusing((x) => gets(x) && /[A-F]/.test(x.sent.params?.request_id), -32061),
+    refusing((x) => gets(x) && /[A-F]/.test(x.sentRequest.params?.request_id), -32061),
   ],
   [
     "feedback/unknown",
@@ -819,18 +858,21 @@ const acceptedTasks: readonly Lie[] = [
   [
     "feedback/recorded",
     "takes two votes of a person",
-    refusing((x) => votes(x) && x.count(x.sent.params.voter_id) > 2, -32063),
+    refusing((x) => votes(x) && x.count(x.sentRequest.params.voter_id) > 2, -32063),
   ],
   [
     "feedback/canceled",
     "takes votes on canceled tasks",
-    overlooking(-32063, votes, (x) => ({ status: "recorded", task_id: x.sent.params.task_id })),
+    overlooking(-32063, votes, (x) => ({
+      status: "recorded",
+      task_id: x.sentRequest.params.task_id,
+    })),
   ],
   [
     "feedback/bad-params",
     "takes a vote on two tasks",
     where(
-      (x) => votes(x) && x.sent.params.task_id && x.sent.params.request_id,
+      (x) => votes(x) && x.sentRequest.params.task_id && x.sentRequest.params.request_id,
       (x) => result(x, { status: "recorded", task_id: "1" }),
     ),
   ],
@@ -840,7 +882,8 @@ const acceptedTasks: readonly Lie[] = [
 function afterEnd(x: Exchange, status: string, from: number, change: (answer: Json) => void) {
   return x.changed((answer) => {
     const isEnd = answer.result?.status === status || answer.error?.data?.reason === status;
-    if (isEnd && x.sent.params.task_id && x.count(x.sent.params.task_id) >= from) change(answer);
+    if (isEnd && x.sentRequest.params.task_id && x.count(x.sentRequest.params.task_id) >= from)
+      change(answer);
   });
 }
 
@@ -859,7 +902,7 @@ const repetitions: readonly Lie[] = [
     "idempotency/same-outcome",
     "knows a request in the case of its letters only",
     where(
-      (x) => plain(x) && /[A-F]/.test(x.sent.id),
+      (x) => plain(x) && /[A-F]/.test(x.sentRequest.id),
       ({ anew }) => anew(),
     ),
   ],
@@ -875,9 +918,9 @@ const repetitions: readonly Lie[] = [
     "idempotency/other-content",
     "compares the length of texts under a known id",
     where(plain, (x) => {
-      const { text } = x.memory.get(x.sent.id) ?? x.sent.params;
-      x.memory.set(x.sent.id, { text });
-      return text.length === x.sent.params.text.length ? x.withParams({ text }) : x.honest();
+      const { text } = x.memory.get(x.sentRequest.id) ?? x.sentRequest.params;
+      x.memory.set(x.sentRequest.id, { text });
+      return text.length === x.sentRequest.params.text.length ? x.withParams({ text }) : x.honest();
     }),
   ],
   [
@@ -909,7 +952,7 @@ const repetitions: readonly Lie[] = [
     "idempotency/files-read-once",
     "runs the agent twice and tells one result",
     where(repeated(readsFiles), async (x) => {
-      await fetch(x.sent.params.attachments[0].url);
+      await fetch(x.sentRequest.params.attachments[0].url);
       return x.honest();
     }),
   ],
@@ -923,9 +966,9 @@ const repetitions: readonly Lie[] = [
     "idempotency/refusals-are-not-stored",
     "stores refusals",
     (x) => {
-      if (executes(x) && x.sent.params && x.sent.params.text === undefined)
-        x.memory.set(x.sent.id, 1);
-      return x.memory.has(x.sent.id) ? error(x, -32602) : x.honest();
+      if (executes(x) && x.sentRequest.params && x.sentRequest.params.text === undefined)
+        x.memory.set(x.sentRequest.id, 1);
+      return x.memory.has(x.sentRequest.id) ? error(x, -32602) : x.honest();
     },
   ],
 ];
@@ -933,14 +976,14 @@ const repetitions: readonly Lie[] = [
 /** Answers a request with the first answer to an equal one. `nameOf` names what is compared. */
 const answeringEqual = (nameOf: (params: Json) => unknown): How =>
   where(
-    (x) => executes(x) && first(x) && x.sent.params.thread_ts,
+    (x) => executes(x) && first(x) && x.sentRequest.params.thread_ts,
     async (x) => {
-      const key = JSON.stringify(nameOf(x.sent.params));
+      const key = JSON.stringify(nameOf(x.sentRequest.params));
       const stored = x.memory.get(key);
-      if (stored !== undefined && stored.id !== x.sent.id)
+      if (stored !== undefined && stored.id !== x.sentRequest.id)
         return result(x, { ...(await stored.answer).result, correlation_id: undefined });
       const answer: Promise<Json> = x.honest().then((response) => response.json());
-      x.memory.set(key, { id: x.sent.id, answer });
+      x.memory.set(key, { id: x.sentRequest.id, answer });
       return json(await answer);
     },
   );
@@ -950,7 +993,7 @@ const conversations: readonly Lie[] = [
     "isolation/side-by-side",
     "keeps the text in a variable of all requests",
     where(plain, async (x) => {
-      x.memory.set("text", x.sent.params.text);
+      x.memory.set("text", x.sentRequest.params.text);
       await delay(20);
       return success(x, x.memory.get("text"));
     }),
@@ -960,7 +1003,7 @@ const conversations: readonly Lie[] = [
     "gives the first of two tasks of a session the answer of the second",
     (x) => {
       if (plain(x))
-        return changing("success", (given) => x.memory.set(session(x), given.response_text))(x);
+        return changing("success", (result) => x.memory.set(session(x), result.response_text))(x);
       const latest = x.memory.get(session(x));
       return gets(x) && latest !== undefined ? rewriting(() => latest)(x) : x.honest();
     },
@@ -984,7 +1027,7 @@ const conversations: readonly Lie[] = [
     async (x) => {
       if (asks(x)) return remembering(x, () => session(x));
       const latest = x.memory.get(session(x));
-      const isToOther = answers(x) && first(x) && latest && latest !== x.sent.params.task_id;
+      const isToOther = answers(x) && first(x) && latest && latest !== x.sentRequest.params.task_id;
       if (isToOther) await x.withParams({ question_id: undefined, task_id: latest });
       return x.honest();
     },
@@ -993,7 +1036,7 @@ const conversations: readonly Lie[] = [
     "second-look/success",
     "changes a result after a while",
     where(gets, (x) =>
-      afterEnd(x, "success", 7, ({ result: given }) => (given.response_text += ".")),
+      afterEnd(x, "success", 7, ({ result: bearer }) => (bearer.response_text += ".")),
     ),
   ],
   [
@@ -1005,7 +1048,7 @@ const conversations: readonly Lie[] = [
     "second-look/timed-out",
     "completes a task whose time was over",
     where(
-      (x) => gets(x) && x.sent.params.request_id,
+      (x) => gets(x) && x.sentRequest.params.request_id,
       (x) =>
         x.changed((answer) => answer.error?.data?.reason === "timeout" && completeAfterAll(answer)),
     ),
@@ -1019,9 +1062,10 @@ const conversations: readonly Lie[] = [
     "second-look/answered",
     "forgets after a while what was answered",
     where(gets, (x) =>
-      x.changed(({ result: given }) => {
-        const isEnd = given?.status === "success" && /Shall I go on/.test(given.response_text);
-        if (isEnd && x.count(x.sent.params.task_id) > 1) given.response_text = "It is over.";
+      x.changed(({ result: bearer }) => {
+        const isEnd = bearer?.status === "success" && /Shall I go on/.test(bearer.response_text);
+        if (isEnd && x.count(x.sentRequest.params.task_id) > 1)
+          bearer.response_text = "It is over.";
       }),
     ),
   ],
@@ -1029,11 +1073,9 @@ const conversations: readonly Lie[] = [
     "second-look/late-answer",
     "counts the time in which a person thinks",
     (x) => {
-      const { task_id, timeout_ms } = x.sent.params ?? {};
+      const { task_id, timeout_ms } = x.sentRequest.params ?? {};
       if (asks(x) && timeout_ms)
-        return x.changed(({ result: given }) =>
-          x.memory.set(given?.task_id, Date.now() + timeout_ms),
-        );
+        return x.changed(({ result }) => x.memory.set(result?.task_id, Date.now() + timeout_ms));
       return Date.now() > x.memory.get(task_id) ? error(x, -32001) : x.honest();
     },
   ],
@@ -1050,7 +1092,7 @@ const conversations: readonly Lie[] = [
     "second-look/repeated",
     "runs a request again some seconds after its end",
     where(
-      repeated((x) => plain(x) && first(x) && x.sent.params.text.includes('"quoted"'), 3),
+      repeated((x) => plain(x) && first(x) && x.sentRequest.params.text.includes('"quoted"'), 3),
       success,
     ),
   ],
@@ -1141,9 +1183,9 @@ const bytes: readonly Lie[] = [
     "isolation/marks",
     "keeps the texts of all in a file",
     where(plain, (x) => {
-      x.memory.set("texts", `${x.memory.get("texts") ?? ""}\n${x.sent.params.text}`);
+      x.memory.set("texts", `${x.memory.get("texts") ?? ""}\n${x.sentRequest.params.text}`);
       const base64 = Buffer.from(x.memory.get("texts")).toString("base64");
-      return changing("success", (given) => (given.artifacts = [{ name: "log.txt", base64 }]))(x);
+      return changing("success", (bearer) => (bearer.artifacts = [{ name: "log.txt", base64 }]))(x);
     }),
   ],
   [
@@ -1151,7 +1193,7 @@ const bytes: readonly Lie[] = [
     "shows its environment beside its answers",
     where(
       plain,
-      changing("success", (given) => (given.debug = { host: "10.0.3.17:5432" })),
+      changing("success", (bearer) => (bearer.debug = { host: "10.0.3.17:5432" })),
     ),
   ],
   [
@@ -1167,7 +1209,7 @@ const bytes: readonly Lie[] = [
 
 const step = { id: "a", title: "Read", status: "pending" };
 /** Changes what results with this status say. */
-type ChangedValue = readonly [name: string, what: string, status: string, (given: Json) => void];
+type ChangedValue = readonly [name: string, what: string, status: string, (result: Json) => void];
 const toLie = ([name, what, status, change]: ChangedValue): Lie => [
   name,
   what,
@@ -1179,62 +1221,62 @@ const values: readonly ChangedValue[] = [
     "bounds/poll-after",
     "wants to be polled in a year",
     "accepted",
-    (given) => (given.poll_after_ms = 31_536_000_000),
+    (result) => (result.poll_after_ms = 31_536_000_000),
   ],
   [
     "bounds/late-poll",
     "asks for polls in two minutes",
     "accepted",
-    (given) => (given.poll_after_ms = 120_000),
+    (result) => (result.poll_after_ms = 120_000),
   ],
   [
     "bounds/expires-at",
     "keeps a task for a second",
     "accepted",
-    (given) => (given.expires_at = new Date(Date.now() + 1000).toISOString()),
+    (result) => (result.expires_at = new Date(Date.now() + 1000).toISOString()),
   ],
   [
     "bounds/question-expires-at",
     "asks a question that is over",
     "input_required",
-    (given) => (given.expires_at = "2020-01-01T00:00:00Z"),
+    (bearer) => (bearer.expires_at = "2020-01-01T00:00:00Z"),
   ],
   [
     "bounds/empty-answer",
     "answers nothing",
     "success",
-    (given) => (given.response_text = "\u200b \n"),
+    (bearer) => (bearer.response_text = "\u200b \n"),
   ],
   [
     "bounds/result-size",
     "answers with 101 files",
     "success",
-    (given) => (given.artifacts = Array(101).fill({ text: "a" })),
+    (bearer) => (bearer.artifacts = Array(101).fill({ text: "a" })),
   ],
   [
     "bounds/artifacts",
     "answers with a file of its network",
     "success",
-    (given) => (given.artifacts = [{ name: "a", url: "https://db.internal/a" }]),
+    (bearer) => (bearer.artifacts = [{ name: "a", url: "https://db.internal/a" }]),
   ],
   [
     "bounds/usage",
     "counts tokens below zero",
     "success",
-    (given) => (given.usage = { input_tokens: -5 }),
+    (bearer) => (bearer.usage = { input_tokens: -5 }),
   ],
   [
     "bounds/steps",
     "shows a step twice",
     "accepted",
-    (given) => (given.progress = { steps: [step, step] }),
+    (result) => (result.progress = { steps: [step, step] }),
   ],
   [
     "bounds/lists",
     "offers 101 options",
     "input_required",
-    (given) => {
-      given.options = Array.from({ length: 101 }, (_, id) => ({ id: String(id), label: "a" }));
+    (bearer) => {
+      bearer.options = Array.from({ length: 101 }, (_, id) => ({ id: String(id), label: "a" }));
     },
   ],
 ];
@@ -1244,19 +1286,19 @@ const otherValues: readonly ChangedValue[] = [
     "bounds/expires-at",
     "keeps a task for ever",
     "accepted",
-    (given) => (given.expires_at = "9999-12-31T23:59:59Z"),
+    (bearer) => (bearer.expires_at = "9999-12-31T23:59:59Z"),
   ],
   [
     "bounds/result-size",
     "answers with half a megabyte",
     "success",
-    (given) => (given.response_text += "x".repeat(300_000)),
+    (bearer) => (bearer.response_text += "x".repeat(300_000)),
   ],
   [
     "bounds/steps",
     "shows a step with a status of its own",
     "accepted",
-    (given) => (given.progress = { steps: [{ ...step, status: "doing" }] }),
+    (bearer) => (bearer.progress = { steps: [{ ...step, status: "doing" }] }),
   ],
   ...[
     ["two contents", { text: "a", base64: "YQ==" }] as const,
@@ -1268,7 +1310,7 @@ const otherValues: readonly ChangedValue[] = [
       "bounds/artifacts",
       `answers with a file of ${what}`,
       "success",
-      (given) => (given.artifacts = [artifact]),
+      (result) => (result.artifacts = [artifact]),
     ],
   ),
 ];
@@ -1342,7 +1384,7 @@ export const otherLiars: readonly Lie[] = [
     where(
       (x) => parse(x.text)?.length > 1 && isNobody(x),
       async (x) => {
-        const answer = await x.insteadOf(x.sent[0], { authorization: `Bearer ${token}` });
+        const answer = await x.insteadOf(x.sentRequest[0], { authorization: `Bearer ${token}` });
         return json([await answer.json()]);
       },
     ),
@@ -1378,7 +1420,7 @@ export const otherLiars: readonly Lie[] = [
     where(
       (x) => readsFiles(x) && isNobody(x),
       async (x) => {
-        await fetch(x.sent.params.attachments[0].url);
+        await fetch(x.sentRequest.params.attachments[0].url);
         return x.honest();
       },
     ),
@@ -1389,8 +1431,8 @@ export const otherLiars: readonly Lie[] = [
     "question/goes-on",
     "loses a task with its answer",
     (x) => {
-      if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
-      return gets(x) && x.memory.has(x.sent.params.task_id) ? error(x, -32061) : x.honest();
+      if (toQuestion(x)) x.memory.set(x.sentRequest.params.task_id, 1);
+      return gets(x) && x.memory.has(x.sentRequest.params.task_id) ? error(x, -32061) : x.honest();
     },
   ],
   [
@@ -1401,13 +1443,13 @@ export const otherLiars: readonly Lie[] = [
   [
     "question/free-text",
     "takes options only",
-    refusing((x) => answers(x) && x.sent.params.text && x.sent.params.user_id),
+    refusing((x) => answers(x) && x.sentRequest.params.text && x.sentRequest.params.user_id),
   ],
   [
     "question/free-text",
     "reads words as the first option",
     where(
-      (x) => answers(x) && x.sent.params.text && x.sent.params.user_id,
+      (x) => answers(x) && x.sentRequest.params.text && x.sentRequest.params.user_id,
       (x) => x.withParams({ text: undefined, option_id: "yes" }),
     ),
   ],
@@ -1415,10 +1457,10 @@ export const otherLiars: readonly Lie[] = [
     "question/second",
     "gives the second question of a task the id of the first",
     (x) =>
-      changing("input_required", (given) => {
-        const id = x.memory.get(given.task_id) ?? given.question_id;
-        x.memory.set(given.task_id, id);
-        given.question_id = id;
+      changing("input_required", (result) => {
+        const id = x.memory.get(result.task_id) ?? result.question_id;
+        x.memory.set(result.task_id, id);
+        result.question_id = id;
       })(x),
   ],
   [
@@ -1426,13 +1468,13 @@ export const otherLiars: readonly Lie[] = [
     "repeats a second question without its options",
     where(
       repeated(says(/^ask twice/)),
-      changing("input_required", (given) => delete given.options),
+      changing("input_required", (result) => delete result.options),
     ),
   ],
   [
     "feedback/recorded",
     "says a task id of its own of a vote",
-    changing("recorded", (given) => (given.task_id = "another")),
+    changing("recorded", (bearer) => (bearer.task_id = "another")),
   ],
   [
     "isolation/one-thread",
@@ -1450,7 +1492,7 @@ export const otherLiars: readonly Lie[] = [
   [
     "second-look/answered",
     "forgets an answer",
-    refusing((x) => toQuestion(x) && x.count(x.sent.id) > 3, -32063),
+    refusing((x) => toQuestion(x) && x.count(x.sentRequest.id) > 3, -32063),
   ],
   [
     "agentcore/ping-time",
@@ -1488,7 +1530,7 @@ export const otherLiars: readonly Lie[] = [
       (x) => readsFiles(x) && first(x),
       async (x) => {
         const headers = { authorization: `Bearer ${token}` };
-        await fetch(x.sent.params.attachments[0].url, { headers });
+        await fetch(x.sentRequest.params.attachments[0].url, { headers });
         return x.honest();
       },
     ),

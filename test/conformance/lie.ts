@@ -10,7 +10,7 @@ export type Json = any;
 
 export type Exchange = {
   /** The request's JSON. An empty object where it is not JSON. */
-  sent: Json;
+  sentRequest: Json;
   text: string;
   request: Request;
   bytes: number;
@@ -41,7 +41,7 @@ export function lieWith({ host, how }: { host: Host; how: How }): Handle {
   const memory = new Map<string, Json>();
   return async ({ request, body }: Received) => {
     const text = Buffer.from(body).toString();
-    const sent = parse(text) ?? {};
+    const sentRequest = parse(text) ?? {};
     const ask = (init: RequestInit, over: Record<string, string>) => {
       const headers = { ...Object.fromEntries(request.headers), ...over };
       return host.handle(new Request(request.url, { ...init, headers }));
@@ -51,13 +51,14 @@ export function lieWith({ host, how }: { host: Host; how: How }): Handle {
     const insteadOf: Exchange["insteadOf"] = (other, over = {}) =>
       ask({ method: "POST", body: JSON.stringify(other) }, over);
     return how({
-      ...{ sent, text, request, bytes: body.byteLength, honest, insteadOf, memory },
-      withParams: (over) => insteadOf({ ...sent, params: { ...sent.params, ...over } }),
+      ...{ sentRequest, text, request, bytes: body.byteLength, honest, insteadOf, memory },
+      withParams: (over) =>
+        insteadOf({ ...sentRequest, params: { ...sentRequest.params, ...over } }),
       async anew() {
         const id = randomUUID();
-        const answer: Json = await (await insteadOf({ ...sent, id })).json();
-        if (answer.result?.correlation_id === id) answer.result.correlation_id = sent.id;
-        return json({ ...answer, id: sent.id });
+        const answer: Json = await (await insteadOf({ ...sentRequest, id })).json();
+        if (answer.result?.correlation_id === id) answer.result.correlation_id = sentRequest.id;
+        return json({ ...answer, id: sentRequest.id });
       },
       async changed(change) {
         const response = await honest();
@@ -86,15 +87,15 @@ export function parse(text: string): Json {
   }
 }
 
-export const result = ({ sent }: Exchange, value: object) =>
-  json({ jsonrpc: "2.0", id: sent.id, result: value });
+export const result = ({ sentRequest }: Exchange, value: object) =>
+  json({ jsonrpc: "2.0", id: sentRequest.id, result: value });
 export const success = (x: Exchange, text = "done") =>
   result(x, { status: "success", response_text: text });
 /** The task that the request names, as if it were under way. */
 export const accepted = (x: Exchange) =>
-  result(x, { status: "accepted", task_id: x.sent.params.task_id });
-export const error = ({ sent }: Exchange, code: unknown) =>
-  json({ jsonrpc: "2.0", id: sent.id ?? null, error: { code, message: "no" } });
+  result(x, { status: "accepted", task_id: x.sentRequest.params.task_id });
+export const error = ({ sentRequest }: Exchange, code: unknown) =>
+  json({ jsonrpc: "2.0", id: sentRequest.id ?? null, error: { code, message: "no" } });
 
 /** Lies where `applies` holds, and is honest elsewhere. */
 export const where =
@@ -106,22 +107,22 @@ export const refusing = (applies: Applies, code = -32602): How =>
   where(applies, (x) => error(x, code));
 /** Changes the honest results with this status. */
 export const changing =
-  (status: string, change: (given: Json, exchange: Exchange) => void): How =>
+  (status: string, change: (result: Json, exchange: Exchange) => void): How =>
   (x) =>
-    x.changed(({ result: given }) => {
-      if (given?.status === status) change(given, x);
+    x.changed(({ result }) => {
+      if (result?.status === status) change(result, x);
     });
 /** Changes the text of the honest answers. */
 export const rewriting = (change: (text: string) => string): How =>
-  changing("success", (given) => {
-    given.response_text = change(given.response_text);
+  changing("success", (result) => {
+    result.response_text = change(result.response_text);
   });
 /** Changes the honest errors with this number. */
 export const changingError =
-  (code: number, change: (given: Json, exchange: Exchange) => void): How =>
+  (code: number, change: (result: Json, exchange: Exchange) => void): How =>
   (x) =>
-    x.changed(({ error: given }) => {
-      if (given?.code === code) change(given, x);
+    x.changed(({ error: result }) => {
+      if (result?.code === code) change(result, x);
     });
 /** Sends a result in place of the honest errors with this number. */
 export const overlooking =
@@ -135,21 +136,21 @@ export const overlooking =
 
 export const method =
   (name: string) =>
-  ({ sent }: Exchange) =>
-    sent.method === name;
+  ({ sentRequest }: Exchange) =>
+    sentRequest.method === name;
 export const executes = method("execute_task");
 export const gets = method("get_task");
 export const cancels = method("cancel_task");
 export const answers = method("answer_task");
 export const votes = method("feedback");
 export const says = (word: RegExp) => (x: Exchange) =>
-  executes(x) && word.test(x.sent.params?.text);
+  executes(x) && word.test(x.sentRequest.params?.text);
 export const plain = says(/^Good morning/);
 /** True from that request with the same id on. */
 export const repeated =
   (applies: Applies, from = 2) =>
   (x: Exchange) =>
-    applies(x) && x.count(x.sent.id) >= from;
+    applies(x) && x.count(x.sentRequest.id) >= from;
 
 export const bearer = ({ request }: Exchange) =>
   (request.headers.get("authorization") ?? "").replace("Bearer ", "");

@@ -16,14 +16,14 @@ const flipped = "THE-tOKEN-OF-THE-FIRST-CALLER";
 describe("a report", () => {
   const answer = (code: number, message: string) =>
     json({ jsonrpc: "2.0", id: null, error: { code, message } });
-  const endpoints: Record<string, (sent: string) => Response> = {
-    "says refused tokens back": (sent) =>
-      sent === token ? answer(-32601, "no") : answer(-32603, `Invalid API key: ${sent}`),
-    "says the token back where a text is cut": (sent) =>
-      json({ detail: "x".repeat(210), seen: sent }),
-    "names a content type that holds the token": (sent) =>
+  const endpoints: Record<string, (sentToken: string) => Response> = {
+    "says refused tokens back": (sentToken) =>
+      sentToken === token ? answer(-32601, "no") : answer(-32603, `Invalid API key: ${sentToken}`),
+    "says the token back where a text is cut": (sentToken) =>
+      json({ detail: "x".repeat(210), seen: sentToken }),
+    "names a content type that holds the token": (sentToken) =>
       new Response('{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no"}}', {
-        headers: { "content-type": `application/x-${"y".repeat(50)}-${sent}` },
+        headers: { "content-type": `application/x-${"y".repeat(50)}-${sentToken}` },
       }),
   };
   it.each(Object.entries(endpoints))(

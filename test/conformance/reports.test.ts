@@ -77,7 +77,7 @@ const cases = [
   report({ name: "cancel/again", outcome: "skipped", came: "nothing was accepted" }),
 ];
 
-function reportOf(given: readonly CaseReport[], over: Partial<NamedReport> = {}): NamedReport {
+function reportOf(values: readonly CaseReport[], over: Partial<NamedReport> = {}): NamedReport {
   return {
     endpoint,
     level: "required",
@@ -85,7 +85,7 @@ function reportOf(given: readonly CaseReport[], over: Partial<NamedReport> = {})
     kept: false,
     durationMs: 12_345,
     waitedMs: 0,
-    cases: given,
+    cases: values,
     ...over,
   };
 }
@@ -141,21 +141,21 @@ describe("the report for a person", () => {
 
   it("says of an endpoint that passes how many cases were skipped, with each reason once", () => {
     const skip = (came: string) => report({ outcome: "skipped", came });
-    const given = [
+    const values = [
       report({}),
       skip("no second caller"),
       skip("nothing was accepted"),
       skip("nothing was accepted"),
     ];
-    expect(formatTextReport(reportOf(given), { onlyFailures: true }).split("\n").slice(-5)).toEqual(
-      [
-        "skipped, because:",
-        "    2  nothing was accepted",
-        "    1  no second caller",
-        "4 cases in 12.345 s.",
-        `${endpoint} passes every required case that was tried. 3 cases were skipped.`,
-      ],
-    );
+    expect(
+      formatTextReport(reportOf(values), { onlyFailures: true }).split("\n").slice(-5),
+    ).toEqual([
+      "skipped, because:",
+      "    2  nothing was accepted",
+      "    1  no second caller",
+      "4 cases in 12.345 s.",
+      `${endpoint} passes every required case that was tried. 3 cases were skipped.`,
+    ]);
   });
 
   it("fails an endpoint that leaks at every level", () => {

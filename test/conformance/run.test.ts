@@ -40,8 +40,8 @@ function drip(): Response {
 describe("the budget", () => {
   it("ends a run whose endpoint never ends its answers, and fails what it could not see", async () => {
     const honest = serveHost(createHonestHost());
-    const handle: Handle = async (received) =>
-      textOf(received.body).includes("execute_task") ? drip() : honest(received);
+    const handle: Handle = async (call) =>
+      textOf(call.body).includes("execute_task") ? drip() : honest(call);
     const cases = only("execute/answers", "execute/every", "errors/unknown");
     // Doubles the budget where a busy machine could not even answer what is honest.
     const run = async (budgetMs: number): Promise<ConformanceReport> => {
@@ -64,15 +64,15 @@ describe("the budget", () => {
   it("ends a run whose endpoint never answers at all", async () => {
     const { url, close } = await startWebServer({ handle: async () => drip() });
     afterTest(close);
-    const ended = await checkEndpoint({ url: new URL(url), budgetMs: 100, callTimeoutMs: 60_000 });
-    expect(ended).toEqual({ unreachable: "It did not answer within the budget of the run." });
+    const result = await checkEndpoint({ url: new URL(url), budgetMs: 100, callTimeoutMs: 60_000 });
+    expect(result).toEqual({ unreachable: "It did not answer within the budget of the run." });
   });
 
   it("bounds one call as well, also one that drips", async () => {
     const { url, close } = await startWebServer({ handle: async () => drip() });
     afterTest(close);
-    const ended = await checkEndpoint({ url: new URL(url), callTimeoutMs: 100 });
-    expect(ended).toEqual({ unreachable: "It cannot be reached: no answer within 0.1 s." });
+    const result = await checkEndpoint({ url: new URL(url), callTimeoutMs: 100 });
+    expect(result).toEqual({ unreachable: "It cannot be reached: no answer within 0.1 s." });
   });
 
   it("waits no longer for a sender that ignores its signal", async () => {
@@ -89,8 +89,8 @@ describe("the budget", () => {
 describe("a case", () => {
   it("is skipped where a case that it needs has failed, and says which", async () => {
     const honest = serveHost(createHonestHost());
-    const handle: Handle = async (received) =>
-      textOf(received.body).includes("cancel_task") ? raw("", { status: 500 }) : honest(received);
+    const handle: Handle = async (call) =>
+      textOf(call.body).includes("cancel_task") ? raw("", { status: 500 }) : honest(call);
     const report = await conform(handle, {
       cases: only("execute/answers", "accepted/", "cancel/"),
     });
@@ -114,11 +114,11 @@ describe("a case", () => {
 
   it("names the step that failed, what was sent, where the contract says so, and what to do", async () => {
     const honest = serveHost(createHonestHost());
-    const handle: Handle = async (received) => {
-      const text = textOf(received.body);
+    const handle: Handle = async (call) => {
+      const text = textOf(call.body);
       return /"thread_ts":"\d/.test(text)
         ? json({ jsonrpc: "2.0", id: JSON.parse(text).id, result: {} })
-        : honest(received);
+        : honest(call);
     };
     const report = await conform(handle, { cases: only("execute/answers", "idempotency/other") });
     expect(report.cases[1]).toMatchObject({
@@ -133,8 +133,8 @@ describe("a case", () => {
 
   it("about callers does not fail for the number of an error whose reason is right", async () => {
     const honest = serveHost(createHonestHost());
-    const handle: Handle = async (received) => {
-      const response = await honest(received);
+    const handle: Handle = async (call) => {
+      const response = await honest(call);
       return raw((await response.text()).replace('"code":-32061', '"code":-32001'), {
         status: response.status,
       });
@@ -147,12 +147,12 @@ describe("a case", () => {
 
   it("says of an id that is refused which ids to take", async () => {
     const keeps = minimalEndpoint({ token });
-    const handle: Handle = async (received) => {
-      const { id } = Object(parseJson(received.body));
+    const handle: Handle = async (call) => {
+      const { id } = Object(parseJson(call.body));
       const isRefused = typeof id === "number" || String(id).length > 36;
       return isRefused
         ? json({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "no" } })
-        : keeps(received);
+        : keeps(call);
     };
     const report = await conform(handle, { cases: only("envelope/any-id", "envelope/integer-id") });
     const advice = expect.stringContaining(
@@ -167,12 +167,12 @@ describe("a case", () => {
   it("survives an answer that is nested too deep to be looked at", async () => {
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
     const honest = serveHost(createHonestHost());
-    const handle: Handle = async (received) => {
-      const text = textOf(received.body);
+    const handle: Handle = async (call) => {
+      const text = textOf(call.body);
       const isTask = text.includes("execute_task") && text.startsWith("{");
       return isTask
         ? raw(`{"jsonrpc":"2.0","id":"${JSON.parse(text).id}","result":${deep}}`)
-        : honest(received);
+        : honest(call);
     };
     const report = await conform(handle, { cases: only("execute/answers") });
     expect(report.cases).toMatchObject([
@@ -204,14 +204,14 @@ describe("the levels", () => {
 
   it("a leak counts at every level", async () => {
     const keeps = minimalEndpoint({ token });
-    const handle: Handle = async (received) =>
-      textOf(received.body).includes("no_such_method")
+    const handle: Handle = async (call) =>
+      textOf(call.body).includes("no_such_method")
         ? json({
             jsonrpc: "2.0",
             id: null,
             error: { code: -32601, message: "at /usr/lib/agent.py" },
           })
-        : keeps(received);
+        : keeps(call);
     const report = await conform(handle, { cases, level: "required", isIdempotent: false });
     expect(namesOf(report, "failed")).toContain("leaks/innards");
     expect(report.kept).toBe(false);
@@ -223,14 +223,14 @@ describe("the run", () => {
     const honest = serveHost(createHonestHost());
     let [calls, open, most] = [0, 0, 0];
     const { promise: threeOpen, resolve: noteThreeOpen } = Promise.withResolvers<void>();
-    const handle: Handle = async (received) => {
+    const handle: Handle = async (call) => {
       calls += 1;
       open += 1;
       most = Math.max(most, open);
       if (most === 3) noteThreeOpen();
       // The first call asks on its own whether anything answers.
       if (calls > 1) await threeOpen;
-      return honest(received).finally(() => {
+      return honest(call).finally(() => {
         open -= 1;
       });
     };
@@ -245,15 +245,15 @@ describe("the run", () => {
   it("gives each case that runs tasks a session of its own", async () => {
     const sessions = new Map<string, Set<string>>();
     const honest = serveHost(createHonestHost());
-    const handle: Handle = async (received) => {
-      const text = textOf(received.body);
+    const handle: Handle = async (call) => {
+      const text = textOf(call.body);
       const { params, method } = Object(text.startsWith("{") ? JSON.parse(text) : undefined);
       const session = String(
-        received.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id"),
+        call.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id"),
       );
       if (method === "execute_task")
         sessions.set(session, (sessions.get(session) ?? new Set()).add(params.text));
-      return honest(received);
+      return honest(call);
     };
     const report = await conform(handle, {
       cases: only("execute/answers", "execute/unicode", "isolation/side"),

@@ -49,9 +49,9 @@ function normalize(json: unknown): Schema {
 type Known = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 
 /** `known` makes the values of fields by name, at any depth. */
-export function anyOfSchema(json: unknown, known: Known = {}): fc.Arbitrary<unknown> {
+export function anyOfSchema(json: unknown, knownNames: Known = {}): fc.Arbitrary<unknown> {
   const isValid = validatorOf(json);
-  return valueFor(normalize(json), known).filter(isValid);
+  return valueFor(normalize(json), knownNames).filter(isValid);
 }
 
 export function validatorOf(json: unknown): (value: unknown) => boolean {
@@ -60,12 +60,13 @@ export function validatorOf(json: unknown): (value: unknown) => boolean {
   return (value) => validate(value) === true;
 }
 
-function valueFor(schema: Schema, known: Known): fc.Arbitrary<unknown> {
+function valueFor(schema: Schema, knownNames: Known): fc.Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   const union = schema.oneOf ?? schema.anyOf;
   const ofVariants =
-    union?.filter(({ type }) => type !== undefined).map((variant) => valueFor(variant, known)) ??
-    [];
+    union
+      ?.filter(({ type }) => type !== undefined)
+      .map((variant) => valueFor(variant, knownNames)) ?? [];
   if (ofVariants.length > 0) return fc.oneof(...ofVariants);
   switch (schema.type?.[0]) {
     case "null":
@@ -83,20 +84,20 @@ function valueFor(schema: Schema, known: Known): fc.Arbitrary<unknown> {
     case "string":
       return textOf(schema);
     case "array":
-      return fc.array(valueFor(schema.items ?? {}, known), {
+      return fc.array(valueFor(schema.items ?? {}, knownNames), {
         maxLength: Math.min(numberOf(schema.maxItems) ?? 5, 5),
         minLength: numberOf(schema.minItems) ?? 0,
       });
     case "object":
-      return objectOf(schema, known);
+      return objectOf(schema, knownNames);
     default:
       return fc.jsonValue({ maxDepth: 2 });
   }
 }
 
-function objectOf(schema: Schema, known: Known): fc.Arbitrary<unknown> {
+function objectOf(schema: Schema, knownNames: Known): fc.Arbitrary<unknown> {
   const fields: [string, fc.Arbitrary<unknown>][] = Object.entries(schema.properties ?? {}).map(
-    ([name, field]) => [name, known[name] ?? valueFor(field, known)],
+    ([name, field]) => [name, knownNames[name] ?? valueFor(field, knownNames)],
   );
   const model: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(fields);
   const made = fc.record(model, { requiredKeys: [...(schema.required ?? [])] });

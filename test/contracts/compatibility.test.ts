@@ -69,9 +69,9 @@ suite(`beside a peer of ${last}`, () => {
       message: "",
       data: { reason: "of_a_later_version", retryable: true },
     };
-    const decoded = decodeError({ error, dialect: "zone" });
-    expect(decoded).toMatchObject({ reason: "internal", certainty: "guessed" });
-    expect(canRepeat(decoded)).toBe(false);
+    const decodedError = decodeError({ error, dialect: "zone" });
+    expect(decodedError).toMatchObject({ reason: "internal", certainty: "guessed" });
+    expect(canRepeat(decodedError)).toBe(false);
   });
 });
 

@@ -61,9 +61,9 @@ describe("an error with its data", () => {
         const wire = overTheWire(
           encodeError({ error: new SekishoError(reason, { details }), dialect }),
         );
-        const decoded = decodeError({ error: wire, dialect });
-        expect(decoded).toMatchObject({ reason, certainty: "refused", code: wire.code });
-        expect(decoded.details).toEqual(details);
+        const decodedError = decodeError({ error: wire, dialect });
+        expect(decodedError).toMatchObject({ reason, certainty: "refused", code: wire.code });
+        expect(decodedError.details).toEqual(details);
         expect(listErrorCodes({ reason, dialect })).toContain(wire.code);
       }),
       { numRuns: 8 },
@@ -117,12 +117,12 @@ describe("an error with its data", () => {
   it("stays a guess when a guess is passed on, so that no hop makes it a reason to re-send", () => {
     for (const dialect of dialects) {
       const guess = new SekishoError("rate_limited", { certainty: "guessed" });
-      const decoded = decodeError({
+      const decodedError = decodeError({
         error: overTheWire(encodeError({ error: guess, dialect })),
         dialect,
       });
-      expect(decoded).toMatchObject({ reason: "rate_limited", certainty: "guessed" });
-      expect(canRepeat(decoded)).toBe(false);
+      expect(decodedError).toMatchObject({ reason: "rate_limited", certainty: "guessed" });
+      expect(canRepeat(decodedError)).toBe(false);
     }
   });
 });
@@ -133,11 +133,11 @@ describe("an error without data", () => {
     ({ reason, dialect }) => {
       for (const code of listErrorCodes({ reason, dialect })) {
         const candidates = listReasons({ code, dialect });
-        const decoded = decodeError({ error: { code, message: "" }, dialect });
+        const decodedError = decodeError({ error: { code, message: "" }, dialect });
         expect(candidates).toContain(reason);
-        expect(decoded.reason).toBe(candidates[0]);
-        expect(isGuessed(decoded)).toBe(candidates.length > 1);
-        expect(decoded.code).toBe(code);
+        expect(decodedError.reason).toBe(candidates[0]);
+        expect(isGuessed(decodedError)).toBe(candidates.length > 1);
+        expect(decodedError.code).toBe(code);
       }
     },
   );
@@ -150,9 +150,9 @@ describe("an error without data", () => {
         const equals = listReasons({ code, dialect }).filter(
           (candidate) => toHttpStatus(candidate) === status,
         );
-        const decoded = decodeError({ error: { code, message: "" }, dialect, status });
-        expect(equals).toContain(decoded.reason);
-        expect(isGuessed(decoded)).toBe(equals.length > 1);
+        const decodedError = decodeError({ error: { code, message: "" }, dialect, status });
+        expect(equals).toContain(decodedError.reason);
+        expect(isGuessed(decodedError)).toBe(equals.length > 1);
       }
     },
   );
@@ -174,11 +174,19 @@ describe("an error without data", () => {
 
   it("with an unknown number is read from the HTTP status, and else is internal with the number kept", () => {
     const unknown = { code: -32042, message: "" };
-    const read = (status?: number) => decodeError({ error: unknown, dialect: "zone", status });
-    expect(read(429)).toMatchObject({ reason: "rate_limited", certainty: "refused", code: -32042 });
-    expect(read(404)).toMatchObject({ certainty: "guessed" });
-    expect(read(200)).toMatchObject({ reason: "internal", certainty: "guessed", code: -32042 });
-    expect(read()).toMatchObject({ reason: "internal", certainty: "guessed", code: -32042 });
+    const readValue = (status?: number) => decodeError({ error: unknown, dialect: "zone", status });
+    expect(readValue(429)).toMatchObject({
+      reason: "rate_limited",
+      certainty: "refused",
+      code: -32042,
+    });
+    expect(readValue(404)).toMatchObject({ certainty: "guessed" });
+    expect(readValue(200)).toMatchObject({
+      reason: "internal",
+      certainty: "guessed",
+      code: -32042,
+    });
+    expect(readValue()).toMatchObject({ reason: "internal", certainty: "guessed", code: -32042 });
   });
 
   it("is never a reason to re-send when it was a guess", () => {
@@ -188,8 +196,8 @@ describe("an error without data", () => {
         anyDialect,
         fc.integer({ min: 200, max: 599 }),
         (code, dialect, status) => {
-          const decoded = decodeError({ error: { code, message: "" }, dialect, status });
-          if (isGuessed(decoded)) expect(canRepeat(decoded)).toBe(false);
+          const decodedError = decodeError({ error: { code, message: "" }, dialect, status });
+          if (isGuessed(decodedError)) expect(canRepeat(decodedError)).toBe(false);
         },
       ),
     );
@@ -343,12 +351,12 @@ describe("decoding hostile data", () => {
         anyDialect,
         fc.option(fc.integer(), { nil: undefined }),
         (data, code, dialect, status) => {
-          const decoded = decodeError({ error: { code, message: "", data }, dialect, status });
-          expect(reasons).toContain(decoded.reason as Reason);
+          const decodedError = decodeError({ error: { code, message: "", data }, dialect, status });
+          expect(reasons).toContain(decodedError.reason as Reason);
           expect(
-            errorDataSchema.omit({ reason: true, retryable: true }).parse(decoded.details),
-          ).toEqual(decoded.details);
-          expect(decoded.code).toBe(code);
+            errorDataSchema.omit({ reason: true, retryable: true }).parse(decodedError.details),
+          ).toEqual(decodedError.details);
+          expect(decodedError.code).toBe(code);
         },
       ),
       { numRuns: 500 },

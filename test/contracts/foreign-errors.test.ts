@@ -135,17 +135,17 @@ describe("an error of another system", () => {
     ({ dialect, status, error, reason, exact, details = {} }) => {
       const response = responseSchema.parse({ jsonrpc: "2.0", id: "1", error });
       if (!("error" in response)) throw new Error("no error in the response");
-      const decoded = decodeError({ error: response.error, dialect, status });
+      const decodedError = decodeError({ error: response.error, dialect, status });
       expect({
-        reason: decoded.reason,
-        exact: !isGuessed(decoded),
-        details: decoded.details,
+        reason: decodedError.reason,
+        exact: !isGuessed(decodedError),
+        details: decodedError.details,
       }).toEqual({
         reason,
         exact,
         details,
       });
-      expect(JSON.stringify({ ...decoded, message: decoded.message })).not.toMatch(
+      expect(JSON.stringify({ ...decodedError, message: decodedError.message })).not.toMatch(
         /secret|boom|Traceback/,
       );
     },

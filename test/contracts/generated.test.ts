@@ -87,11 +87,11 @@ describe("the OpenRPC document", () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(
       ([, reference = ""]) => reference,
     );
-    const known = Object.entries(document.components).flatMap(([kind, entries]) =>
+    const knownNames = Object.entries(document.components).flatMap(([kind, entries]) =>
       Object.keys(entries).map((name) => `#/components/${kind}/${name}`),
     );
     expect(references.length).toBeGreaterThan(0);
-    expect(references.filter((reference) => !known.includes(reference))).toEqual([]);
+    expect(references.filter((reference) => !knownNames.includes(reference))).toEqual([]);
   });
 
   it("names every method with its params by name, and every reason with its number in the zone dialect", () => {
@@ -188,8 +188,8 @@ function withoutUnset(value: unknown): unknown {
 
 const validators = new Map<string, (value: unknown) => boolean>();
 function validatorOf(name: string): (value: unknown) => boolean {
-  const known = validators.get(name);
-  if (known !== undefined) return known;
+  const knownNames = validators.get(name);
+  if (knownNames !== undefined) return knownNames;
   const compiled = new Ajv2020().compile(JSON.parse(files.get(`schemas/${name}.json`) ?? ""));
   const validate = (value: unknown) => compiled(value) === true;
   validators.set(name, validate);

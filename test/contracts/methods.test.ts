@@ -19,15 +19,15 @@ describe("the methods", () => {
   );
 
   it("drop params that they do not know, on every level", () => {
-    const known = { channel: "C1", text: "x", history: [{ role: "user", text: "y" }] };
-    const newer = { ...known, newer: 1, history: [{ role: "user", text: "y", newer: 1 }] };
-    expect(executeTaskParamsSchema.parse(newer)).toEqual(known);
+    const knownNames = { channel: "C1", text: "x", history: [{ role: "user", text: "y" }] };
+    const newer = { ...knownNames, newer: 1, history: [{ role: "user", text: "y", newer: 1 }] };
+    expect(executeTaskParamsSchema.parse(newer)).toEqual(knownNames);
   });
 
   it("let every other field of a result pass untouched, but none that could become a prototype", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (extra) => {
-        for (const known of [
+        for (const knownNames of [
           { status: "success", response_text: "x" },
           { status: "accepted", task_id: "t" },
           { status: "input_required", task_id: "t", prompt: "?" },
@@ -44,9 +44,9 @@ describe("the methods", () => {
             ...own
           } = extra;
           const { ["__proto__"]: _dropped, ...passing } = own;
-          expect(methods.get_task.result.parse({ ...own, ...known })).toEqual({
+          expect(methods.get_task.result.parse({ ...own, ...knownNames })).toEqual({
             ...passing,
-            ...known,
+            ...knownNames,
           });
         }
       }),
@@ -133,10 +133,10 @@ describe("the methods", () => {
   it.each([
     ["history", [{ role: "user", text: "hi" }], { name: "", bot: null }],
     ["context", { channel_kind: "public" }, { channel_name: null, channel_topic: "", open: null }],
-  ])("read null and the empty text in an entry of %s as absent", (name, value, unset) => {
+  ])("read null and the empty text in an entry of %s as absent", (name, value, unsetValues) => {
     const withUnset = Array.isArray(value)
-      ? value.map((item) => ({ ...item, ...unset }))
-      : { ...value, ...unset };
+      ? value.map((item) => ({ ...item, ...unsetValues }))
+      : { ...value, ...unsetValues };
     expect(methods.execute_task.params.parse({ text: "x", [name]: withUnset })).toEqual({
       text: "x",
       [name]: value,
@@ -159,19 +159,19 @@ describe("the methods", () => {
 
   it("never put a value into an issue, so that no text of a user reaches an error", () => {
     const secret = "the-text-of-a-user";
-    const refused = methods.execute_task.params.safeParse({
+    const refusal = methods.execute_task.params.safeParse({
       channel: { [secret]: secret },
       text: Array(3).fill(secret),
       thread_ts: secret,
       session_id: secret,
       attachments: [{ url: `http://${secret}` }],
     });
-    expect(refused.success).toBe(false);
-    const told = refused.error?.issues.map(({ path, message }) => ({
+    expect(refusal.success).toBe(false);
+    const texts = refusal.error?.issues.map(({ path, message }) => ({
       path: path.join("."),
       message,
     }));
-    expect(JSON.stringify(told)).not.toContain(secret);
+    expect(JSON.stringify(texts)).not.toContain(secret);
   });
 });
 

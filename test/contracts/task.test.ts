@@ -12,7 +12,7 @@ import {
 import {
   a2aNames,
   a2aState,
-  refused,
+  refusal,
   stateNames,
   transitions,
   zoneState,
@@ -49,7 +49,7 @@ describe("the states of a task", () => {
 });
 
 describe("a refused transition", () => {
-  it.each(refused)(
+  it.each(refusal)(
     "from $from to $to is invalid_state by the contract, and says from where to where",
     ({ from, to }) => {
       expect(wireError({ from, to, dialect: "zone" })).toMatchObject({
@@ -64,7 +64,7 @@ describe("a refused transition", () => {
     },
   );
 
-  it.each(refused)(
+  it.each(refusal)(
     "from $from to $to has A2A's own number and name, of a cancel or of any other operation",
     ({ from, to }) => {
       const [code, name] =

@@ -35,7 +35,7 @@ const [[, ...names] = [], ...rows] = table
 export const transitions = rows.flatMap(([from = "", ...cells]) =>
   cells.map((cell, index) => ({ from, to: names[index] ?? "", may: cell === "may" })),
 );
-export const refused = transitions.filter(({ may }) => !may);
+export const refusal = transitions.filter(({ may }) => !may);
 
 /** `auth` and `input_required` are one state of the contract. */
 export const stateNames: readonly string[] = names;

@@ -32,7 +32,7 @@ function watchedMetrics({ properties }: Resource): number {
 describe("the parts of a stage", () => {
   it("are as many as the templates have", async () => {
     const made = await synthAll(configs);
-    const counted = [...made].map(([kind, { resources: ofType }]) => {
+    const counts = [...made].map(([kind, { resources: ofType }]) => {
       const alarmMetrics = ofType("AWS::CloudWatch::Alarm").reduce(
         (total, alarm) => total + watchedMetrics(alarm),
         0,
@@ -42,6 +42,6 @@ describe("the parts of a stage", () => {
     });
     const { external } = stageParts;
     const installs = { ...external, alarmMetrics: external.alarmMetrics + installAlarmMetrics };
-    expect(Object.fromEntries(counted)).toEqual({ ...stageParts, installs });
+    expect(Object.fromEntries(counts)).toEqual({ ...stageParts, installs });
   });
 });

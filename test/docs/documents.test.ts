@@ -115,14 +115,14 @@ it("docs/reference/permissions.md has a row for every command that uses a stage,
   for (const name of commands)
     if (/^ {2}--stage /m.test(await helpOf(name.split(" ")))) ofStages.push(name);
   const [rows = []] = tablesIn(textOf("docs/reference/permissions.md"));
-  const named = rows.flatMap(([cell = ""]) =>
+  const names = rows.flatMap(([cell = ""]) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
   );
-  const isNamed = (name: string) => named.some((one) => name === one || name.startsWith(`${one} `));
+  const isNamed = (name: string) => names.some((one) => name === one || name.startsWith(`${one} `));
   expect(ofStages.length).toBeGreaterThan(20);
   expect(ofStages.filter((name) => !isNamed(name))).toEqual([]);
   expect(
-    named.filter((one) => !commands.some((name) => name === one || name.startsWith(`${one} `))),
+    names.filter((one) => !commands.some((name) => name === one || name.startsWith(`${one} `))),
   ).toEqual([]);
 });
 
@@ -143,9 +143,9 @@ it("docs/reference/logs-and-metrics.md explains lines that are written to the lo
   const explained = [
     ...page.matchAll(/^\| (?!`sekisho_)(`[a-z]+(?:_[a-z]+)+`(?:, `[a-z_]+`)*)/gm),
   ].flatMap(([, names = ""]) => names.replaceAll("`", "").split(", "));
-  const written = lines("debug|info|warn|error");
+  const writtenText = lines("debug|info|warn|error");
   expect(explained.length).toBeGreaterThan(20);
-  expect(explained.filter((line) => !written.has(line))).toEqual([]);
+  expect(explained.filter((line) => !writtenText.has(line))).toEqual([]);
   expect([...lines("warn|error")].filter((line) => !page.includes(`\`${line}\``))).toEqual([]);
 });
 
@@ -170,10 +170,10 @@ describe("docs/how-to/upgrade.md", () => {
   });
 
   it("says what to write to switch it off", () => {
-    const written = [...table.matchAll(/`("\w+": \{.*?\})`/g)].map(([, json]) =>
+    const writtenText = [...table.matchAll(/`("\w+": \{.*?\})`/g)].map(([, json]) =>
       JSON.parse(`{${json}}`),
     );
-    const { usageHistory, telemetry } = configWith(Object.assign({}, ...written));
+    const { usageHistory, telemetry } = configWith(Object.assign({}, ...writtenText));
     expect({ days: usageHistory.retentionDays, metrics: telemetry.metrics }).toEqual({
       days: 0,
       metrics: false,
@@ -238,10 +238,10 @@ describe("an agent of the documents", () => {
       { id: "F1", name: "a.txt", mimetype: "text/plain", size: 3, url: "https://files.example/a" },
     ];
     const prompt = "Deploy?";
-    const asked = await run(code, { attachments });
-    expect(asked.map(({ type }) => type)).toEqual(["question"]);
-    const refused = await run(code, { attachments, answers: [{ prompt, text: "later" }] });
-    expect(refused).toEqual([{ type: "answer", text: "Left as it is. later" }]);
+    const updates = await run(code, { attachments });
+    expect(updates.map(({ type }) => type)).toEqual(["question"]);
+    const refusal = await run(code, { attachments, answers: [{ prompt, text: "later" }] });
+    expect(refusal).toEqual([{ type: "answer", text: "Left as it is. later" }]);
     const done = await run(code, { attachments, answers: [{ prompt, text: "", option_id: "go" }] });
     const steps = ["progress", "progress", "progress", "progress", "artifact", "answer"];
     expect(done.map(({ type }) => type)).toEqual(steps);
@@ -391,9 +391,9 @@ beforeAll(async () => {
 describe("docs/reference/alarms.md", () => {
   it("explains every alarm of the templates: what it means and what to do", () => {
     expect(alarms.length).toBeGreaterThan(15);
-    const named = rows.map(({ name }) => name);
+    const names = rows.map(({ name }) => name);
     const unexplained = alarms.filter(
-      (id) => !named.includes(id) && !families.some((family) => id.endsWith(family)),
+      (id) => !names.includes(id) && !families.some((family) => id.endsWith(family)),
     );
     expect(unexplained).toEqual([]);
     expect(rows.filter(({ means, toDo }) => means.length < 20 || toDo.length < 4)).toEqual([]);

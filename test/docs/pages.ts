@@ -19,15 +19,15 @@ export function proseOf(text: string): string {
 /** The fenced blocks of a language. One in a list loses its indent. */
 export function blocksIn(text: string, language: string): string[] {
   return [...text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^ *```$/gm)]
-    .filter(([, , given]) => given === language)
+    .filter(([, , values]) => values === language)
     .map(([, indent = "", , block = ""]) => block.replaceAll(new RegExp(`^${indent}`, "gm"), ""));
 }
 
 /** The section below a heading, up to the next heading of its level or a higher one. */
 export function sectionOf(text: string, heading: string): string {
   const [hashes = "#"] = /^#+/.exec(heading) ?? [];
-  const [, after = ""] = text.split(`\n${heading}\n`);
-  return after.split(new RegExp(`^#{1,${hashes.length}} `, "m"))[0] ?? "";
+  const [, newValue = ""] = text.split(`\n${heading}\n`);
+  return newValue.split(new RegExp(`^#{1,${hashes.length}} `, "m"))[0] ?? "";
 }
 
 /** The rows of each table: their cells without the spaces around them. */

@@ -64,14 +64,14 @@ describe("docs/reference/configuration.md", () => {
       (key) => !["$schema", "type", "transport", "kind"].includes(key),
     );
     const rows = sections.flatMap(keyRows);
-    const named = new Set([
+    const names = new Set([
       ...sections.map(({ name }) => name),
       ...rows.flatMap(([path = ""]) => path.replaceAll(/`|\[\]/g, "").split(".")),
     ]);
     expect(keys.length).toBeGreaterThan(150);
     // A secret has a section of its own, which is written by hand.
     expect(
-      keys.filter((key) => !named.has(key) && !["env", "secretsManager"].includes(key)),
+      keys.filter((key) => !names.has(key) && !["env", "secretsManager"].includes(key)),
     ).toEqual([]);
     expect(rows.filter((row) => (row.at(-1) ?? "").length < 5)).toEqual([]);
   });

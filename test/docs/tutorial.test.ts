@@ -32,9 +32,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 function start(page: string, command: string, env: Record<string, string> = {}): Process {
   expect(textOf(page)).toContain(command);
   const args = command.replace(/^npx --no-install sekisho /, "").split(" ");
-  const started = sekisho({ args, cwd: folder, env });
-  ends.push(() => started.kill("SIGKILL"));
-  return started;
+  const child = sekisho({ args, cwd: folder, env });
+  ends.push(() => child.kill("SIGKILL"));
+  return child;
 }
 
 function run(command: string, env: Record<string, string> = {}): Promise<Run> {
@@ -55,8 +55,8 @@ describe("the tutorial", () => {
     const zones = start("docs/tutorial/start.md", "npx --no-install sekisho start --watch", env);
     await zones.prints("Ctrl-C stops everything");
     const send = ["send", "Good morning, Sekisho"];
-    const sent = await sekisho({ args: send, cwd: folder, env }).exited;
-    expect(sent.stdout + sent.stderr).toContain("Shall I count the words?");
+    const sending = await sekisho({ args: send, cwd: folder, env }).exited;
+    expect(sending.stdout + sending.stderr).toContain("Shall I count the words?");
     expect(await zones.kill("SIGINT")).toMatchObject({ code: 0 });
   });
 

@@ -27,12 +27,12 @@ export async function startAgentCoreStub({
   const stopped: string[] = [];
   const problems: string[] = [];
 
-  async function answer(received: Received): Promise<Response> {
-    const { request, target, body } = received;
+  async function answer(call: Received): Promise<Response> {
+    const { request, target, body } = call;
     const [path, query = ""] = target.split("?");
     const sessionId = request.headers.get(session) ?? "";
     const badSignature = sigv4Problem({
-      received,
+      received: call,
       credentials,
       service: "bedrock-agentcore",
       region,

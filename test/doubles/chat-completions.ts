@@ -52,20 +52,20 @@ export async function startChatCompletions(options: {
   apiKey: string;
   rounds: (request: CompletionRequest) => Round | Promise<Round>;
 }): Promise<ModelServer & { accepted: CompletionRequest[] }> {
-  const accepted: CompletionRequest[] = [];
+  const acceptedRequests: CompletionRequest[] = [];
   const server = await startModelServer(async (response, { url, method, headers }) => {
     if (method !== "POST" || url !== "/v1/chat/completions")
       return refuse(response, 404, "Invalid URL");
     if (headers.authorization !== `Bearer ${options.apiKey}`)
       return refuse(response, 401, "Incorrect API key provided");
-    const parsed = requestSchema.safeParse(server.requests.at(-1)?.body);
-    if (!parsed.success) return refuse(response, 400, z.prettifyError(parsed.error));
-    const problem = findProblem(parsed.data);
+    const parsedConfig = requestSchema.safeParse(server.requests.at(-1)?.body);
+    if (!parsedConfig.success) return refuse(response, 400, z.prettifyError(parsedConfig.error));
+    const problem = findProblem(parsedConfig.data);
     if (problem !== undefined) return refuse(response, 400, problem);
-    accepted.push(parsed.data);
-    sendRound(response, parsed.data, await options.rounds(parsed.data));
+    acceptedRequests.push(parsedConfig.data);
+    sendRound(response, parsedConfig.data, await options.rounds(parsedConfig.data));
   });
-  return { ...server, accepted };
+  return { ...server, accepted: acceptedRequests };
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {

@@ -8,7 +8,7 @@ import { listen } from "./serving.ts";
 
 const user = "kim";
 const password = "p@ss/word";
-const expected = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+const expectedResult = `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
 /** `hosts` has the ports on loopback by authority, such as `slack.test:443`. `established` is the status of a tunnel. */
 export async function startConnectProxy(
@@ -31,7 +31,7 @@ export async function startConnectProxy(
       socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`);
     };
     if (request.headers.host !== authority) return refuse("400 Bad Request");
-    if (request.headers["proxy-authorization"] !== expected)
+    if (request.headers["proxy-authorization"] !== expectedResult)
       return refuse("407 Proxy Authentication Required");
     const port = hosts[authority];
     if (port === undefined) return refuse("403 Forbidden");

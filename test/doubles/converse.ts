@@ -66,7 +66,7 @@ export async function startConverse(options: {
   rounds: (request: ConverseRequest) => ConverseRound;
 }): Promise<BedrockServer & { accepted: ConverseRequest[] }> {
   const { modelId, accessKeyId, rounds } = options;
-  const accepted: ConverseRequest[] = [];
+  const acceptedRequests: ConverseRequest[] = [];
   const server = await startBedrockServer((response) => {
     const { path, headers, body } = server.requests.at(-1) ?? {
       path: "",
@@ -84,7 +84,7 @@ export async function startConverse(options: {
     if (data === undefined || !isConversation(data)) {
       return refuse(response, { status: 400, name: "ValidationException" });
     }
-    accepted.push(data);
+    acceptedRequests.push(data);
     const {
       texts = [],
       calls = [],
@@ -99,7 +99,7 @@ export async function startConverse(options: {
       ]),
     );
   });
-  return { ...server, accepted };
+  return { ...server, accepted: acceptedRequests };
 }
 
 /** The user begins, the two take turns, and the turn after a call of tools holds exactly one result of each. */

@@ -9,15 +9,15 @@ export function forAll<Values extends [unknown, ...unknown[]]>(...values: Arbitr
   const all = fc.tuple(...values) as unknown as fc.Arbitrary<Values>;
   const runs = (numRuns: number | undefined) => (numRuns === undefined ? {} : { numRuns });
   return {
-    hold(check: (...given: Values) => void, numRuns?: number): void {
+    hold(check: (...args: Values) => void, numRuns?: number): void {
       fc.assert(
-        fc.property(all, (given) => check(...given)),
+        fc.property(all, (args) => check(...args)),
         runs(numRuns),
       );
     },
-    holdAsync(check: (...given: Values) => Promise<void>, numRuns?: number): Promise<void> {
+    holdAsync(check: (...args: Values) => Promise<void>, numRuns?: number): Promise<void> {
       return fc.assert(
-        fc.asyncProperty(all, (given) => check(...given)),
+        fc.asyncProperty(all, (args) => check(...args)),
         runs(numRuns),
       );
     },

@@ -9,7 +9,7 @@ export function minimalEndpoint({
   token,
 }: {
   token: string;
-}): (received: Received) => Promise<Response> {
+}): (call: Received) => Promise<Response> {
   return async ({ request, body }) => {
     if (request.headers.get("authorization") !== `Bearer ${token}`)
       return new Response(null, { status: 401 });

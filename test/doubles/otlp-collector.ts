@@ -41,12 +41,12 @@ type WireRequest = {
 export async function startOtlpCollector({
   answer = async () => Response.json({ partialSuccess: {} }),
 }: {
-  answer?: (received: Received) => Promise<Response>;
+  answer?: (call: Received) => Promise<Response>;
 } = {}) {
-  const received: Received[] = [];
+  const requests: Received[] = [];
   const server = await startWebServer({
     handle: async (request) => {
-      received.push(request);
+      requests.push(request);
       return answer(request);
     },
   });
@@ -55,11 +55,11 @@ export async function startOtlpCollector({
     /** For `telemetry.traces.exporter.url`. */
     url: `${server.url}/v1/traces`,
     origin: server.url,
-    received,
-    bytes: () => received.map(textOf).join("\n"),
+    received: requests,
+    bytes: () => requests.map(textOf).join("\n"),
     resources: () =>
-      requestsOf(received).flatMap(({ resourceSpans }) => resourceSpans.map(resourceOf)),
-    spans: (): CollectedSpan[] => requestsOf(received).flatMap(spansOf),
+      requestsOf(requests).flatMap(({ resourceSpans }) => resourceSpans.map(resourceOf)),
+    spans: (): CollectedSpan[] => requestsOf(requests).flatMap(spansOf),
     close: server.close,
   };
   function requestsOf(all: Received[]): WireRequest[] {

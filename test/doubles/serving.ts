@@ -33,15 +33,15 @@ export async function unusedPort(): Promise<number> {
 }
 
 /** A web server that keeps what it received. */
-export async function serve(handle: (received: Received) => Response | Promise<Response>) {
-  const received: Received[] = [];
+export async function serve(handle: (call: Received) => Response | Promise<Response>) {
+  const requests: Received[] = [];
   const { url } = closeAfterTest(
     await startWebServer({
       async handle(request) {
-        received.push(request);
+        requests.push(request);
         return handle(request);
       },
     }),
   );
-  return { url, received };
+  return { url, received: requests };
 }

@@ -14,7 +14,7 @@ export const connectionReset = Symbol("connection reset");
 export async function startWebServer({
   handle,
 }: {
-  handle: (received: Received) => Promise<Response>;
+  handle: (call: Received) => Promise<Response>;
 }): Promise<WebServer> {
   const server = createServer((incoming, outgoing) => {
     answer({ incoming, outgoing, handle }).catch(() => incoming.socket.resetAndDestroy());
@@ -26,10 +26,10 @@ export async function startWebServer({
   return {
     url: `http://127.0.0.1:${port}`,
     async close() {
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
+      const closing = Promise.withResolvers<void>();
+      server.close(() => closing.resolve());
       server.closeAllConnections();
-      await closed.promise;
+      await closing.promise;
     },
   };
 }
@@ -41,7 +41,7 @@ async function answer({
 }: {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
-  handle: (received: Received) => Promise<Response>;
+  handle: (call: Received) => Promise<Response>;
 }): Promise<void> {
   const gone = new AbortController();
   outgoing.once("close", () => gone.abort());

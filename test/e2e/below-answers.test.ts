@@ -58,34 +58,34 @@ function vote(message: FakeSlackMessage, index: 0 | 1, user?: string) {
 }
 
 it("a vote reaches the agent's own function, without Slack's id of the person, and may change", async () => {
-  const asked = world.ask("hello");
-  const answer = await inThread(world, asked, hasVotes);
-  await world.over(asked.requestId);
+  const post = world.ask("hello");
+  const answer = await inThread(world, post, hasVotes);
+  await world.over(post.requestId);
   await vote(answer, 0);
   await until(() => votesGot().length === 1);
   await vote(answer, 1);
   const [up = "", down = ""] = await until(() => votesGot().length === 2 && votesGot());
-  expect(up).toMatch(new RegExp(`^${asked.requestId} up [0-9a-f]{32}$`));
+  expect(up).toMatch(new RegExp(`^${post.requestId} up [0-9a-f]{32}$`));
   expect(down).toBe(up.replace(" up ", " down "));
-  expect(textsOf(world.answersTo(asked.message)).match(/Done: hello/g)).toHaveLength(1);
+  expect(textsOf(world.answersTo(post.message)).match(/Done: hello/g)).toHaveLength(1);
 });
 
 it("a failed task is tried again with its file, in the same thread, and the button is gone", async () => {
   const files = [
     { name: "a.txt", mimetype: "text/plain", bytes: Buffer.from("what is in the file") },
   ];
-  const asked = world.ask("fail once", { files });
-  const { channel, ts } = await withButton(world, asked, "Try again");
-  await world.over(asked.requestId);
+  const post = world.ask("fail once", { files });
+  const { channel, ts } = await withButton(world, post, "Try again");
+  await world.over(post.requestId);
   const click = () =>
     world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Try again" })
       .delivered;
   await Promise.all([click(), click()]);
-  await inThread(world, asked, ({ text }) => text.includes("Done: fail once what is in the file"));
-  const failure = () => world.answersTo(asked.message).find((message) => message.ts === ts);
+  await inThread(world, post, ({ text }) => text.includes("Done: fail once what is in the file"));
+  const failure = () => world.answersTo(post.message).find((message) => message.ts === ts);
   await until(
     () => failure() !== undefined && !labelsOf(failure() as FakeSlackMessage).includes("Try again"),
   );
   expect(failure()?.text).toContain("The agent couldn't finish this.");
-  expect(textsOf(world.answersTo(asked.message)).match(/Done: fail once/g)).toHaveLength(1);
+  expect(textsOf(world.answersTo(post.message)).match(/Done: fail once/g)).toHaveLength(1);
 });

@@ -28,14 +28,14 @@ const sha256 = createHash("sha256").update(bytes).digest("hex");
 /** Each rejects where it goes another way. */
 const stories = {
   async "a question of the agent is answered by a button"(world: E2eWorld) {
-    const asked = world.ask("private, ask me");
-    const { channel, ts } = await withButton(world, asked, "Yes");
+    const post = world.ask("private, ask me");
+    const { channel, ts } = await withButton(world, post, "Yes");
     expect(
       world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Yes" })
         .requestId,
-    ).toBe(asked.requestId);
-    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
-    const [question, answer, ...more] = world.answersTo(asked.message);
+    ).toBe(post.requestId);
+    expect((await world.over(post.requestId)).outcome).toMatchObject({ type: "answer" });
+    const [question, answer, ...more] = world.answersTo(post.message);
     expect([question?.text, answer?.text, more]).toEqual([
       expect.stringMatching(/Shall I go on\?\n+.*Yes.*<@UPERSON>/),
       expect.stringContaining("Shall I go on? yes"),
@@ -46,17 +46,17 @@ const stories = {
   async "a question of the agent is answered by a reply in the thread, which is no task of its own"(
     world: E2eWorld,
   ) {
-    const asked = world.ask("private, ask me");
-    await withButton(world, asked, "Yes");
-    const threadTs = asked.message.ts;
+    const post = world.ask("private, ask me");
+    await withButton(world, post, "Yes");
+    const threadTs = post.message.ts;
     const reply = world.fakeSlack.reply({
       eventsUrl: world.eventsUrl,
       threadTs,
       text: "private no, rather not",
     });
-    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
+    expect((await world.over(post.requestId)).outcome).toMatchObject({ type: "answer" });
     const texts = textsOf(
-      world.answersTo(asked.message).filter(({ ts }) => ts !== reply.message.ts),
+      world.answersTo(post.message).filter(({ ts }) => ts !== reply.message.ts),
     );
     expect(texts).toContain("Shall I go on? private no, rather not");
     expect(texts.match(/I'm the echo agent/g)).toHaveLength(1);
@@ -70,11 +70,11 @@ const stories = {
     world: E2eWorld,
   ) {
     const { fakeSlack, eventsUrl } = world;
-    const asked = world.ask("private, ask form");
-    const { channel, ts } = await withButton(world, asked, "Answer");
+    const post = world.ask("private, ask form");
+    const { channel, ts } = await withButton(world, post, "Answer");
     fakeSlack.clickButton({ eventsUrl, channel, ts, label: "Answer" });
     const modal = await until(() =>
-      fakeSlack.modals().find(({ view }) => view.private_metadata?.includes(asked.requestId)),
+      fakeSlack.modals().find(({ view }) => view.private_metadata?.includes(post.requestId)),
     );
     const wrong = { Road: "中山道", Travellers: "21", Reason: "x".repeat(301) };
     expect(await fakeSlack.submitModal({ eventsUrl, id: modal.id, filledIn: wrong })).toMatchObject(
@@ -95,8 +95,8 @@ const stories = {
     expect(
       (await fakeSlack.submitModal({ eventsUrl, id: modal.id, filledIn })).errors,
     ).toBeUndefined();
-    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
-    const [question, answer, ...more] = world.answersTo(asked.message);
+    expect((await world.over(post.requestId)).outcome).toMatchObject({ type: "answer" });
+    const [question, answer, ...more] = world.answersTo(post.message);
     expect(question?.text).toMatch(
       /Answered.*<@UPERSON>[\s\S]*Road: 中山道\n> Luggage: Rice, Umbrella\n> Travellers: 2\n> Day/,
     );
@@ -110,9 +110,9 @@ const stories = {
     world: E2eWorld,
   ) {
     const files = [{ name: "notes.txt", mimetype: "text/plain", bytes }];
-    const asked = world.ask("private: read files, and an image please", { files });
-    await world.over(asked.requestId);
-    const answers = world.answersTo(asked.message);
+    const post = world.ask("private: read files, and an image please", { files });
+    await world.over(post.requestId);
+    const answers = world.answersTo(post.message);
     expect(textsOf(answers)).toContain(`notes.txt: ${bytes.length} bytes, sha256 ${sha256}`);
     const [gate, ...more] = answers.flatMap((message) => message.files ?? []);
     expect([gate?.name, more]).toEqual(["gate.png", []]);
@@ -120,10 +120,10 @@ const stories = {
   },
 
   async "progress is seen in the placeholder, and the answer takes its place"(world: E2eWorld) {
-    const asked = world.ask("private, slow 4s progress");
-    await inThread(world, asked, ({ text }) => /Step \d of 5\n.*%/.test(text));
-    await world.over(asked.requestId);
-    expect(world.answersTo(asked.message)).toEqual([
+    const post = world.ask("private, slow 4s progress");
+    await inThread(world, post, ({ text }) => /Step \d of 5\n.*%/.test(text));
+    await world.over(post.requestId);
+    expect(world.answersTo(post.message)).toEqual([
       expect.objectContaining({ text: expect.stringContaining("I'm the echo agent") }),
     ]);
   },
@@ -132,16 +132,16 @@ const stories = {
     world: E2eWorld,
     of: TransportName,
   ) {
-    const asked = world.ask("private, slow 4s stream");
+    const post = world.ask("private, slow 4s stream");
     const streamed = new Set<string>();
     const stop = world.fakeSlack.onChange((change) => {
-      if (change.type !== "message" || change.message.threadTs !== asked.message.ts) return;
+      if (change.type !== "message" || change.message.threadTs !== post.message.ts) return;
       const { stream, text, ts } = change.message;
       if (stream?.state === "open" && text.includes("traveller")) streamed.add(ts);
     });
-    await world.over(asked.requestId);
+    await world.over(post.requestId);
     stop();
-    const [answer, ...more] = world.answersTo(asked.message);
+    const [answer, ...more] = world.answersTo(post.message);
     expect([answer?.text, more]).toEqual([
       expect.stringContaining("nobody was left standing at the gate without a word"),
       [],
@@ -172,10 +172,10 @@ const stories = {
     });
     await world.over(second.requestId);
     // The record that is over holds them no more.
-    const sent = world.observations
+    const sentTasks = world.observations
       .map(({ task }) => task)
       .filter(({ id }) => id === second.requestId);
-    const params = sent.find((task) => task.call?.params !== undefined)?.call?.params;
+    const params = sentTasks.find((task) => task.call?.params !== undefined)?.call?.params;
     const quotation = "Forwarded message from robin:\n> The **backup** failed";
     expect(params).toMatchObject({ text: `private second\n\n${quotation}`, thread_ts: threadTs });
     expect(params?.history).toEqual([
@@ -195,21 +195,19 @@ const stories = {
   },
 
   async "the button of the placeholder cancels, down to the agent"(world: E2eWorld) {
-    const asked = world.ask("private, slow 30s");
+    const post = world.ask("private, slow 30s");
     await until(() =>
-      world.observations.some(
-        ({ task }) => task.id === asked.requestId && task.state === "waiting",
-      ),
+      world.observations.some(({ task }) => task.id === post.requestId && task.state === "waiting"),
     );
-    const { channel, ts } = await withButton(world, asked, "Cancel");
+    const { channel, ts } = await withButton(world, post, "Cancel");
     world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
-    expect((await world.over(asked.requestId)).outcome).toMatchObject({
+    expect((await world.over(post.requestId)).outcome).toMatchObject({
       type: "failed",
       reason: "canceled",
     });
-    expect(world.answersTo(asked.message)).toHaveLength(1);
+    expect(world.answersTo(post.message)).toHaveLength(1);
     await until(() =>
-      world.lines.some((line) => line.includes('"task_ended"') && line.includes(asked.requestId)),
+      world.lines.some((line) => line.includes('"task_ended"') && line.includes(post.requestId)),
     );
   },
 };
@@ -237,8 +235,8 @@ describe.each(transports)("over %s", (transport) => {
   it.each(Object.keys(stories))("%s", (name) => toldOver(transport).told.get(name));
 
   it("no secret is in a store, and neither a secret nor what was said is in a log line", async () => {
-    const { world, told } = toldOver(transport);
-    await Promise.allSettled(told.values());
+    const { world, told: storyRuns } = toldOver(transport);
+    await Promise.allSettled(storyRuns.values());
     const lines = world.lines.filter((line) =>
       /private|echo agent|traveller|Shall I|notes\.txt|Step \d|signature=/.test(line),
     );

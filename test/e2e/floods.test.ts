@@ -26,7 +26,7 @@ describe("a flood", () => {
   let world: E2eWorld;
   let question: { channel: string; ts: string };
   let thread: { channel: string; ts: string };
-  let asked: { requestId: string; message: { channel: string; ts: string } };
+  let post: { requestId: string; message: { channel: string; ts: string } };
   const calls: { method: string; user: string | undefined }[] = [];
   /** Ephemeral messages that Slack was asked for. It refuses most of them here, because few of these people are in the channel. */
   let notices = 0;
@@ -47,7 +47,7 @@ describe("a flood", () => {
         calls.push({ method, user: (args as { user?: string }).user });
     });
     const first = world.ask("private, ask me");
-    asked = first;
+    post = first;
     question = await withButton(world, first, "Yes");
     thread = first.message;
   });
@@ -75,7 +75,7 @@ describe("a flood", () => {
   it("of people who may not ask: each is told three times, the workspace thirty times, and nobody else reads it", async () => {
     const { fakeSlack, eventsUrl, secrets } = world;
     const posts = fakeSlack.messages().length;
-    const before = calls.length;
+    const callsBefore = calls.length;
     const said: Promise<unknown>[] = [];
     const send = (payload: unknown) =>
       said.push(
@@ -121,8 +121,8 @@ describe("a flood", () => {
     }
     await Promise.all(said);
     await settled();
-    const told = calls.slice(before);
-    expect(told.length).toBeLessThanOrEqual(
+    const storyRuns = calls.slice(callsBefore);
+    expect(storyRuns.length).toBeLessThanOrEqual(
       Math.min(maxRefusalsPerTeam, strangers.length * maxRefusalsPerUser),
     );
     expect(notices).toBeGreaterThan(0);
@@ -134,7 +134,7 @@ describe("a flood", () => {
   it("keeps nobody's answer away, and no question", async () => {
     const { fakeSlack, eventsUrl } = world;
     fakeSlack.clickButton({ eventsUrl, ...question, label: "Yes", user: "UPERSON" });
-    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
+    expect((await world.over(post.requestId)).outcome).toMatchObject({ type: "answer" });
     expect(textsOf(fakeSlack.thread(thread))).toContain("Shall I go on? yes");
   });
 });

@@ -22,7 +22,7 @@ export async function askForeignAgent({
   mkdirSync(storeFolder);
   const { fakeSlack, slack } = await openFakeSlack({ log: silentLog });
   const lines: string[] = [];
-  const ended = new Map<string, (task: Task) => void>();
+  const endsById = new Map<string, (task: Task) => void>();
   const zones = await startBothZones({
     config: parseConfig({
       json: {
@@ -38,7 +38,7 @@ export async function askForeignAgent({
     executionPort: 0,
     slack,
     observe({ requestId, task }) {
-      if (task.state === "done" || task.question?.ts !== undefined) ended.get(requestId)?.(task);
+      if (task.state === "done" || task.question?.ts !== undefined) endsById.get(requestId)?.(task);
     },
     log: (service) => createLog({ service, write: (line) => lines.push(line) }),
   });
@@ -58,7 +58,7 @@ export async function askForeignAgent({
         eventsUrl: `${zones.verificationUrl}/slack/events`,
         text,
       });
-      ended.set(requestId, resolve);
+      endsById.set(requestId, resolve);
       const task = await promise;
       const posts = fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts);
       return { requestId, task, posts, shown: JSON.stringify(posts) };

@@ -52,9 +52,9 @@ describe("an A2A agent that does not do the task", () => {
     ],
     ["0.3", { state: "failed", message: old("We deploy on Mondays only.") }, "finish this"],
   ] as const)("is quoted, in %s: %j", async (version, status, happened) => {
-    const { shown, lines, task } = await askA2aAgent(version, status);
-    expect(shown).toContain(happened);
-    expect(shown).toContain("It says:\\n> We deploy on Mondays only.");
+    const { shown: shownText, lines, task } = await askA2aAgent(version, status);
+    expect(shownText).toContain(happened);
+    expect(shownText).toContain("It says:\\n> We deploy on Mondays only.");
     expect(lines.join("")).not.toContain("Mondays");
     expect(task.outcome).toMatchObject({ type: "failed" });
   });
@@ -65,23 +65,23 @@ describe("an A2A agent that does not do the task", () => {
       version === "1.0"
         ? { state: "TASK_STATE_AUTH_REQUIRED", message: said(text) }
         : { state: "auth-required", message: old(text) };
-    const { shown } = await askA2aAgent(version, status);
-    expect(shown).toContain("https://login.example");
-    expect(shown).toContain("needs you to sign in");
+    const { shown: shownText } = await askA2aAgent(version, status);
+    expect(shownText).toContain("https://login.example");
+    expect(shownText).toContain("needs you to sign in");
   });
 });
 
 describe("an agent of the legacy dialect", () => {
   it("that was throttled is busy, and is not called again", async () => {
-    const { shown, calls } = await askLegacyAgent({
+    const { shown: shownText, calls } = await askLegacyAgent({
       ...{
         status: "error",
         error_code: "bedrock_throttling",
         error_message: "ThrottlingException: rate exceeded",
       },
     });
-    expect(shown).toContain("The agent is busy right now. Try again in a few minutes.");
-    expect(shown).not.toContain("ThrottlingException");
+    expect(shownText).toContain("The agent is busy right now. Try again in a few minutes.");
+    expect(shownText).not.toContain("ThrottlingException");
     expect(calls.filter(({ method }) => method === "execute_task")).toHaveLength(1);
   });
 
@@ -99,8 +99,8 @@ describe("an agent of the legacy dialect", () => {
     ["its message without a code", { error_code: null, error_message: "No." }, "> No."],
     ["its message beside a broken code", { error_code: { a: 1 }, error_message: "No." }, "> No."],
   ])("is quoted by %s", async (_, error, quote) => {
-    const { shown, lines } = await askLegacyAgent({ status: "error", ...error });
-    expect(shown).toContain(`It says:\\n${quote}`);
+    const { shown: shownText, lines } = await askLegacyAgent({ status: "error", ...error });
+    expect(shownText).toContain(`It says:\\n${quote}`);
     expect(lines.join("")).not.toContain("model is away");
   });
 
@@ -113,13 +113,13 @@ describe("an agent of the legacy dialect", () => {
     };
     const file_artifact = { artifactId: "a1", name: "generated_file", parts: [part] };
     for (const response_text of ["Here it is.", "", null]) {
-      const { shown, posts } = await askLegacyAgent({
+      const { shown: shownText, posts } = await askLegacyAgent({
         status: "success",
         response_text,
         file_artifact,
       });
       expect(posts.flatMap(({ files = [] }) => files)).toMatchObject([{ name: "t.csv" }]);
-      expect(shown).toContain(response_text || "answer is in the attached file");
+      expect(shownText).toContain(response_text || "answer is in the attached file");
     }
   });
 });

@@ -62,19 +62,19 @@ const limits = {
 async function askAgent(
   version: Version,
   answer: (call: AgentCall) => object | Response | Promise<Response>,
-  { limits: given = {}, ...destination }: { [field: string]: unknown; limits?: object } = {},
+  { limits: values = {}, ...destination }: { [field: string]: unknown; limits?: object } = {},
 ) {
   const agent = closeAfterTest(await startAgent({ version, answer }));
   const { ask } = await askForeignAgent({
     destination: { transport: "a2a", card: agent.cardUrl, ...destination },
-    limits: given,
+    limits: values,
   });
   return { ...(await ask()), sends: agent.calls.filter(isSend), calls: agent.calls };
 }
 
 describe.each(versions)("an agent that answers by a message only, in %s", (version) => {
   it("has it there from a stream, whatever comes before it, however slowly", async () => {
-    const { shown, sends } = await askAgent(version, (call) => {
+    const { shown: shownText, sends } = await askAgent(version, (call) => {
       const drip = [...event(call, message(version, "Good morning."))];
       return events([
         ": hello\n\n",
@@ -84,7 +84,7 @@ describe.each(versions)("an agent that answers by a message only, in %s", (versi
         "hang",
       ]);
     });
-    expect(shown).toContain("Good morning.");
+    expect(shownText).toContain("Good morning.");
     expect(sends).toHaveLength(1);
   });
 
@@ -93,8 +93,11 @@ describe.each(versions)("an agent that answers by a message only, in %s", (versi
       await delay(10_000);
       return json({ jsonrpc: "2.0", id, result: message(version, "Good morning.") });
     };
-    const { shown, sends } = await askAgent(version, late, { limits, callTimeoutMs: 30_000 });
-    expect(shown).toContain("Good morning.");
+    const { shown: shownText, sends } = await askAgent(version, late, {
+      limits,
+      callTimeoutMs: 30_000,
+    });
+    expect(shownText).toContain("Good morning.");
     expect(sends).toHaveLength(1);
   });
 
@@ -108,12 +111,12 @@ describe.each(versions)("an agent that answers by a message only, in %s", (versi
     ["it takes longer than its call time-out", () => events(["hang"])],
   ])("is sent nothing twice where %s, since it may have run", async (_, answer) => {
     const destination = { limits, callTimeoutMs: 1000, deadlineMs: 20_000 };
-    const { shown, sends } = await askAgent(
+    const { shown: shownText, sends } = await askAgent(
       version,
       (call) => (isSend(call) ? answer(call) : unknownMethod),
       destination,
     );
-    expect(shown).toContain("I don't know if this was done");
+    expect(shownText).toContain("I don't know if this was done");
     expect(sends).toHaveLength(1);
   });
 
@@ -124,9 +127,11 @@ describe.each(versions)("an agent that answers by a message only, in %s", (versi
       if (sends === 1) throw connectionReset;
       return json({ jsonrpc: "2.0", id, result: message(version, "Good morning.") });
     };
-    const { shown, sends: sent } = await askAgent(version, flaky, { idempotent: true });
-    expect(shown).toContain("Good morning.");
-    const ids = sent.map(({ params }) => (params.message as { messageId: string }).messageId);
+    const { shown: shownText, sends: sentTasks } = await askAgent(version, flaky, {
+      idempotent: true,
+    });
+    expect(shownText).toContain("Good morning.");
+    const ids = sentTasks.map(({ params }) => (params.message as { messageId: string }).messageId);
     expect(new Set(ids).size).toBe(1);
     expect(ids.length).toBeGreaterThan(1);
   });
@@ -140,8 +145,8 @@ describe.each(versions)("an agent that answers by a stream of a task, in %s", (v
 
   it("is polled from the first event on", async () => {
     const first = version === "1.0" ? { task: task(version, "working") } : task(version, "working");
-    const { shown } = await askAgent(version, (call) => answers(call, first));
-    expect(shown).toContain("Done.");
+    const { shown: shownText } = await askAgent(version, (call) => answers(call, first));
+    expect(shownText).toContain("Done.");
   });
 
   it("may begin with an update of it", async () => {
@@ -150,8 +155,8 @@ describe.each(versions)("an agent that answers by a stream of a task, in %s", (v
       version === "1.0"
         ? { statusUpdate: update }
         : { kind: "status-update", ...update, final: false };
-    const { shown, sends } = await askAgent(version, (call) => answers(call, first));
-    expect(shown).toContain("Done.");
+    const { shown: shownText, sends } = await askAgent(version, (call) => answers(call, first));
+    expect(shownText).toContain("Done.");
     expect(sends).toHaveLength(1);
   });
 });

@@ -94,12 +94,12 @@ describe("kill -9 during a slow task", () => {
     async (_when, text, afterMs) => {
       await start("execution");
       const verification = await start("verification");
-      const asked = ask(text);
+      const post = ask(text);
       await running[0]?.prints("task_started");
       await new Promise((resolve) => setTimeout(resolve, afterMs));
       await verification.kill("SIGKILL");
       await start("verification");
-      const answers = await answersTo(asked);
+      const answers = await answersTo(post);
       expect(answers).toHaveLength(1);
       expect(answers[0]).toContain("I'm the echo agent");
       expect(starts()).toBe(1);
@@ -114,12 +114,12 @@ describe("kill -9 during a slow task", () => {
     async (_when, text, afterMs) => {
       const execution = await start("execution");
       await start("verification");
-      const asked = ask(text);
+      const post = ask(text);
       await execution.prints("task_started");
       await new Promise((resolve) => setTimeout(resolve, afterMs));
       await execution.kill("SIGKILL");
       await start("execution");
-      const answers = await answersTo(asked);
+      const answers = await answersTo(post);
       expect(answers).toHaveLength(1);
       expect(answers[0]).not.toContain("I'm the echo agent");
       expect(starts()).toBe(1);
@@ -129,20 +129,20 @@ describe("kill -9 during a slow task", () => {
   it("of both zones: one answer, the agent was started once", async () => {
     const execution = await start("execution");
     const verification = await start("verification");
-    const asked = ask("slow 20s");
+    const post = ask("slow 20s");
     await execution.prints("task_started");
     await Promise.all([execution.kill("SIGKILL"), verification.kill("SIGKILL")]);
     await start("execution");
     await start("verification");
-    expect(await answersTo(asked)).toHaveLength(1);
+    expect(await answersTo(post)).toHaveLength(1);
     expect(starts()).toBe(1);
   });
 
   it("of both zones, while the agent waits for a person: the button still answers, once", async () => {
     const zones = [await start("execution"), await start("verification")];
-    const asked = ask("ask me");
+    const post = ask("ask me");
     const question = () =>
-      fakeSlack.thread(asked.message).find((message) => labelsOf(message).includes("Yes"));
+      fakeSlack.thread(post.message).find((message) => labelsOf(message).includes("Yes"));
     const { channel, ts } = await until(question);
     await Promise.all(zones.map((zone) => zone.kill("SIGKILL")));
     await start("execution");
@@ -154,7 +154,7 @@ describe("kill -9 during a slow task", () => {
         ts,
         label,
       });
-    const [answered, answer, ...more] = await answersTo(asked);
+    const [answered, answer, ...more] = await answersTo(post);
     expect([answered, more]).toEqual([
       expect.stringMatching(/Shall I go on\?\n+.*(Yes|No).*<@UPERSON>/),
       [],
@@ -188,17 +188,17 @@ it("kill -9 during a call that may take minutes: another worker soon takes over,
   };
   writeConfig({ destinations: { foreign }, routes: [{ destination: "foreign" }] });
   const verification = await start("verification");
-  const asked = ask("hello");
+  const post = ask("hello");
   await hung;
   // Long enough that the first lease would be over.
   await new Promise((resolve) => setTimeout(resolve, 3000));
   expect(agent.calls).toHaveLength(1);
   await verification.kill("SIGKILL");
   await start("verification");
-  expect((await answersTo(asked)).join()).toContain("Good morning.");
-  const sent = agent.calls.filter(({ method }) => method === "SendMessage");
-  expect(new Set(sent.map(({ params }) => Object(params.message).messageId))).toEqual(
-    new Set([asked.requestId]),
+  expect((await answersTo(post)).join()).toContain("Good morning.");
+  const sentLinks = agent.calls.filter(({ method }) => method === "SendMessage");
+  expect(new Set(sentLinks.map(({ params }) => Object(params.message).messageId))).toEqual(
+    new Set([post.requestId]),
   );
 });
 
@@ -206,22 +206,22 @@ describe("SIGTERM during a slow task", () => {
   it("ends the Execution zone cleanly, and the user is told that the task was lost", async () => {
     const execution = await start("execution");
     await start("verification");
-    const asked = ask("slow 20s");
+    const post = ask("slow 20s");
     await execution.prints("task_started");
     expect(await execution.kill("SIGTERM")).toMatchObject({ code: 0 });
     await start("execution");
-    expect(await answersTo(asked)).toHaveLength(1);
+    expect(await answersTo(post)).toHaveLength(1);
     expect(starts()).toBe(1);
   });
 
   it("ends the Verification zone cleanly, and the answer comes after the restart", async () => {
     await start("execution");
     const verification = await start("verification");
-    const asked = ask("slow 3s");
+    const post = ask("slow 3s");
     await running[0]?.prints("task_started");
     expect(await verification.kill("SIGTERM")).toMatchObject({ code: 0 });
     await start("verification");
-    const answers = await answersTo(asked);
+    const answers = await answersTo(post);
     expect(answers).toHaveLength(1);
     expect(answers[0]).toContain("I'm the echo agent");
   });

@@ -114,13 +114,13 @@ describe("without a valid signature", () => {
   });
 
   it("refused requests from one address leave one line in the log", async () => {
-    for (let sent = 0; sent < 3; sent += 1) {
+    for (let sentTasks = 0; sentTasks < 3; sentTasks += 1) {
       await fetch(world.eventsUrl, { method: "POST", body: "{}" });
     }
-    const refused = world.lines.filter(
+    const refusal = world.lines.filter(
       (line) => line.includes('"request_refused"') && line.includes('"unsigned"'),
     );
-    expect(refused).toHaveLength(1);
-    expect(refused[0]).toContain('"source_address":"127.0.0.1"');
+    expect(refusal).toHaveLength(1);
+    expect(refusal[0]).toContain('"source_address":"127.0.0.1"');
   });
 });

@@ -184,15 +184,15 @@ it("by an edit of one destination, made while tasks are under way, with no task 
   const early = ["slow 2s one", "slow 2s two"].map((text) =>
     fakeSlack.ask({ eventsUrl: before.eventsUrl, text }),
   );
-  for (const asked of early) await before.until(asked, "waiting");
+  for (const post of early) await before.until(post, "waiting");
   await before.close();
   edit('"destination": "runtime"', '"destination": "elsewhere"');
   const after = await startZone({ folder, slack });
   const late = fakeSlack.ask({ eventsUrl: after.eventsUrl, text: "three" });
 
-  for (const asked of [...early, late]) {
-    expect((await after.until(asked, "done"))?.outcome?.type).toBe("answer");
-    const answers = fakeSlack.thread(asked.message).filter(({ ts }) => ts !== asked.message.ts);
+  for (const post of [...early, late]) {
+    expect((await after.until(post, "done"))?.outcome?.type).toBe("answer");
+    const answers = fakeSlack.thread(post.message).filter(({ ts }) => ts !== post.message.ts);
     expect(answers).toHaveLength(1);
   }
   expect(
@@ -226,10 +226,10 @@ it("by itself to the next destination of the route where nobody listens at the f
   const { fakeSlack, slack } = await openFakeSlack({ log: silentLog });
   closing.push(() => fakeSlack.close());
   const zone = await startZone({ folder, slack });
-  const asked = fakeSlack.ask({ eventsUrl: zone.eventsUrl, text: "Is anybody there?" });
-  expect(await zone.until(asked, "done")).toMatchObject({
+  const post = fakeSlack.ask({ eventsUrl: zone.eventsUrl, text: "Is anybody there?" });
+  expect(await zone.until(post, "done")).toMatchObject({
     call: { destination: "elsewhere" },
     outcome: { type: "answer" },
   });
-  expect(elsewhere.started(asked.requestId)).toBe(true);
+  expect(elsewhere.started(post.requestId)).toBe(true);
 });

@@ -28,7 +28,7 @@ const stories = {
     const channel = "CRANDOM";
     const first = fakeSlack.askAsBot({ eventsUrl, text: "private ping 0", channel, by: "app" });
     const threadTs = first.message.ts;
-    const asked = [first];
+    const post = [first];
     // It answers whatever the bot says in its thread, except what says nothing new.
     const answeredTo = new Set<string>();
     const stop = fakeSlack.onChange((change) => {
@@ -38,23 +38,23 @@ const stories = {
       answeredTo.add(ts);
       const again = {
         eventsUrl,
-        text: `private ping ${asked.length}`,
+        text: `private ping ${post.length}`,
         channel,
         threadTs,
         by: "app",
       } as const;
-      asked.push(fakeSlack.askAsBot(again));
+      post.push(fakeSlack.askAsBot(again));
     });
     const isCut = (line: string) => line.includes('"bot_loop_cut"') && line.includes(channel);
     await until(() => lines.some(isCut));
-    const last = asked.at(-1);
+    const last = post.at(-1);
     if (last === undefined) throw new Error("There is a first one.");
     expect((await world.over(last.requestId)).outcome).toMatchObject({
       type: "limited",
       by: "bots",
     });
     stop();
-    expect(asked).toHaveLength(4);
+    expect(post).toHaveLength(4);
     expect(
       world.answersTo(first.message).filter(({ user }) => user === "UBOTSTANDIN"),
     ).toHaveLength(3);
@@ -94,21 +94,21 @@ const stories = {
 
 describe("what others write, and what people take back", () => {
   let world: E2eWorld;
-  let told: ReturnType<typeof together>;
+  let storyRuns: ReturnType<typeof together>;
   beforeAll(async () => {
     world = await startWorld({
       transport: "in-process",
       allowed: false,
       allowlist: [{ team: "TSTANDIN" }, { channel: "CRANDOM", bot: "AOTHERBOT" }],
     });
-    told = together(stories, world);
+    storyRuns = together(stories, world);
   });
   afterAll(() => world?.close());
 
-  it.each(Object.keys(stories))("%s", (name) => told.get(name));
+  it.each(Object.keys(stories))("%s", (name) => storyRuns.get(name));
 
   it("nothing of what was said is in a log line", async () => {
-    await Promise.allSettled(told.values());
+    await Promise.allSettled(storyRuns.values());
     expect(world.lines.filter((line) => /private/.test(line))).toEqual([]);
   });
 });

@@ -62,9 +62,9 @@ it("gets the token of the workspace in which it was asked, never another one's",
 });
 
 it("may not name another program of this machine for a file of its answer, which comes without it", async () => {
-  const asked = world.ask("the report");
-  await world.over(asked.requestId);
-  await inThread(world, asked, (message) => JSON.stringify(message).includes("report.txt"));
-  expect(textsOf(world.answersTo(asked.message))).toContain("Token ");
+  const post = world.ask("the report");
+  await world.over(post.requestId);
+  await inThread(world, post, (message) => JSON.stringify(message).includes("report.txt"));
+  expect(textsOf(world.answersTo(post.message))).toContain("Token ");
   expect(filesAsked).toBe(0);
 });

@@ -38,13 +38,13 @@ const stories = {
       fakeSlack.prompts().find((each) => each.channel === channel && each.threadTs === undefined);
     await until(suggested);
     expect(suggested()?.prompts).toEqual(prompts);
-    const asked = world.ask("private, slow 60s", { channel, user: "UHANAKO" });
-    const threadTs = asked.message.ts;
+    const post = world.ask("private, slow 60s", { channel, user: "UHANAKO" });
+    const threadTs = post.message.ts;
     const session = () => fakeSlack.sessions().find((each) => each.threadTs === threadTs);
     await until(() => session()?.status === "processing");
     expect(session()?.title).toBe("private, slow 60s");
     fakeSlack.stopSession({ eventsUrl, channel, threadTs, user: "UHANAKO" });
-    expect((await world.over(asked.requestId)).outcome).toMatchObject({
+    expect((await world.over(post.requestId)).outcome).toMatchObject({
       type: "failed",
       reason: "canceled",
     });
@@ -52,9 +52,9 @@ const stories = {
   },
 
   async "an answer too long for messages comes as a file"(world: E2eWorld) {
-    const asked = world.ask("private, very long");
-    await world.over(asked.requestId);
-    const answers = world.answersTo(asked.message);
+    const post = world.ask("private, very long");
+    await world.over(post.requestId);
+    const answers = world.answersTo(post.message);
     const [file] = answers.flatMap(({ files = [] }) => files);
     expect([answers.length, file?.name]).toEqual([2, "answer.md"]);
     const text = new TextDecoder().decode(world.fakeSlack.file(file?.id ?? "")?.bytes);
@@ -64,20 +64,20 @@ const stories = {
 
 describe("what people do in Slack", () => {
   let world: E2eWorld;
-  let told: ReturnType<typeof together>;
+  let storyRuns: ReturnType<typeof together>;
   beforeAll(async () => {
     world = await startWorld({
       transport: "in-process",
       slack: { command: { name: "/sekisho" }, assistant: { prompts } },
     });
-    told = together(stories, world);
+    storyRuns = together(stories, world);
   });
   afterAll(() => world?.close());
 
-  it.each(Object.keys(stories))("%s", (name) => told.get(name));
+  it.each(Object.keys(stories))("%s", (name) => storyRuns.get(name));
 
   it("no secret is in a store, and neither a secret nor what was said is in a log line", async () => {
-    await Promise.allSettled(told.values());
+    await Promise.allSettled(storyRuns.values());
     expect(
       world.lines.filter((line) => /private|echo agent|Shall I|theirs|エージェント/.test(line)),
     ).toEqual([]);

@@ -39,7 +39,7 @@ export function sekisho({
   let stderr = "";
   child.stdout?.on("data", (data) => (stdout += data));
   child.stderr?.on("data", (data) => (stderr += data));
-  const exited = once(child, "close").then(([code]) => ({
+  const exit = once(child, "close").then(([code]) => ({
     code: code as number | null,
     stdout,
     stderr,
@@ -59,8 +59,8 @@ export function sekisho({
     },
     async kill(signal) {
       child.kill(signal);
-      return exited;
+      return exit;
     },
-    exited,
+    exited: exit,
   };
 }

@@ -72,9 +72,9 @@ async function openNetwork() {
 }
 
 function run(args: string[], { folder, env }: { folder: string; env: Record<string, string> }) {
-  const started = sekisho({ args, cwd: folder, env });
-  afterTest(() => started.kill("SIGKILL"));
-  return started;
+  const child = sekisho({ args, cwd: folder, env });
+  afterTest(() => child.kill("SIGKILL"));
+  return child;
 }
 
 describe("behind a proxy", () => {

@@ -75,47 +75,49 @@ function linesWith({ lines }: E2eWorld, message: string): string[] {
 
 describe("the end of an accepted task", () => {
   it("reaches the thread by its push alone, long before a poll", async () => {
-    const opened = await open({ pollsCome: false });
-    const { message, requestId } = opened.ask("slow 1500ms");
-    await opened.over(requestId);
-    expect(opened.answersTo(message).map(({ text }) => text)).toEqual([
+    const openWorld = await open({ pollsCome: false });
+    const { message, requestId } = openWorld.ask("slow 1500ms");
+    await openWorld.over(requestId);
+    expect(openWorld.answersTo(message).map(({ text }) => text)).toEqual([
       expect.stringContaining("slow 1500ms"),
     ]);
-    expect(linesWith(opened, "completion_pushed")).toHaveLength(1);
+    expect(linesWith(openWorld, "completion_pushed")).toHaveLength(1);
     expect(
-      opened.lines.filter((line) => line.includes('"get_task"') && line.includes("call_answered")),
+      openWorld.lines.filter(
+        (line) => line.includes('"get_task"') && line.includes("call_answered"),
+      ),
     ).toHaveLength(1);
   });
 
   it("reaches the thread all the same, by polling, where the queue of pushes is away", async () => {
-    const opened = await open({ push: () => () => Promise.reject(new Error("away")) });
-    const { message, requestId } = opened.ask("slow 1500ms");
-    await opened.over(requestId);
-    expect(opened.answersTo(message).map(({ text }) => text)).toEqual([
+    const openWorld = await open({ push: () => () => Promise.reject(new Error("away")) });
+    const { message, requestId } = openWorld.ask("slow 1500ms");
+    await openWorld.over(requestId);
+    expect(openWorld.answersTo(message).map(({ text }) => text)).toEqual([
       expect.stringContaining("slow 1500ms"),
     ]);
-    expect(linesWith(opened, "completion_not_pushed")).toHaveLength(1);
+    expect(linesWith(openWorld, "completion_not_pushed")).toHaveLength(1);
   });
 });
 
 describe("the progress of an accepted task", () => {
   it("reaches the thread by its push alone, and the end too", async () => {
-    const opened = await open({ pollsCome: false });
-    const { message, requestId } = opened.ask("slow 10s progress");
-    await opened.over(requestId);
-    const shown = opened.observations.flatMap(({ event, task }) =>
+    const openWorld = await open({ pollsCome: false });
+    const { message, requestId } = openWorld.ask("slow 10s progress");
+    await openWorld.over(requestId);
+    const shown = openWorld.observations.flatMap(({ event, task }) =>
       event.type === "progress_shown" ? [task.progress?.text] : [],
     );
     expect(shown).toEqual(["Step 1 of 5"]);
-    expect(opened.answersTo(message)).toHaveLength(1);
+    expect(openWorld.answersTo(message)).toHaveLength(1);
   });
 });
 
 describe("pushes that somebody forged", () => {
   it("neither end a task that is not over, nor start one, nor move one that is over", async () => {
-    const opened = await open();
-    const { message, requestId } = opened.ask("slow 3s");
-    const accepted = await taskIdOf(opened);
+    const openWorld = await open();
+    const { message, requestId } = openWorld.ask("slow 3s");
+    const accepted = await taskIdOf(openWorld);
     const unknown = "00000000-0000-5000-8000-000000000000";
     const ask = { type: "ask", requestId: unknown, message: { text: "let me in" } };
     const forge = async () => {
@@ -135,14 +137,14 @@ describe("pushes that somebody forged", () => {
       await drained();
     };
     await forge();
-    await opened.over(requestId);
-    const answers = opened.answersTo(message).map(({ text }) => text);
+    await openWorld.over(requestId);
+    const answers = openWorld.answersTo(message).map(({ text }) => text);
     await forge();
     expect(answers).toEqual([expect.stringContaining("slow 3s")]);
-    expect(opened.answersTo(message).map(({ text }) => text)).toEqual(answers);
-    expect(linesWith(opened, "task_started")).toHaveLength(1);
-    expect(linesWith(opened, "task_created")).toHaveLength(1);
-    expect(linesWith(opened, "completion_refused").length).toBeGreaterThan(0);
+    expect(openWorld.answersTo(message).map(({ text }) => text)).toEqual(answers);
+    expect(linesWith(openWorld, "task_started")).toHaveLength(1);
+    expect(linesWith(openWorld, "task_created")).toHaveLength(1);
+    expect(linesWith(openWorld, "completion_refused").length).toBeGreaterThan(0);
   });
 });
 

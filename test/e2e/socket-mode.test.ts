@@ -21,7 +21,7 @@ let folder: string;
 let fakeSlack: FakeSlack;
 let slack: SocketModeSlack;
 let executionPort: number;
-let started: Process[];
+let child: Process[];
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "sekisho-socket-"));
@@ -31,7 +31,7 @@ beforeEach(async () => {
     forwardTo: fakeSlack.apiUrl,
   });
   executionPort = await freePort();
-  started = [];
+  child = [];
   const config = {
     slack: { apiUrl: slack.apiUrl },
     allowlist: [{ team: "TSTANDIN" }],
@@ -41,7 +41,7 @@ beforeEach(async () => {
   writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config));
 });
 afterEach(async () => {
-  await Promise.all(started.map((process) => process.kill("SIGKILL")));
+  await Promise.all(child.map((process) => process.kill("SIGKILL")));
   await slack.close();
   await fakeSlack.close();
   rmSync(folder, { recursive: true, force: true });
@@ -54,12 +54,12 @@ async function start(): Promise<Process> {
     cwd: folder,
     env: { ...tokens, ...ports, SEKISHO_LOG_LEVEL: "debug" },
   });
-  started.push(process);
+  child.push(process);
   await process.prints("Connected to Slack over Socket Mode");
   return process;
 }
 
-const output = () => started.map((process) => process.output()).join("");
+const output = () => child.map((process) => process.output()).join("");
 
 function inThread(
   place: FakeSlackMessage,
@@ -73,12 +73,12 @@ function inThread(
 it("what was not acknowledged when it was killed comes again, and answers the question once; then a button does", async () => {
   const { eventsUrl } = slack;
   const killed = await start();
-  const asked = fakeSlack.ask({ eventsUrl, text: "private, ask me" }).message;
-  await inThread(asked, (message) => labelsOf(message).includes("Yes"));
+  const post = fakeSlack.ask({ eventsUrl, text: "private, ask me" }).message;
+  await inThread(post, (message) => labelsOf(message).includes("Yes"));
 
   // It can take nothing any more, but its connection stands.
   killed.child.kill("SIGSTOP");
-  const reply = fakeSlack.reply({ eventsUrl, threadTs: asked.ts, text: "private no thanks" });
+  const reply = fakeSlack.reply({ eventsUrl, threadTs: post.ts, text: "private no thanks" });
   const payload = createEventPayload({
     event: "message",
     message: reply.message,
@@ -88,7 +88,7 @@ it("what was not acknowledged when it was killed comes again, and answers the qu
   await killed.kill("SIGKILL");
   const restarted = await start();
   expect(await deliveries).toBeGreaterThanOrEqual(2);
-  await inThread(asked, ({ text }) => text.includes("Shall I go on? private no thanks"));
+  await inThread(post, ({ text }) => text.includes("Shall I go on? private no thanks"));
 
   const second = fakeSlack.ask({ eventsUrl, text: "private too, ask me" }).message;
   const { channel, ts } = await inThread(second, (message) => labelsOf(message).includes("No"));
@@ -98,7 +98,7 @@ it("what was not acknowledged when it was killed comes again, and answers the qu
   await inThread(second, ({ text }) => text.includes("Shall I go on? no"));
 
   // The words are the answer to the question, and no task of their own.
-  expect(textsOf(fakeSlack.thread(asked)).match(/I'm the echo agent/g)).toHaveLength(1);
+  expect(textsOf(fakeSlack.thread(post)).match(/I'm the echo agent/g)).toHaveLength(1);
   expect(output()).not.toMatch(new RegExp(`"task_started".*${reply.requestId}`));
   expect(await restarted.kill("SIGTERM")).toMatchObject({ code: 0 });
 

@@ -140,17 +140,17 @@ describeOnAws(
 
 describe("the way of a message", () => {
   it("costs Slack six calls, eight when it is polled, and one for each person whose language is not known yet", async () => {
-    const opened = await startWorld({ transport: "https", limits: { sweepAfterMs: 1000 } });
-    world = opened;
+    const openWorld = await startWorld({ transport: "https", limits: { sweepAfterMs: 1000 } });
+    world = openWorld;
     const calls: string[] = [];
-    opened.fakeSlack.onCall(({ method }) => calls.push(method));
+    openWorld.fakeSlack.onCall(({ method }) => calls.push(method));
     const callsOf = async (text: string) => {
-      const before = calls.length;
-      const { requestId } = opened.ask(text);
+      const callsBefore = calls.length;
+      const { requestId } = openWorld.ask(text);
       await until(() =>
-        opened.observations.some(({ task }) => task.id === requestId && task.cleanupDone),
+        openWorld.observations.some(({ task }) => task.id === requestId && task.cleanupDone),
       );
-      return calls.slice(before).sort();
+      return calls.slice(callsBefore).sort();
     };
     const six = [
       "chat.postMessage",
@@ -188,10 +188,10 @@ describe("the way of a message", () => {
     const lines = world.lines.map((line) => JSON.parse(line));
     const ofOthers = lines.filter(({ request_id }) => request_id !== requestId);
     expect(ofOthers.map(({ message }) => message)).toEqual([]);
-    const told = lines.map(({ message, method, operation }) =>
+    const storyRuns = lines.map(({ message, method, operation }) =>
       [message, operation ?? method ?? []].flat().join(" "),
     );
-    expect(told).toEqual(
+    expect(storyRuns).toEqual(
       expect.arrayContaining([
         "message_enqueued",
         "task_step",

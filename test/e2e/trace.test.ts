@@ -42,8 +42,8 @@ function wayUp(spans: CollectedSpan[], span: CollectedSpan): string[] {
 }
 
 /** Resolves to the spans of a message that was asked and answered, when both zones are closed. */
-async function spansOf(text: string, opened: Awaited<ReturnType<typeof open>>) {
-  const { world, collector, close } = opened;
+async function spansOf(text: string, openWorld: Awaited<ReturnType<typeof open>>) {
+  const { world, collector, close } = openWorld;
   const { requestId } = world.ask(text);
   const task = await world.over(requestId);
   await close();
@@ -161,10 +161,10 @@ describe("one message", () => {
   });
 
   it("leaves no word, secret or token in what is sent", async () => {
-    const opened = await open();
-    await spansOf("canary-4f1d slow 400ms", opened);
-    const { secrets } = opened.world;
-    const bytes = opened.collector.bytes();
+    const openWorld = await open();
+    await spansOf("canary-4f1d slow 400ms", openWorld);
+    const { secrets } = openWorld.world;
+    const bytes = openWorld.collector.bytes();
     expect(bytes).toContain("sekisho.task");
     for (const canary of ["canary-4f1d", ...Object.values(secrets)])
       expect(bytes).not.toContain(canary);
@@ -173,18 +173,18 @@ describe("one message", () => {
 
 describe("a trace that is not kept", () => {
   it("sends nothing, and says so to the Execution zone", async () => {
-    const opened = await open({ transport: "agentcore" }, { sampleRatio: 0 });
-    const { requestId } = opened.world.ask("hello");
-    const { trace } = await opened.world.over(requestId);
-    const told = opened.world
+    const openWorld = await open({ transport: "agentcore" }, { sampleRatio: 0 });
+    const { requestId } = openWorld.world.ask("hello");
+    const { trace } = await openWorld.world.over(requestId);
+    const storyRuns = openWorld.world
       .stored((name) => name.startsWith("execution"))
       .match(/00-[0-9a-f]{32}-[0-9a-f]{16}-0./g);
-    await opened.close();
-    expect(opened.collector.received).toEqual([]);
+    await openWorld.close();
+    expect(openWorld.collector.received).toEqual([]);
     expect(trace.traceparent).toMatch(/-00$/);
-    expect(told?.length).toBeGreaterThan(0);
+    expect(storyRuns?.length).toBeGreaterThan(0);
     expect(
-      told?.filter(
+      storyRuns?.filter(
         (each) => !each.startsWith(trace.traceparent.slice(0, 36)) || !each.endsWith("-00"),
       ),
     ).toEqual([]);

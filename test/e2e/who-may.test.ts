@@ -15,9 +15,9 @@ async function answered(
   world: E2eWorld,
   where: { channel: string; user: string },
 ): Promise<string> {
-  const asked = world.ask("private, let me in", where);
-  expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
-  return textsOf(world.answersTo(asked.message));
+  const post = world.ask("private, let me in", where);
+  expect((await world.over(post.requestId)).outcome).toMatchObject({ type: "answer" });
+  return textsOf(world.answersTo(post.message));
 }
 
 const stories = {
@@ -65,7 +65,7 @@ const stories = {
 
 describe("who may ask", () => {
   let world: E2eWorld;
-  let told: ReturnType<typeof together>;
+  let storyRuns: ReturnType<typeof together>;
   beforeAll(async () => {
     const { now } = Date;
     jest.spyOn(Date, "now").mockImplementation(() => now() + aheadMs);
@@ -86,7 +86,7 @@ describe("who may ask", () => {
         { team: "TGRIDTWO", channel: "CGRIDTWO" },
       ],
     });
-    told = together(stories, world);
+    storyRuns = together(stories, world);
   });
   afterAll(async () => {
     await world?.close();
@@ -94,14 +94,14 @@ describe("who may ask", () => {
     delete process.env.SLACK_CLIENT_SECRET;
   });
 
-  it.each(Object.keys(stories))("%s", (name) => told.get(name));
+  it.each(Object.keys(stories))("%s", (name) => storyRuns.get(name));
 
   it("a person who is refused reads in her language whom to ask, and is answered once an operator has followed the log", async () => {
-    await Promise.allSettled(told.values());
+    await Promise.allSettled(storyRuns.values());
     const there = { channel: "CRANDOM", user: "UHANAKO" };
-    const asked = world.ask("private, let me in", there);
-    expect((await world.over(asked.requestId)).outcome).toEqual({ type: "refused" });
-    expect(world.answersTo(asked.message)).toEqual([]);
+    const post = world.ask("private, let me in", there);
+    expect((await world.over(post.requestId)).outcome).toEqual({ type: "refused" });
+    expect(world.answersTo(post.message)).toEqual([]);
     const [{ user, text: words } = { user: "", text: "" }] = world.fakeSlack
       .ephemeralMessages()
       .filter(({ channel }) => channel === there.channel);

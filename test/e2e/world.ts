@@ -15,7 +15,7 @@ import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import type { Engine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 import { createLog } from "@sekisho/runtime/log.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
-import type { Observation } from "@sekisho/verification/worker/run-step.ts";
+import type { Observation } from "@sekisho/verification/worker/step/step.ts";
 import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
 import { hangMs } from "../tooling/hang.ts";
 import { createBrowser } from "../verification/oauth/browser.ts";
@@ -109,7 +109,7 @@ export async function startWorld({
     ...(install === undefined ? {} : { install }),
     ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
   });
-  const ended = new Map<string, Task>();
+  const endsById = new Map<string, Task>();
   const waiting = new Map<string, (task: Task) => void>();
   const observations: Observation[] = [];
   zones = await startBothZones({
@@ -128,8 +128,8 @@ export async function startWorld({
     },
     observe(observation) {
       observations.push(observation);
-      if (observation.task.state !== "done" || ended.has(observation.requestId)) return;
-      ended.set(observation.requestId, observation.task);
+      if (observation.task.state !== "done" || endsById.has(observation.requestId)) return;
+      endsById.set(observation.requestId, observation.task);
       waiting.get(observation.requestId)?.(observation.task);
     },
     log: (service) => createLog({ service, level: "debug", write: (line) => lines.push(line) }),
@@ -158,7 +158,7 @@ export async function startWorld({
       fakeSlack.ask({ eventsUrl, text, ...where }),
     /** Resolves to the record of the task when its answer is in the thread. */
     over(requestId: string): Promise<Task> {
-      const task = ended.get(requestId);
+      const task = endsById.get(requestId);
       return task === undefined
         ? new Promise((resolve) => waiting.set(requestId, resolve))
         : Promise.resolve(task);
@@ -200,10 +200,10 @@ export function inThread(
 /** The message with a button of that label. */
 export function withButton(
   world: E2eWorld,
-  asked: Pick<PostedByFakePerson, "message">,
+  post: Pick<PostedByFakePerson, "message">,
   label: string,
 ): Promise<FakeSlackMessage> {
-  return inThread(world, asked, (message) => labelsOf(message).includes(label));
+  return inThread(world, post, (message) => labelsOf(message).includes(label));
 }
 
 export function textsOf(messages: readonly FakeSlackMessage[]): string {
@@ -217,13 +217,13 @@ export function together<Args extends unknown[]>(
   stories: Record<string, (...args: Args) => Promise<void>>,
   ...args: Args
 ): ReadonlyMap<string, Promise<void>> {
-  const told = new Map<string, Promise<void>>();
+  const storyRuns = new Map<string, Promise<void>>();
   for (const [name, story] of Object.entries(stories)) {
-    const ended = story(...args);
-    ended.catch(() => {});
-    told.set(name, ended);
+    const end = story(...args);
+    end.catch(() => {});
+    storyRuns.set(name, end);
   }
-  return told;
+  return storyRuns;
 }
 
 export function browserAt({ verificationUrl }: E2eWorld) {

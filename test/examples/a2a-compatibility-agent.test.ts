@@ -74,13 +74,13 @@ describe("the compatibility agent, by the message's id", () => {
       const events = await stream(userMessage("hi", { messageId: idOf(name) }));
       const { task } = events[0] as { task: A2aTask };
       const last = events.at(-1) as { statusUpdate?: { status: A2aTask["status"] } };
-      const ended = last.statusUpdate?.status ?? task.status;
-      expect(ended.state).toBe(`TASK_STATE_${state}`);
-      const told = events.flatMap((event) =>
+      const end = last.statusUpdate?.status ?? task.status;
+      expect(end.state).toBe(`TASK_STATE_${state}`);
+      const updates = events.flatMap((event) =>
         "artifactUpdate" in event ? [event.artifactUpdate.artifact] : [],
       );
       const now = await host.result<A2aTask>("GetTask", { id: task.id });
-      expect([...(task.artifacts ?? []), ...told]).toEqual(now.artifacts ?? []);
+      expect([...(task.artifacts ?? []), ...updates]).toEqual(now.artifacts ?? []);
     },
   );
 

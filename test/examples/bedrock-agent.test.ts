@@ -9,12 +9,12 @@ import { createTestHost, hello } from "../execution/test-host.ts";
 
 const modelId = "maker.model-v1:0";
 const accessKeyId = "AKIDEXAMPLE";
-const before = process.env;
+const savedEnv = process.env;
 const closing: (() => Promise<void>)[] = [];
 beforeEach(() => {
   process.env = {
     ...{
-      PATH: before.PATH,
+      PATH: savedEnv.PATH,
       HOME: "/nowhere",
       AWS_EC2_METADATA_DISABLED: "true",
       AWS_REGION: "eu-central-1",
@@ -27,7 +27,7 @@ beforeEach(() => {
   };
 });
 afterEach(async () => {
-  process.env = before;
+  process.env = savedEnv;
   for (const close of closing.splice(0)) await close();
 });
 
@@ -175,17 +175,17 @@ describe("in the host, the Bedrock agent", () => {
   });
 
   it("ends its call when the task is canceled", async () => {
-    const asked = Promise.withResolvers<void>();
-    const closed = Promise.withResolvers<void>();
+    const pending = Promise.withResolvers<void>();
+    const closing = Promise.withResolvers<void>();
     const server = await startBedrockServer((response) => {
-      void once(response, "close").then(() => closed.resolve());
+      void once(response, "close").then(() => closing.resolve());
       eventStream(response).write(text("a"));
-      asked.resolve();
+      pending.resolve();
     });
     const { call } = createTestHost({ agent: await agentAt(server), syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);
-    await asked.promise;
+    await pending.promise;
     await call("cancel_task", { task_id: result?.task_id });
-    await closed.promise;
+    await closing.promise;
   });
 });

@@ -94,16 +94,16 @@ describe("our own host with the example's configuration, as its image runs it", 
 });
 
 async function listening(child: ChildProcess): Promise<string> {
-  let said = "";
+  let output = "";
   child.stderr?.on("data", (chunk) => {
-    said += chunk;
+    output += chunk;
   });
   for (;;) {
-    const { address } = JSON.parse(/.*server_listens.*/.exec(said)?.[0] ?? "{}") as {
+    const { address } = JSON.parse(/.*server_listens.*/.exec(output)?.[0] ?? "{}") as {
       address?: string;
     };
     if (address !== undefined) return address;
-    if (child.exitCode !== null) throw new Error(`It ended: ${said}`);
+    if (child.exitCode !== null) throw new Error(`It ended: ${output}`);
     await new Promise((passed) => setTimeout(passed, 10));
   }
 }

@@ -139,9 +139,9 @@ describe.each(rows)("%s", (_name, example) => {
 
   it("does not start without a token", async () => {
     for (const short of ["", "short"]) {
-      const { ended, said } = spawnExample(example.command, { AGENT_TOKEN: short });
-      expect(await ended).toBe(1);
-      expect(said()).toContain("token");
+      const { ended: exit, output } = spawnExample(example.command, { AGENT_TOKEN: short });
+      expect(await exit).toBe(1);
+      expect(output()).toContain("token");
     }
   });
 
@@ -174,8 +174,8 @@ for (const [name, example] of ofOtherLanguages)
       const { example: failing, url } = await start(example);
       const { error } = await call(url, "execute_task", { text: "fail" });
       expect(error).toMatchObject({ code: -32064 });
-      await eventually(() => failing.said().includes("The agent failed"));
-      expect(JSON.stringify(error) + failing.said()).not.toContain("nobody reads this");
+      await eventually(() => failing.output().includes("The agent failed"));
+      expect(JSON.stringify(error) + failing.output()).not.toContain("nobody reads this");
       failing.child.kill("SIGKILL");
     });
 
@@ -186,11 +186,11 @@ for (const [name, example] of ofOtherLanguages)
         (await call(url, "get_task", { task_id: result?.task_id, wait_ms: 20_000 })).result;
       const [first, second] = [await poll(), await poll()];
       expect([first?.status, second?.status]).toEqual(["accepted", "accepted"]);
-      const [before = "", after = ""] = [
+      const [oldValue = "", newValue = ""] = [
         first?.progress?.partial_text,
         second?.progress?.partial_text,
       ];
-      expect(after.startsWith(before) && after.length > before.length).toBe(true);
+      expect(newValue.startsWith(oldValue) && newValue.length > oldValue.length).toBe(true);
     });
 
     it("refuses more than 32 tasks at a time, until one is canceled", async () => {

@@ -9,7 +9,7 @@ export type Command = { command: string; args: string[]; cwd: string };
 export type ExampleProcess = {
   child: ChildProcess;
   /** Everything that it has printed. */
-  said(): string;
+  output(): string;
   /** Its exit code, once it has ended. */
   ended: Promise<number | null>;
 };
@@ -26,27 +26,27 @@ export function spawnExample(
     stdio: ["ignore", "pipe", "pipe"],
   });
   endWithUs(child);
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk) => {
-      said += chunk;
+      output += chunk;
     });
   }
   return {
     child,
-    said: () => said,
+    output: () => output,
     ended: once(child, "close").then(([code]) => code as number | null),
   };
 }
 
 /** Resolves to its address, such as `http://127.0.0.1:8080`, once it has printed it. */
-export async function addressOf({ child, said }: ExampleProcess): Promise<string> {
+export async function addressOf({ child, output }: ExampleProcess): Promise<string> {
   const address = /^Listening on (\S+) (\d+)$/m;
-  while (!address.test(said())) {
-    if (child.exitCode !== null) throw new Error(`It ended: ${said()}`);
+  while (!address.test(output())) {
+    if (child.exitCode !== null) throw new Error(`It ended: ${output()}`);
     await new Promise((passed) => setTimeout(passed, 10));
   }
-  const [, host, port] = address.exec(said()) ?? [];
+  const [, host, port] = address.exec(output()) ?? [];
   return `http://${host}:${port}`;
 }
 

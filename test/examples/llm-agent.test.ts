@@ -13,13 +13,13 @@ import { startModelServer } from "../execution/agents/model-server.ts";
 import { createTestHost, hello } from "../execution/test-host.ts";
 
 const apiKey = "hunter2-key";
-const before = process.env;
+const savedEnv = process.env;
 const closing: (() => Promise<void>)[] = [];
 beforeEach(() => {
-  process.env = { ...before, MODEL_NAME: "a-model", MODEL_API_KEY: apiKey };
+  process.env = { ...savedEnv, MODEL_NAME: "a-model", MODEL_API_KEY: apiKey };
 });
 afterEach(async () => {
-  process.env = before;
+  process.env = savedEnv;
   for (const close of closing.splice(0)) await close();
 });
 
@@ -192,20 +192,20 @@ describe("in the host, the LLM agent", () => {
   });
 
   it("ends its call of the model when the task is canceled", async () => {
-    const asked = Promise.withResolvers<void>();
-    const closed = Promise.withResolvers<void>();
+    const pending = Promise.withResolvers<void>();
+    const closeSignal = Promise.withResolvers<void>();
     const model = await startModelServer((response) => {
-      void once(response, "close").then(() => closed.resolve());
+      void once(response, "close").then(() => closeSignal.resolve());
       response.write(": the model thinks\n\n");
-      asked.resolve();
+      pending.resolve();
     });
     closing.push(model.close);
     process.env.MODEL_BASE_URL = model.baseUrl;
     const { call } = createTestHost({ agent, syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);
-    await asked.promise;
+    await pending.promise;
     await call("cancel_task", { task_id: result?.task_id });
-    await closed.promise;
+    await closeSignal.promise;
   });
 });
 

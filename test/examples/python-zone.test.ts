@@ -167,7 +167,7 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
 
   it("tells of an agent that fails, but not why", async () => {
     const edit = withAgent('    raise ValueError("the cause")');
-    const { url, said } = await startPython({ env, edit });
+    const { url, output } = await startPython({ env, edit });
     await expect(ask(url)).rejects.toMatchObject({
       reason: "execution_failed",
       certainty: "refused",
@@ -179,15 +179,15 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
       id: 7,
       error: { code: -32064, message: "execution_failed" },
     });
-    expect(said()).toContain("The agent failed: ValueError");
-    expect(said()).not.toContain("the cause");
+    expect(output()).toContain("The agent failed: ValueError");
+    expect(output()).not.toContain("the cause");
   });
 
   it("does not start without a token", async () => {
     for (const variables of [{}, { AGENT_TOKEN: "" }]) {
-      const { ended, said } = spawnPython({ env: variables });
-      expect(await ended).toBe(1);
-      expect(said()).toBe("Set AGENT_TOKEN to the token that callers must send.\n");
+      const { ended: exit, output } = spawnPython({ env: variables });
+      expect(await exit).toBe(1);
+      expect(output()).toBe("Set AGENT_TOKEN to the token that callers must send.\n");
     }
   });
 
@@ -195,12 +195,12 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     const edit = withAgent(
       '    import time; print("at work", flush=True); time.sleep(0.5); return "late"',
     );
-    const { url, child, said, ended } = await startPython({ env, edit });
+    const { url, child, output, ended: exit } = await startPython({ env, edit });
     const answer = ask(url);
-    while (!said().includes("at work")) await new Promise((passed) => setTimeout(passed, 10));
+    while (!output().includes("at work")) await new Promise((passed) => setTimeout(passed, 10));
     child.kill("SIGTERM");
     await expect(answer).resolves.toMatchObject({ response_text: "late" });
-    expect(await ended).toBe(0);
+    expect(await exit).toBe(0);
   });
 });
 

@@ -12,7 +12,7 @@ import type { World } from "./world.ts";
 
 /** One message with what became of it everywhere. */
 export type Fate = {
-  asked: Asked;
+  message: Asked;
   expected: Expectation;
   record: Task | undefined;
   /** What `sekisho usage` says of it: what its record notes, or an entry of version 1.0.0. */
@@ -42,8 +42,8 @@ export function oddAnswer(fate: Fate): string | undefined {
 }
 
 /** Ignores `verbatim`, which posts of 1.0.0 do not have. */
-function toComparedText(shown: Shown): string {
-  return JSON.stringify(shown, (name, value) => (name === "verbatim" ? undefined : value));
+function toComparedText(shownJson: Shown): string {
+  return JSON.stringify(shownJson, (name, value) => (name === "verbatim" ? undefined : value));
 }
 
 /** Checks an answer of unknown text: each part once, and something visible. */
@@ -130,19 +130,19 @@ export function lostWish({
   hasFaults: boolean;
 }): string | undefined {
   for (const wish of fates.filter(isKnownWish)) {
-    const { requestId, threadTs, ts } = wish.asked;
+    const { requestId, threadTs, ts } = wish.message;
     if (shownOf(wish).length > 0) continue;
     if (!hasFaults) return `${requestId} came to nothing`;
     if (wish.record === undefined) return `${requestId} was dropped`;
     const dealtWithMs = wish.record.history.find(({ state }) => state === "done")?.atMs ?? 0;
     const meant = fates.filter(
-      ({ asked }) => asked.threadTs === threadTs && Number(asked.ts) < Number(ts),
+      ({ message }) => message.threadTs === threadTs && Number(message.ts) < Number(ts),
     );
     const left = meant.find(
       ({ record }) => overAtMs(record) > dealtWithMs + clocksApartMs && !isOutOfTime(record),
     );
     if (left !== undefined)
-      return `${requestId} came to nothing, and ${left.asked.requestId} was under way`;
+      return `${requestId} came to nothing, and ${left.message.requestId} was under way`;
   }
   return undefined;
 }
@@ -172,18 +172,18 @@ export function lostReply({
   fates: readonly Fate[];
   isQuestionOver: boolean;
 }) {
-  for (const { expected, record, asked } of fates) {
+  for (const { expected, record, message } of fates) {
     if (!isQuestionOver && expected.hasReply && record?.outcome?.type === "unanswered")
-      return asked.requestId;
+      return message.requestId;
   }
   return undefined;
 }
 
 /** A task that is over and not counted as use, or counted although it was none, or with another end. */
 export function oddUse({ fate, isExempt }: { fate: Fate; isExempt: boolean }): string | undefined {
-  const { record, counted: entry, expected, asked } = fate;
+  const { record, counted: entry, expected, message } = fate;
   // It may have been given up before it was known to be for the bot.
-  if (isExempt && asked.isUnaddressed) return undefined;
+  if (isExempt && message.isUnaddressed) return undefined;
   const { outcome } = record ?? {};
   // Where the channel is gone nothing is shown, whatever it was.
   const isNone =
@@ -260,15 +260,15 @@ export function oddVotes(request: {
   given: World["votes"];
   isComplete: boolean;
 }): string | undefined {
-  const { fate, given, isComplete } = request;
+  const { fate, given: options, isComplete } = request;
   const stored = fate.record?.votes?.map(({ vote }) => vote).sort() ?? [];
-  const people = new Set(given.map(({ user }) => user));
+  const people = new Set(options.map(({ user }) => user));
   if (stored.length > people.size) return `${stored.length} votes of ${people.size} people`;
   if (!isComplete) return undefined;
   const due = [...people]
-    .map((user) => possibleVotes(given.filter((one) => one.user === user)))
+    .map((user) => possibleVotes(options.filter((one) => one.user === user)))
     .reduce<string[][]>(
-      (all, votes) => all.flatMap((before) => votes.map((vote) => [...before, vote])),
+      (all, votes) => all.flatMap((oldValue) => votes.map((vote) => [...oldValue, vote])),
       [[]],
     )
     .map((votes) =>
@@ -279,16 +279,16 @@ export function oddVotes(request: {
     );
   if (!due.includes(stored.join()))
     return `${due.join(" or ")} is due, and ${stored.join() || "nothing"} is stored`;
-  const told = fate.executed?.votes?.map(({ vote }) => vote).sort() ?? [];
-  return told.join() === stored.join()
+  const updates = fate.executed?.votes?.map(({ vote }) => vote).sort() ?? [];
+  return updates.join() === stored.join()
     ? undefined
-    : `${stored.join()} is stored, ${told.join()} is told`;
+    : `${stored.join()} is stored, ${updates.join()} is told`;
 }
 
 /** The votes that a person may have in the end. One that was not heard to be taken may count or not. */
-function possibleVotes(given: World["votes"]): string[] {
-  const last = given.findLastIndex(({ isTaken }) => isTaken);
-  const votes: string[] = given.slice(Math.max(last, 0)).map(({ vote }) => vote);
+function possibleVotes(options: World["votes"]): string[] {
+  const last = options.findLastIndex(({ isTaken }) => isTaken);
+  const votes: string[] = options.slice(Math.max(last, 0)).map(({ vote }) => vote);
   return last < 0 ? ["", ...votes] : votes;
 }
 
@@ -299,16 +299,17 @@ export function answeredByOtherText({
   fate: Fate;
   isPeace: boolean;
 }): string | undefined {
-  const { asked, record, executed, posts } = fate;
-  const newText = asked.change?.text;
+  const { message, record, executed, posts } = fate;
+  const newText = message.change?.text;
   const isAnswered = executed?.state === "completed" && record?.outcome === undefined;
   if (newText === undefined || record === undefined || !isAnswered) return undefined;
-  const shown = JSON.stringify(posts);
-  const hasNew = shown.includes(agentsAnswer({ text: newText }));
+  const shownJson = JSON.stringify(posts);
+  const hasNew = shownJson.includes(agentsAnswer({ text: newText }));
   // A retry reads the message from Slack, and its record does not say which version that was.
   const isTaken = record.retryOf === undefined ? record.message.editedTs !== undefined : hasNew;
-  const isOdd = !(isTaken ? hasNew : shown.includes(agentsAnswer(asked))) || (isPeace && !isTaken);
+  const isOdd =
+    !(isTaken ? hasNew : shownJson.includes(agentsAnswer(message))) || (isPeace && !isTaken);
   return isOdd
-    ? `${asked.requestId} is answered ${isTaken ? "without" : "with"} its edit`
+    ? `${message.requestId} is answered ${isTaken ? "without" : "with"} its edit`
     : undefined;
 }

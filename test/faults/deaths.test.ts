@@ -6,8 +6,8 @@ import type { Step } from "./world.ts";
 
 type Given = { point: Point; process?: string; beganIn: number; doneIn?: number };
 
-function deaths(given: readonly Given[], afterAt = 0) {
-  const steps = given.map(({ point, process = "worker 1", beganIn, doneIn }, index): Step => {
+function deaths(options: readonly Given[], afterAt = 0) {
+  const steps = options.map(({ point, process = "worker 1", beganIn, doneIn }, index): Step => {
     const always = {
       atMs: 0,
       zone: "verification",

@@ -11,10 +11,10 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
   /** The host's answer cannot be shown. */
   ({ world: { story } }) => story.agent.says !== undefined,
   /** That is what the agent does at its first try. */
-  ({ world: { story, names }, fate: { asked }, reason }) =>
+  ({ world: { story, names }, fate: { message }, reason }) =>
     story.agent.failsFirst === true &&
     reason === "execution_failed" &&
-    names.of(asked.requestId) === "#1",
+    names.of(message.requestId) === "#1",
   /** Its host died, or lost its claim, and says so. */
   ({ world: { steps, outages }, fate: { executed } }) =>
     (steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined) ||
@@ -29,8 +29,8 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
   /** Somebody pressed Slack's own stop button. */
   ({ world: { streamsStopped }, reason }) => reason === "canceled" && streamsStopped > 0,
   /** Somebody deleted the message. */
-  ({ fate: { asked }, reason }) =>
-    reason === "canceled" && asked.change !== undefined && asked.change.text === undefined,
+  ({ fate: { message }, reason }) =>
+    reason === "canceled" && message.change !== undefined && message.change.text === undefined,
   /** The queue gave up on a message of it. */
   ({ fate: { record } }) => record?.history.some(({ event }) => event === "dead_lettered") === true,
   /** More than one fault together took so long that its time was over: no agent here takes as long as it may. */

@@ -8,13 +8,13 @@ export async function findNothing(
   searches: readonly string[][],
   { leastRuns }: { leastRuns: number },
 ) {
-  const ended = await Promise.all(searches.map((search) => faults(...search)));
-  const figures = ended.map(figuresOf);
+  const results = await Promise.all(searches.map((search) => faults(...search)));
+  const figures = results.map(figuresOf);
   const [runs, met, failures] = (["runs", "faults", "failures"] as const).map((name) =>
     figures.reduce((sum, figure) => sum + figure[name], 0),
   ) as [number, number, number];
   process.stdout.write(`${what}: ${runs} runs, ${met} faults, ${failures} failures\n`);
-  for (const { code, stdout } of ended) expect(code === 0 ? "" : stdout).toBe("");
+  for (const { code, stdout } of results) expect(code === 0 ? "" : stdout).toBe("");
   expect(failures).toBe(0);
   expect(runs).toBeGreaterThan(leastRuns);
 }

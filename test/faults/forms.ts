@@ -50,11 +50,11 @@ export function fillForms(around: Around): void {
 }
 
 /** The tasks that come of shortcuts, as messages that were asked. */
-export function chooseShortcuts(around: Around, asked: Asked[]): void {
+export function chooseShortcuts(around: Around, messages: Asked[]): void {
   const { world, process } = around;
   const { startMs } = world;
   for (const [number, { afterMs, about, instruction }] of (world.story.shortcuts ?? []).entries()) {
-    const subject = asked[about];
+    const subject = messages[about];
     if (subject === undefined) throw new Error(`The story has no message ${about}.`);
     const use = `S${number}`;
     const ts = tsOf({ atMs: startMs + afterMs, count: 200 + number });
@@ -77,8 +77,8 @@ export function chooseShortcuts(around: Around, asked: Asked[]): void {
       isTaken: world.from?.taken.includes(requestId) ?? false,
       change: undefined,
     };
-    asked.push(message);
-    for (const id of [requestId, ts]) world.names.add(id, `#${asked.length}`);
+    messages.push(message);
+    for (const id of [requestId, ts]) world.names.add(id, `#${messages.length}`);
     const payload = (triggerId: string) => ({
       ...shortcutPayload(subject.ts, ts),
       trigger_id: triggerId,
@@ -129,11 +129,11 @@ function useModal(
   }
 
   /** The status that Slack gets. */
-  async function tell(about: string, told: object): Promise<number | undefined> {
+  async function tell(about: string, texts: object): Promise<number | undefined> {
     const { fate } = meet({ world, process, point: "slack.button_click", about: () => about });
     const instance = ingresses.find({ mayShare: true });
     if (fate === "lost" || instance === undefined) return undefined;
-    const body = new URLSearchParams({ payload: JSON.stringify(told) }).toString();
+    const body = new URLSearchParams({ payload: JSON.stringify(texts) }).toString();
     return new Promise((resolve) => {
       const answered = within({
         process: instance.process,

@@ -11,8 +11,8 @@ const mutant = ["--mutant", "response-id"];
 
 describe("a safeguard removed from the product", () => {
   it("that does not fit the product any more fails loudly", async () => {
-    const ended = await faults("--mutant", "no-such-safeguard");
-    expect(ended).toEqual({
+    const results = await faults("--mutant", "no-such-safeguard");
+    expect(results).toEqual({
       code: 2,
       stdout: "",
       stderr: 'There is no mutant "no-such-safeguard".\n',

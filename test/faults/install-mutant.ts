@@ -5,7 +5,7 @@ import { type Mutant, mutants } from "./mutants.ts";
 
 /** From now on the product is loaded with that mutant. Throws where the mutant does not fit the product any more. */
 export function installMutant({ name }: { name: string }): void {
-  const mutant = mutants.find((known) => known.name === name);
+  const mutant = mutants.find((one) => one.name === name);
   if (mutant === undefined) throw new Error(`There is no mutant "${name}".`);
   registerHooks({
     load(url, context: LoadHookContext, nextLoad) {

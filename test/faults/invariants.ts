@@ -73,7 +73,7 @@ const invariants: readonly Invariant[] = [
       const isRefused = ({ record }: Fate) =>
         record?.outcome?.type === "refused" || record?.outcome?.type === "limited";
       const shown = fates.find((fate) => isRefused(fate) && fate.posts.length > 0);
-      if (shown !== undefined) return `the refusal of ${shown.asked.requestId} is in the thread`;
+      if (shown !== undefined) return `the refusal of ${shown.message.requestId} is in the thread`;
       const isUndisturbed = outages.length === 0 && steps.every(({ fate }) => fate === undefined);
       if (isUndisturbed && ephemeralMessages.length === 0) return "nothing was told";
       const early = ephemeralMessages
@@ -116,20 +116,20 @@ const invariants: readonly Invariant[] = [
     find({ fates, world }) {
       const { story, agentRuns } = world;
       if (story.hasWord === undefined) return undefined;
-      const taken = fates.flatMap(({ asked, record }) =>
-        record?.call === undefined ? [] : [{ asked, record }],
+      const taken = fates.flatMap(({ message, record }) =>
+        record?.call === undefined ? [] : [{ message, record }],
       );
       const destinationOf = (id: string) =>
-        taken.find(({ asked }) => asked.requestId === id)?.record.call?.destination;
+        taken.find(({ message }) => message.requestId === id)?.record.call?.destination;
       const foreign = agentRuns.flatMap(({ requestId, reads }) =>
         taken.filter(
-          ({ asked, record }) =>
+          ({ message, record }) =>
             record.call?.destination !== destinationOf(requestId) &&
-            reads.some((text) => text.includes(agentsAnswer(asked))),
+            reads.some((text) => text.includes(agentsAnswer(message))),
         ),
       );
       if (foreign[0] !== undefined)
-        return `the answer to ${foreign[0].asked.requestId} was read by another agent`;
+        return `the answer to ${foreign[0].message.requestId} was read by another agent`;
       const [first, ...others] = taken.map(({ record }) => record.call?.destination);
       const isKept =
         !isPeace(world) || (first === "agents" && others.every((name) => name === "spare"));
@@ -142,19 +142,20 @@ const invariants: readonly Invariant[] = [
     find({ fates, world }) {
       const { story, agentRuns } = world;
       if (story.routeMovesAfterMs === undefined) return undefined;
-      const tasks = fates.flatMap(({ asked, record }) =>
-        record?.call === undefined ? [] : [{ asked, to: record.call.destination }],
+      const tasks = fates.flatMap(({ message, record }) =>
+        record?.call === undefined ? [] : [{ message, to: record.call.destination }],
       );
-      const split = tasks.find(({ asked, to }) =>
-        tasks.some((other) => other.asked.threadTs === asked.threadTs && other.to !== to),
+      const split = tasks.find(({ message, to }) =>
+        tasks.some((other) => other.message.threadTs === message.threadTs && other.to !== to),
       );
-      if (split !== undefined) return `the thread of ${split.asked.requestId} went to both`;
+      if (split !== undefined) return `the thread of ${split.message.requestId} went to both`;
       if (!isPeace(world)) return undefined;
       const [first] = fates;
       const strayed = tasks.find(
-        ({ asked, to }) => to !== (asked.threadTs === first?.asked.threadTs ? "agents" : "spare"),
+        ({ message, to }) =>
+          to !== (message.threadTs === first?.message.threadTs ? "agents" : "spare"),
       );
-      if (strayed !== undefined) return `${strayed.asked.requestId} went to ${strayed.to}`;
+      if (strayed !== undefined) return `${strayed.message.requestId} went to ${strayed.to}`;
       // The second task of the thread reads the answer to the first one.
       const counts = agentRuns.map(({ reads }) => reads.length);
       return counts.join() === "0,1,0" ? undefined : `the agents read ${counts} answers`;
@@ -178,7 +179,7 @@ const invariants: readonly Invariant[] = [
         );
       });
       if (repeated !== undefined) return `${repeated.what} was asked again`;
-      return firstOf(fates, ({ asked: { requestId, writtenAtMs } }) => {
+      return firstOf(fates, ({ message: { requestId, writtenAtMs } }) => {
         const run = agentRuns.find((one) => one.requestId === requestId);
         const lateMs = (run?.fromMs ?? 0) - writtenAtMs;
         return run === undefined || lateMs > usualStartMs + 2000
@@ -191,12 +192,12 @@ const invariants: readonly Invariant[] = [
     sentence: "A wish to cancel does not wait for a poll that is held.",
     find({ world, fates }) {
       if (!world.engine.isOneProcess || !isPeace(world)) return undefined;
-      const wish = fates.find(({ asked }) => asked.text === "cancel")?.asked;
-      return firstOf(fates, ({ asked, record, zoneAheadMs }) => {
+      const wish = fates.find(({ message }) => message.text === "cancel")?.message;
+      return firstOf(fates, ({ message, record, zoneAheadMs }) => {
         const atMs = record?.history.find(({ event }) => event === "canceled")?.atMs;
         if (wish === undefined || atMs === undefined) return undefined;
         const lateMs = atMs - zoneAheadMs - wish.writtenAtMs;
-        return lateMs <= 1000 ? undefined : `${asked.requestId} was canceled after ${lateMs} ms`;
+        return lateMs <= 1000 ? undefined : `${message.requestId} was canceled after ${lateMs} ms`;
       });
     },
   },
@@ -269,8 +270,8 @@ const invariants: readonly Invariant[] = [
     find({ fates, isExempt, world }) {
       const { story, agentRuns, names, isRetryTaken } = world;
       if (story.agent.failsFirst !== true) return undefined;
-      const again = fates.find(({ asked }) => names.of(asked.requestId) === "#1 again");
-      const isAsked = (id: string) => fates.some(({ asked }) => asked.requestId === id);
+      const again = fates.find(({ message }) => names.of(message.requestId) === "#1 again");
+      const isAsked = (id: string) => fates.some(({ message }) => message.requestId === id);
       if (agentRuns.some(({ requestId }) => !isAsked(requestId))) return "something else was run";
       if (!isRetryTaken || again?.record !== undefined || isExempt) return undefined;
       return isOfFewFaults(world) ? "a click came to nothing" : undefined;
@@ -299,7 +300,7 @@ const invariants: readonly Invariant[] = [
     find({ fates, isExempt, world }) {
       if (isExempt || !isOfFewFaults(world)) return undefined;
       const isPeaceful = isPeace(world);
-      return firstOf(fates, ({ asked: { requestId, lateFile }, record }) => {
+      return firstOf(fates, ({ message: { requestId, lateFile }, record }) => {
         const run = world.agentRuns.find((one) => one.requestId === requestId);
         if (!lateFile?.isTaken || run === undefined || record === undefined) return undefined;
         const isTooLate = record.history.some(({ event }) => event === "files_too_late");
@@ -344,8 +345,8 @@ const invariants: readonly Invariant[] = [
     // Where nobody could be answered, nothing needs to have been done either.
     find({ fates, isExempt, world: { outages, agentRuns } }) {
       const isApart = awayMs(outages) >= apartMs;
-      const hasStarted = ({ asked }: Fate) =>
-        agentRuns.some(({ requestId }) => requestId === asked.requestId);
+      const hasStarted = ({ message }: Fate) =>
+        agentRuns.some(({ requestId }) => requestId === message.requestId);
       return isExempt
         ? undefined
         : firstOf(fates, (fate) => disagreement({ fate, isApart, hasStarted: hasStarted(fate) }));
@@ -384,8 +385,8 @@ const invariants: readonly Invariant[] = [
     sentence: "The tasks of a thread begin in the order of their messages.",
     find({ fates, world: { turns, agentRuns }, isExempt }) {
       // A task that nobody can be told of leaves its thread. If its worker dies then, it comes again, behind later ones that leave too.
-      const isRun = ({ asked }: Fate) =>
-        agentRuns.some(({ requestId }) => requestId === asked.requestId);
+      const isRun = ({ message }: Fate) =>
+        agentRuns.some(({ requestId }) => requestId === message.requestId);
       return outOfTurn({ fates: isExempt ? fates.filter(isRun) : fates, turns });
     },
   },
@@ -413,11 +414,11 @@ const invariants: readonly Invariant[] = [
   {
     sentence: "No text of a message is in a log line.",
     find: ({ world: { leaks }, fates }) =>
-      firstOf(fates, ({ asked }) => {
+      firstOf(fates, ({ message }) => {
         // A single word can be the name of anything.
-        const isTelling = asked.text.includes(" ");
-        return isTelling && (leaks.isLogged(asked.text) || leaks.isLogged(agentsAnswer(asked)))
-          ? asked.requestId
+        const isTelling = message.text.includes(" ");
+        return isTelling && (leaks.isLogged(message.text) || leaks.isLogged(agentsAnswer(message)))
+          ? message.requestId
           : undefined;
       }),
   },
@@ -476,9 +477,9 @@ function outOfTurn({
   fates: readonly Fate[];
   turns: World["turns"];
 }): string | undefined {
-  const taken = fates.flatMap(({ asked }) => {
-    const turn = turns.get(asked.requestId);
-    return turn === undefined ? [] : [{ ...asked, ...turn }];
+  const taken = fates.flatMap(({ message }) => {
+    const turn = turns.get(message.requestId);
+    return turn === undefined ? [] : [{ ...message, ...turn }];
   });
   for (const early of taken) {
     const late = taken.find(
@@ -498,10 +499,10 @@ function outOfTurn({
 /** One that was canceled may still be on its way to its end when the next one begins. */
 function agentsTogether({ fates, agentRuns }: Seen): string | undefined {
   const runs = agentRuns.flatMap((run) => {
-    const fate = fates.find(({ asked }) => asked.requestId === run.requestId);
+    const fate = fates.find(({ message }) => message.requestId === run.requestId);
     return fate === undefined || fate.executed?.state === "canceled"
       ? []
-      : [{ ...run, thread: fate.asked.threadTs }];
+      : [{ ...run, thread: fate.message.threadTs }];
   });
   for (const [index, one] of runs.entries()) {
     const other = runs
@@ -529,10 +530,10 @@ function isPeace({ isRestless, steps, outages, mix }: World): boolean {
 function canceledButWorking({ fates, agentRuns }: Seen): string | undefined {
   const hearsWithinMs = 30_000;
   for (const { requestId, untilMs, end } of agentRuns) {
-    const fate = fates.find(({ asked }) => asked.requestId === requestId);
-    const told = fate?.record?.history.find(({ event }) => event === "canceled");
-    if (fate?.executed?.state !== "canceled" || told === undefined) continue;
-    const isLate = untilMs > told.atMs - fate.zoneAheadMs + hearsWithinMs;
+    const fate = fates.find(({ message }) => message.requestId === requestId);
+    const texts = fate?.record?.history.find(({ event }) => event === "canceled");
+    if (fate?.executed?.state !== "canceled" || texts === undefined) continue;
+    const isLate = untilMs > texts.atMs - fate.zoneAheadMs + hearsWithinMs;
     if (end !== "stopped" && isLate) return `${requestId} ${end}`;
   }
   return undefined;

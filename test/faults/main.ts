@@ -30,7 +30,7 @@ async function playScenarios(name: string): Promise<number> {
   const wanted = scenarios.filter((scenario) => name === "all" || scenario.name === name);
   if (wanted.length === 0) {
     throw new Error(
-      `There is no scenario "${name}": there are ${scenarios.map((known) => known.name).join(", ")}.`,
+      `There is no scenario "${name}": there are ${scenarios.map((one) => one.name).join(", ")}.`,
     );
   }
   let failed = 0;
@@ -66,7 +66,7 @@ async function search({
 }: Options): Promise<number> {
   const places = placesOf(where);
   const figures = createFigures();
-  const told = new Set<string>();
+  const texts = new Set<string>();
   const toldAlike = new Map<string, number>();
   const endMs = realMs() + 1000 * seconds;
   let nextProgressMs = realMs() + progressMs;
@@ -97,13 +97,13 @@ async function search({
   async function report(found: Run): Promise<void> {
     const kind = found.violations.map(({ invariant }) => invariant).join(" ");
     const alike = (toldAlike.get(kind) ?? 0) + 1;
-    if (told.size >= maxTold || alike > maxToldAlike) return;
+    if (texts.size >= maxTold || alike > maxToldAlike) return;
     toldAlike.set(kind, alike);
     const usualOperations = (await usualRun(found.plan)).steps.length;
     const shortest = await shrink({ run: found, usualOperations });
     const plan = compact(shortest.plan);
-    if (told.has(plan)) return;
-    told.add(plan);
+    if (texts.has(plan)) return;
+    texts.add(plan);
     const run = await runPlan({ plan: shortest.plan, usualOperations, isTold: true });
     process.stdout.write(`${tell(run)}\n\n`);
   }

@@ -4,11 +4,11 @@ import { faults, figuresOf } from "./command.ts";
 import { mutants } from "./mutants.ts";
 
 it.each(mutants.map(({ name }) => name))("finds the removed safeguard: %s", async (name) => {
-  const ended = await faults("--mutant", name);
-  expect(ended.stderr.replace(/^all .*\n/gm, "")).toBe("");
-  expect(figuresOf(ended)).toMatchObject({ failures: 1 });
-  expect(ended.stdout).toMatch(
+  const results = await faults("--mutant", name);
+  expect(results.stderr.replace(/^all .*\n/gm, "")).toBe("");
+  expect(figuresOf(results)).toMatchObject({ failures: 1 });
+  expect(results.stdout).toMatch(
     /VIOLATED: .+\n(As a scenario:\n({.+},\n)+)?Repeat it with: npm run faults -- .*--replay '[^']+'/,
   );
-  expect(ended.code).toBe(1);
+  expect(results.code).toBe(1);
 });

@@ -55,9 +55,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "retry-leaves-failure",
-    file: "lambdas/verification/worker/deliver.ts",
-    find: "return post.buttons !== undefined && !isOutcome(post);",
-    replace: "return post.buttons !== undefined;",
+    file: "lambdas/verification/worker/plan-delivery.ts",
+    find: "if (buttons === undefined || isOutcome(post)) return [];",
+    replace: "if (buttons === undefined) return [];",
     story: "retried",
     engine: "sqlite",
   },
@@ -71,7 +71,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "late-files-under-lease",
-    file: "lambdas/verification/worker/held-lease.ts",
+    file: "lambdas/verification/worker/step/lease.ts",
     find: "const completed = withLateFiles(withNewerMembers(task, stored), stored.message.files);",
     replace: "const completed = task;",
     story: "late",
@@ -103,9 +103,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "worker-lease",
-    file: "lambdas/verification/worker/message-decision.ts",
-    find: "task.lease !== undefined && task.lease.untilMs > nowMs) {",
-    replace: "task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
+    file: "lambdas/verification/worker/messages/classify.ts",
+    find: 'return lease.untilMs > nowMs ? "held"',
+    replace: 'return lease.untilMs > nowMs + 1e9 ? "held"',
     story: "foreign",
     engine: "aws",
   },
@@ -144,8 +144,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "lookup-by-metadata",
     file: "lambdas/verification/worker/deliver.ts",
-    find: "const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);",
-    replace: "const found = knownPosts(task);",
+    find: "hasUnknownPosts(request)\n    ? await readOwnPostsOrRecorded(request)\n    : recordedPosts(task);",
+    replace: "recordedPosts(task);",
     story: "accepted",
     engine: "sqlite",
   },
@@ -167,12 +167,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "wake-before-save",
-    file: "lambdas/verification/worker/run-step.ts",
+    file: "lambdas/verification/worker/step/save.ts",
     find: `    await queue.send({ ...nextWakeUp, delayMs: toDelayMs(options, effects) });
   }`,
-    replace: `    const { lease: _held, ...free } = task;
+    replace: `    const { lease: _ended, ...free } = task;
     const savedFirst = await store.replace({
-      item: withStoredRevision(held, { ...free, wakeSeq: seq + 1 }),
+      item: withRevisionOf(record, { ...free, wakeSeq: seq }),
     });
     await queue.send({ ...nextWakeUp, delayMs: toDelayMs(options, effects) });
     return savedFirst;
@@ -182,7 +182,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "record-before-act",
-    file: "lambdas/verification/worker/run-step.ts",
+    file: "lambdas/verification/worker/step/run.ts",
     find: "const isRepeatable = following.effects.every(",
     replace: "const isRepeatable = (true as boolean) || following.effects.every(",
     story: "foreign",
@@ -190,9 +190,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "claim-after-look",
-    file: "lambdas/verification/worker/run-step.ts",
-    find: "held === undefined && !looks.has(due.type)",
-    replace: "held === undefined && looks.size === 0",
+    file: "lambdas/verification/worker/step/run.ts",
+    find: 'return looks.has(act.type) ? "act" : "claim";',
+    replace: 'return looks.size > 0 ? "act" : "claim";',
     story: "told",
     engine: "sqlite",
   },
@@ -215,9 +215,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "sweep",
-    file: "lambdas/verification/worker/deliver.ts",
-    find: '    if (action.type !== "remove") continue;\n    await perform(request, action);',
-    replace: "    continue;",
+    file: "lambdas/verification/worker/plan-delivery.ts",
+    find: "  return [\n    ...removals,\n",
+    replace: "  return [\n",
     story: "sync",
     engine: "sqlite",
   },
@@ -272,22 +272,22 @@ export const mutants: readonly Mutant[] = [
   {
     name: "question-is-closed",
     file: "lambdas/verification/worker/deliver.ts",
-    find: '  await showOneOf(request, { ts, kind: "question", index, contents });',
-    replace: "  void contents;",
+    find: "  for (const content of contents) {",
+    replace: "  if (contents.length > 1) return;\n  for (const content of contents) {",
     story: "unanswered",
     engine: "sqlite",
   },
   {
     name: "files-found-by-id",
     file: "lambdas/verification/worker/own-posts.ts",
-    find: "if (fileIds.some((id) => uploads.includes(id))) return",
-    replace: "if (fileIds.some((id) => !uploads.includes(id))) return",
+    find: "if (fileIds.some((id) => uploadedIds.includes(id))) return",
+    replace: "if (fileIds.some((id) => !uploadedIds.includes(id))) return",
     story: "files",
     engine: "sqlite",
   },
   {
     name: "opening-found-again",
-    file: "lambdas/verification/worker/deliver.ts",
+    file: "lambdas/verification/worker/open-thread.ts",
     find: 'key?.requestId === requestId && key.kind === "opening"',
     replace: 'key?.requestId === requestId && key.kind === "files"',
     story: "commanded",
@@ -304,8 +304,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "cancel-reaches-agent",
     file: "lambdas/execution/runs/run.ts",
-    find: 'else stop(task?.state === "canceled" ? "canceled" : "superseded");',
-    replace: "else void stop;",
+    find: 'else onLoss(task?.state === "canceled" ? "canceled" : "superseded");',
+    replace: "else void onLoss;",
     story: "canceled",
     engine: "aws",
   },
@@ -319,9 +319,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "message-text-in-log",
-    file: "lambdas/verification/worker/worker.ts",
-    find: 'log.debug("lease_held", { seq, delay_ms: decision.delayMs })',
-    replace: 'log.debug("lease_held", { seq, cause_kind: task.message.text })',
+    file: "lambdas/verification/worker/messages/handle.ts",
+    find: '"message_deferred", { request_id: requestId,',
+    replace: '"message_deferred", { request_id: requestId, cause_kind: JSON.stringify(facts),',
     story: "sync",
     engine: "aws",
   },

@@ -31,7 +31,7 @@ function placeOf(name: string | undefined): {
   exhaustive?: string;
   mix?: string[];
 } {
-  const mutant = mutants.find((known) => known.name === name);
+  const mutant = mutants.find((one) => one.name === name);
   return mutant === undefined
     ? {}
     : {
@@ -60,7 +60,7 @@ export type Options = {
 
 /** Throws an Error for a person. */
 export function readOptions(args: readonly string[]): Options {
-  const { values: given } = parseArgs({
+  const { values: params } = parseArgs({
     args: [...args],
     options: {
       seed: { type: "string", default: "1" },
@@ -78,7 +78,7 @@ export function readOptions(args: readonly string[]): Options {
       help: { type: "boolean", default: false },
     },
   });
-  const values = { ...placeOf(given.mutant), ...given };
+  const values = { ...placeOf(params.mutant), ...params };
   const depth =
     values.exhaustive === undefined ? undefined : ({ one: 1, two: 2 } as const)[values.exhaustive];
   if (values.exhaustive !== undefined && depth === undefined)

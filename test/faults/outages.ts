@@ -50,8 +50,7 @@ export function outageFate({
   possible: readonly Kind[];
 }): Kind | undefined {
   const outage = outages.find(
-    (known) =>
-      isDuring(known, sinceMs) && known.parties.some((party) => pointsOf[party].test(point)),
+    (one) => isDuring(one, sinceMs) && one.parties.some((party) => pointsOf[party].test(point)),
   );
   if (outage === undefined) return undefined;
   const order = [outage.manner, "refused", "lost"] as const;
@@ -77,7 +76,7 @@ export function parseOutage(text: string): Outage {
   const [, names = "", from, lasts, how] =
     /^([a-z+]+)@(\d{1,6})\+(\d{1,6}):([a-z]+)$/.exec(text) ?? [];
   const away = names.split("+").map((name) => parties.find((party) => party === name));
-  const manner = manners.find((known) => known === how);
+  const manner = manners.find((one) => one === how);
   if (from === undefined || manner === undefined || !away.every((party) => party !== undefined)) {
     throw new Error(`"${text}" is no outage such as store+slack@5+600:lost.`);
   }

@@ -47,14 +47,21 @@ export function writeMessages({
   ingresses: Pool<Ingress>;
 }): Asked[] {
   const slack = createProcess({ name: "Slack", zone: "slack", skewMs: 0 });
-  const asked: Asked[] = [];
+  const messages: Asked[] = [];
   const { startMs } = world;
-  for (const [number, written] of world.story.messages.entries()) {
-    const { afterMs, text, inThreadOf, isUnaddressed = false, isCommand = false, change } = written;
-    const { hasFile = false, fileAfterMs } = written;
+  for (const [number, writtenText] of world.story.messages.entries()) {
+    const {
+      afterMs,
+      text,
+      inThreadOf,
+      isUnaddressed = false,
+      isCommand = false,
+      change,
+    } = writtenText;
+    const { hasFile = false, fileAfterMs } = writtenText;
     const { app: appId, channel, user } = workspace;
     const ts = tsOf({ atMs: startMs + afterMs, count: number });
-    const parent = asked[inThreadOf ?? -1]?.ts;
+    const parent = messages[inThreadOf ?? -1]?.ts;
     const requestId = requestIdOf({ appId, channel, ts: isCommand ? triggerOf(ts) : ts });
     const lateFile = fileAfterMs === undefined ? undefined : { isTaken: false };
     const kind = { isUnaddressed, isCommand, hasFile, lateFile };
@@ -70,7 +77,7 @@ export function writeMessages({
       isTaken,
       change,
     };
-    asked.push(message);
+    messages.push(message);
     for (const id of [requestId, ts]) world.names.add(id, `#${number + 1}`);
     const write = () => {
       const said = { ts, text, key: undefined, from: "person" as const, user, fileIds: [] };
@@ -95,23 +102,23 @@ export function writeMessages({
       run: () => laterInStory({ world, afterMs: change.afterMs, run: makeChange }),
     });
   }
-  const [first] = asked;
+  const [first] = messages;
   const retryId = first && buttonRetryIdOf({ id: first.requestId });
   if (retryId !== undefined) world.names.add(retryId, "#1 again");
   clickButtons({
     ...{ world, slack: simulated, process: slack, ingresses },
     onClick({ clicked, user, requestId, taken }) {
       const isCounted = "vote" in clicked && clicked.by !== "outsider";
-      const given = isCounted ? { user, vote: clicked.vote, isTaken: false } : undefined;
-      if (given !== undefined) world.votes.push(given);
+      const options = isCounted ? { user, vote: clicked.vote, isTaken: false } : undefined;
+      if (options !== undefined) world.votes.push(options);
       const isRetry =
         "retries" in clicked && user === workspace.user && requestId === first?.requestId;
       // It is owed an answer from when it stands in the queue.
-      if (isRetry && retryId !== undefined && asked.every((one) => one.requestId !== retryId)) {
-        asked.push({ ...first, requestId: retryId, isTaken: false });
+      if (isRetry && retryId !== undefined && messages.every((one) => one.requestId !== retryId)) {
+        messages.push({ ...first, requestId: retryId, isTaken: false });
       }
       void taken.then(() => {
-        if (given !== undefined) given.isTaken = true;
+        if (options !== undefined) options.isTaken = true;
         world.isRetryTaken ||= isRetry;
       });
     },
@@ -119,11 +126,11 @@ export function writeMessages({
   cancelAtHome({ world, process: slack, ingresses });
   stopStreams({ world, slack: simulated, process: slack, ingresses });
   fillForms({ world, slack: simulated, process: slack, ingresses });
-  chooseShortcuts({ world, slack: simulated, process: slack, ingresses }, asked);
-  return asked;
+  chooseShortcuts({ world, slack: simulated, process: slack, ingresses }, messages);
+  return messages;
 
-  function deliver(told: Told, attempt: number): void {
-    const { message, changedTs, isLateFile = false } = told;
+  function deliver(texts: Told, attempt: number): void {
+    const { message, changedTs, isLateFile = false } = texts;
     const { fate } = meet({
       world,
       process: slack,
@@ -136,33 +143,34 @@ export function writeMessages({
     const { isShared = false } = world.story;
     for (let time = 0; time < times; time++)
       void hand({
-        ...told,
-        type: isShared ? "app_mention" : typeOf(told, attempt + time),
+        ...texts,
+        type: isShared ? "app_mention" : typeOf(texts, attempt + time),
         attempt,
       });
     // Slack tells of it in both events, each for itself. There the other one does not say that it is for the bot.
-    if (isShared && attempt === 0) void hand({ ...told, type: "message", attempt, isBeside: true });
+    if (isShared && attempt === 0)
+      void hand({ ...texts, type: "message", attempt, isBeside: true });
     later({
       delayMs: answerMs,
       run() {
         // Of a command that was not taken the person is told by Slack.
         const delayMs = message.isCommand ? undefined : againAfterMs[attempt];
         if (!isHeard && delayMs !== undefined)
-          later({ delayMs, run: () => deliver(told, attempt + 1) });
+          later({ delayMs, run: () => deliver(texts, attempt + 1) });
       },
     });
 
     async function hand(
-      given: Told & { type: "app_mention" | "message"; attempt: number; isBeside?: boolean },
+      args: Told & { type: "app_mention" | "message"; attempt: number; isBeside?: boolean },
     ): Promise<void> {
       const instance = ingresses.find({ mayShare: true });
       if (instance === undefined) return;
-      const request = requestOf({ ...given, isShared: world.story.isShared === true });
+      const request = requestOf({ ...args, isShared: world.story.isShared === true });
       const { status } = await within({
         process: instance.process,
         run: () => instance.work(request),
       });
-      if (status !== 200 || given.isBeside) return;
+      if (status !== 200 || args.isBeside) return;
       message.isTaken = true;
       if (isLateFile && message.lateFile !== undefined) message.lateFile.isTaken = true;
       isHeard ||= fate !== "answer_lost";
@@ -178,9 +186,9 @@ function typeOf({ message, isLateFile }: Told, attempt: number): "app_mention" |
 }
 
 function requestOf(
-  given: Told & { type: "app_mention" | "message"; attempt: number; isShared: boolean },
+  options: Told & { type: "app_mention" | "message"; attempt: number; isShared: boolean },
 ): IngressRequest {
-  const { message, changedTs, type, attempt, isShared } = given;
+  const { message, changedTs, type, attempt, isShared } = options;
   if (message.isCommand) return signed({ body: commandOf(message), type: "form" });
   const { ts, threadTs, isUnaddressed, hasFile } = message;
   const { team, app, bot, otherBot, channel, user } = workspace;

@@ -45,7 +45,7 @@ export function parsePlan(text: string): Plan {
 
 function parseFault(text: string): Fault {
   const [, at, name] = /^(\d{1,6}):(\w+)$/.exec(text) ?? [];
-  const kind: Kind | undefined = kinds.find((known) => known === name);
+  const kind: Kind | undefined = kinds.find((one) => one === name);
   if (at === undefined || kind === undefined)
     throw new Error(`"${text}" is no fault such as 12:lost.`);
   return { at: Number(at), kind };

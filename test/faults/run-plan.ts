@@ -61,7 +61,7 @@ export async function runPlan({
   /** A record was written to the store of that name. `moment` takes down how the world is now. */
   onExchange?: World["onExchange"];
   onQueued?: World["onQueued"];
-  onWritten?: (written: { store: string; json: string; moment: () => Moment }) => void;
+  onWritten?: (writtenText: { store: string; json: string; moment: () => Moment }) => void;
 }): Promise<Run> {
   const story = stories.find(({ name }) => name === plan.story);
   if (story === undefined) throw new Error(`There is no story "${plan.story}".`);
@@ -147,7 +147,7 @@ export async function runPlan({
       const { requestId } = message;
       const record = await verification.records.get({ id: requestId });
       const former = await verification.formerHistory.get({ id: `history:${requestId}` });
-      const counted = (former && readFormerEntry(former)) ?? (record && toUsageEntry(record));
+      const counts = (former && readFormerEntry(former)) ?? (record && toUsageEntry(record));
       // A peer that does not deduplicate can have taken it more than once, although it started one of them at most.
       const taken = items.filter(({ correlationId }) => correlationId === requestId);
       const executed = taken.find(({ state }) => state !== "submitted") ?? taken[0];
@@ -159,12 +159,12 @@ export async function runPlan({
           uploads.includes(post) ||
           (post.key?.requestId === requestId && (post.threadTs ?? post.ts) === threadTs),
       );
-      const expected = expectationOf({ message, asked, world });
+      const expectedResult = expectationOf({ message, asked, world });
       return {
-        asked: message,
-        expected,
+        message: message,
+        expected: expectedResult,
         record,
-        counted,
+        counted: counts,
         executed,
         posts,
         zoneAheadMs: lean * halfSkewMs,

@@ -15,20 +15,20 @@ function options(): Options | undefined {
   }
 }
 
-const given = options();
-if (given === undefined) process.exitCode = 2;
-else if (given.isHelp) process.stdout.write(`${help}\n`);
+const input = options();
+if (input === undefined) process.exitCode = 2;
+else if (input.isHelp) process.stdout.write(`${help}\n`);
 else {
   try {
     // The builds need real time.
     const hasMix =
-      given.mixes.length > 0 || given.replay?.split("/")[5] || given.scenarios !== undefined;
-    const builds = hasMix ? await buildVersions(given.old) : undefined;
+      input.mixes.length > 0 || input.replay?.split("/")[5] || input.scenarios !== undefined;
+    const builds = hasMix ? await buildVersions(input.old) : undefined;
     installVirtualTime();
-    if (given.mutant !== undefined) installMutant({ name: given.mutant });
+    if (input.mutant !== undefined) installMutant({ name: input.mutant });
     if (builds !== undefined) await loadVersions(builds);
     const { main } = await import("./main.ts");
-    process.exitCode = await main(given);
+    process.exitCode = await main(input);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 2;

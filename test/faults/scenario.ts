@@ -59,8 +59,8 @@ function namedFates(faults: readonly NamedFault[]): { fateOf: FateOf; missed: ()
       const count = (counts.get(key) ?? 0) + 1;
       counts.set(key, count);
       for (const [held, land] of heldBack) {
-        const { nth = 1, ...before } = held.landsBefore ?? { point, about };
-        if (before.point !== point || before.about !== about || count !== nth) continue;
+        const { nth = 1, ...oldValue } = held.landsBefore ?? { point, about };
+        if (oldValue.point !== point || oldValue.about !== about || count !== nth) continue;
         heldBack.delete(held);
         outside(() => later({ delayMs: 1, run: land }));
       }

@@ -4,19 +4,19 @@ import { type Ended, faults } from "./command.ts";
 import { scenarios } from "./scenarios.ts";
 
 describe("a run in which the product failed once", () => {
-  let ended: Ended;
+  let results: Ended;
 
   /** One process plays them all. */
   beforeAll(async () => {
-    ended = await faults("--scenario", "all");
+    results = await faults("--scenario", "all");
   });
 
   it.each(scenarios.map(({ name }) => name))("holds, and every fault struck: %s", (name) => {
-    expect(ended.stderr).toBe("");
-    const told = ended.stdout
+    expect(results.stderr).toBe("");
+    const texts = results.stdout
       .split(/^(?=SCENARIO )/m)
       .find((text) => text.startsWith(`SCENARIO ${name}:`));
-    expect(told).toMatch(/^SCENARIO \S+: .+\nholds\n/);
+    expect(texts).toMatch(/^SCENARIO \S+: .+\nholds\n/);
   });
 
   it("has a name of its own", () => {

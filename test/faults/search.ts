@@ -21,9 +21,10 @@ const usual = new Map<string, Run>();
 export async function usualRun({ story: name, engine }: Place): Promise<Run> {
   const story = name in hostileAnswers ? "sync" : name;
   const key = `${story}/${engine}`;
-  const known = usual.get(key) ?? (await runPlan({ plan: { story, engine, seed: 0, faults: [] } }));
-  usual.set(key, known);
-  return known;
+  const cachedValue =
+    usual.get(key) ?? (await runPlan({ plan: { story, engine, seed: 0, faults: [] } }));
+  usual.set(key, cachedValue);
+  return cachedValue;
 }
 
 /**

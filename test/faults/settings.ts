@@ -33,7 +33,7 @@ export function teamOf(user: string): string {
 /** The window of a quota; only an outage is as long. */
 export const quotaMs = 24 * 3600_000;
 
-const parsed = new Map<string, Config>();
+const parsedConfig = new Map<string, Config>();
 
 /**
  * The product's own defaults, but for what the story is about; and tasks may take longer than any outage. As in a stage, functions do not
@@ -44,8 +44,8 @@ export function configOf(
   { isOneProcess, hasMoved = false }: { isOneProcess: boolean; hasMoved?: boolean },
 ): Config {
   const key = `${story.name} ${isOneProcess} ${hasMoved}`;
-  const known = parsed.get(key);
-  if (known !== undefined) return known;
+  const cachedValue = parsedConfig.get(key);
+  if (cachedValue !== undefined) return cachedValue;
   const questions = {
     expireAfterMs: story.questionMs,
     answerBy: story.isForAnyone ? "anyone" : "asker",
@@ -88,6 +88,6 @@ export function configOf(
           : { perUser: { tasks: story.quota, perSeconds: quotaMs / 1000 } },
     },
   });
-  parsed.set(key, config);
+  parsedConfig.set(key, config);
   return config;
 }

@@ -106,7 +106,8 @@ export function agentsAnswer({
 }): string {
   const heard = answers
     .map(
-      ({ option_id, text: said, fields: given }) => ` after ${given?.choice ?? option_id ?? said}`,
+      ({ option_id, text: said, fields: options }) =>
+        ` after ${options?.choice ?? option_id ?? said}`,
     )
     .join("");
   return `This is what I found about: ${text.length} ${text.split(" ").toReversed().join(" ")}${heard}`;

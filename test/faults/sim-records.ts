@@ -19,7 +19,7 @@ export function createSimRecords<T extends TaskItem>({
   stored = [],
 }: {
   /** Sees every item that was stored, as the text that was stored, and the text before. */
-  onWritten: (item: T, json: string, before: string | undefined) => void;
+  onWritten: (item: T, json: string, oldValue: string | undefined) => void;
   /** The texts of the records to begin with, in the order of their creation. */
   stored?: readonly string[] | undefined;
 }): {
@@ -50,16 +50,16 @@ export function createSimRecords<T extends TaskItem>({
       return item;
     }
 
-    function read(row: Row<T>): T {
-      const known = row.parsed.get(codec) ?? frozen(codec.read(row.json));
-      row.parsed.set(codec, known);
-      return known;
+    function readValue(row: Row<T>): T {
+      const cachedValue = row.parsed.get(codec) ?? frozen(codec.read(row.json));
+      row.parsed.set(codec, cachedValue);
+      return cachedValue;
     }
 
     return {
       async get({ id }) {
         const row = live(id);
-        return row && read(row);
+        return row && readValue(row);
       },
       async create({ item }) {
         return live(item.id)
@@ -79,7 +79,7 @@ export function createSimRecords<T extends TaskItem>({
               item[index] === key && (index !== "principal" || item.listedAtMs !== undefined),
           )
           .sort((a, b) => a.position - b.position);
-        return { items: found.slice(0, limit).map(read) };
+        return { items: found.slice(0, limit).map(readValue) };
       },
     };
   }

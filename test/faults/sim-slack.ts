@@ -92,14 +92,14 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
       if (content !== undefined) requireContent(content);
       return request.effect();
     };
-    const refused = () => new SlackError(isOut() ? "gone" : "unavailable");
+    const refusedValue = () => new SlackError(isOut() ? "gone" : "unavailable");
     const blocksRefused = () => {
       refusedBlocks.add(blocks ?? "");
       return refusal("invalid_blocks");
     };
     const all = {
       ...failures,
-      refused,
+      refused: refusedValue,
       blocksRefused: blocks === undefined ? undefined : blocksRefused,
     };
     return operate({ world, times, failures: all, ...request, effect });
@@ -143,9 +143,17 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
    * Whether a part that stands there already did not need to be posted. What lands late, or twice at once, is Slack's doing;
    * nobody can know what landed late since the poster looked.
    */
-  function isAvoidable({ known, process }: { known: Post; process: Process | undefined }): boolean {
-    if (process === undefined || known.atMs === worldMs()) return false;
-    return !(known.isLate && known.atMs > (lastLookMs.get(process) ?? Number.POSITIVE_INFINITY));
+  function isAvoidable({
+    known: cachedValue,
+    process,
+  }: {
+    known: Post;
+    process: Process | undefined;
+  }): boolean {
+    if (process === undefined || cachedValue.atMs === worldMs()) return false;
+    return !(
+      cachedValue.isLate && cachedValue.atMs > (lastLookMs.get(process) ?? Number.POSITIVE_INFINITY)
+    );
   }
 
   function partName({ kind, index, requestId }: PostKey): string {

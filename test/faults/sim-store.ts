@@ -28,9 +28,9 @@ export function createSimStore<T extends TaskItem>({
 }): { storeFor: (codec: Codec<T>) => TaskStore<T>; recordsFor: (codec: Codec<T>) => TaskStore<T> } {
   const { names } = world;
   const { peek, recordsFor, texts } = createSimRecords<T>({
-    onWritten(item, json, before) {
+    onWritten(item, json, oldValue) {
       world.leaks.see(json);
-      noteLosses({ world, json, before });
+      noteLosses({ world, json, before: oldValue });
       onWritten(item);
       world.onWritten(name, json);
     },

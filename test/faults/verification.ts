@@ -18,7 +18,7 @@ import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
 import type { SlackApi } from "@sekisho/verification/slack/api/slack.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { Thread } from "@sekisho/verification/task/thread.ts";
-import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/messages/queued-ids.ts";
 import type { Worker } from "@sekisho/verification/worker/worker.ts";
 import type { ZoneSecret } from "@sekisho/verification/zone-secret.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";
@@ -271,7 +271,7 @@ function createLoopConsumer({
   queue: SimQueue;
   name: "queue" | "push";
 }): QueueConsumer {
-  const given = new Map<string, Delivery>();
+  const options = new Map<string, Delivery>();
   let ring = () => {};
   queue.listen(() => ring());
 
@@ -296,22 +296,22 @@ function createLoopConsumer({
           failures,
           effect,
         });
-        if (deliveries.length > 0) return deliveries.map(received);
+        if (deliveries.length > 0) return deliveries.map(requests);
       }
       return [];
     },
     async finish({ receipt }) {
-      const delivery = given.get(receipt);
+      const delivery = options.get(receipt);
       const about = () => (delivery === undefined ? "nothing" : queue.describe(delivery.message));
       const effect = () => delivery !== undefined && queue.remove(delivery);
       return operate({ world, point: `${name}.finish`, about, times, failures, effect });
     },
   };
 
-  function received(delivery: Delivery) {
+  function requests(delivery: Delivery) {
     const { message, receiveCount } = delivery;
     const receipt = `${message.number}.${receiveCount}`;
-    given.set(receipt, delivery);
+    options.set(receipt, delivery);
     return { body: message.body, receipt, receiveCount, sentAtMs: message.sentAtMs };
   }
 }

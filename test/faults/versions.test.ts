@@ -15,14 +15,14 @@ const searches = [
 ];
 
 it("keeps the promise while one version replaces another", async () => {
-  const ended = await Promise.all(
+  const results = await Promise.all(
     searches.map((names) => {
       const runs = String(74 * names.length);
       return faults(...names.flatMap((name) => ["--mix", name]), "--runs", runs, "--seed", "1");
     }),
   );
-  for (const { code, stdout } of ended) expect(code === 0 ? "" : stdout).toBe("");
-  const figures = ended.map(figuresOf);
+  for (const { code, stdout } of results) expect(code === 0 ? "" : stdout).toBe("");
+  const figures = results.map(figuresOf);
   expect(figures.map(({ failures }) => failures)).toEqual([0, 0]);
   expect(figures.map(({ runs }) => runs)).toEqual(searches.map((names) => 74 * names.length));
 });

@@ -112,7 +112,7 @@ function virtualNow(): number {
   return Math.floor(nowMs + (currentProcess()?.skewMs ?? 0));
 }
 
-type Callback = (...given: unknown[]) => void;
+type Callback = (...args: unknown[]) => void;
 
 /** As long as it looks like a timer of node:timers. */
 const timerMethods = {
@@ -130,20 +130,18 @@ function timerObject(cancel: () => void) {
   return { ...timerMethods, cancel };
 }
 
-function virtualSetTimeout(callback: Callback, delayMs = 0, ...given: unknown[]) {
-  return timerObject(
-    later({ delayMs: Math.max(1, delayMs), run: () => callback(...given) }).cancel,
-  );
+function virtualSetTimeout(callback: Callback, delayMs = 0, ...args: unknown[]) {
+  return timerObject(later({ delayMs: Math.max(1, delayMs), run: () => callback(...args) }).cancel);
 }
 
-function virtualSetInterval(callback: Callback, delayMs = 0, ...given: unknown[]) {
+function virtualSetInterval(callback: Callback, delayMs = 0, ...args: unknown[]) {
   let current = { cancel() {} };
   const again = () => {
     current = later({
       delayMs: Math.max(1, delayMs),
       run() {
         again();
-        callback(...given);
+        callback(...args);
       },
     });
   };

@@ -19,8 +19,8 @@ function shownBy({ text, blocks = [] }: FakeSlackMessage): string {
               : texts(member),
         )
       : [];
-  const shown = blocks.length === 0 ? [text] : texts(blocks);
-  return shown.join("\n").replace(/_?Reference: [0-9a-f]{8}_?/g, "");
+  const shownText = blocks.length === 0 ? [text] : texts(blocks);
+  return shownText.join("\n").replace(/_?Reference: [0-9a-f]{8}_?/g, "");
 }
 
 type Engine = "sqlite" | "aws";
@@ -48,12 +48,12 @@ const groups = [
 const begun: Promise<unknown>[] = [];
 
 /** Begins the next story when one of those under way has ended. */
-function tellAll(world: HostileWorld, entries: readonly Entry[], told: Map<Entry, Story>): void {
+function tellAll(world: HostileWorld, entries: readonly Entry[], updates: Map<Entry, Story>): void {
   for (const [number, entry] of entries.entries()) {
     const before = begun[begun.length - atOnce] ?? Promise.resolve();
     const story = before.then(() => world.askFor(number));
     begun.push(story.catch(() => {}));
-    told.set(entry, story);
+    updates.set(entry, story);
   }
 }
 
@@ -100,10 +100,10 @@ describe.each(engines)("on %s, one visible answer follows", (engine) => {
   });
 
   it("a further message, and nothing has failed in silence", async () => {
-    const opened = worlds.get(engine) ?? [];
-    const again = await opened.at(-1)?.askFor(0);
+    const closers = worlds.get(engine) ?? [];
+    const again = await closers.at(-1)?.askFor(0);
     expect(again?.task.outcome).toMatchObject({ type: "answer" });
-    const lines = opened.flatMap((world) => world.lines);
+    const lines = closers.flatMap((world) => world.lines);
     const names = new Set(lines.map((line) => (JSON.parse(line) as { message: string }).message));
     for (const name of [
       "queue_message_failed",

@@ -60,17 +60,17 @@ function shownBySlack(text: string): string {
     asked({ task: sampleTask({ state: "asking", question: open, ...form }), nowMs: askedAtMs }),
   ]);
   const piece = nextStreamPiece({ text: `${label}\n`, from: 0, shows: undefined });
-  const decoded = (one: string) =>
+  const decodedText = (one: string) =>
     one
       .replace(/&(?:#(\d+)|#x([0-9a-f]+));/gi, (_, decimal, hex) =>
         String.fromCodePoint(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)),
       )
       .replace(/&(?:lrm|rlm);/gi, "\u200e");
-  return decoded(textsIn([contents, piece]));
+  return decodedText(textsIn([contents, piece]));
 }
 
 /** `sekisho send` at an agent that answers like this; all that it wrote. */
-async function sent(
+async function sentIds(
   answer: (call: { id: string; method: string }) => Response,
   ...words: string[]
 ) {
@@ -140,7 +140,7 @@ function written(write: (response: ServerResponse) => void): string {
 }
 
 /** Parses the JSON of a response, or of a stream of events, as a browser does. */
-const parsed = (text: string) =>
+const parsedConfig = (text: string) =>
   textsIn(
     text
       .split("\n")
@@ -150,11 +150,11 @@ const parsed = (text: string) =>
 const question = { options: [{ id: "yes", label: hostile }], question_id: "q", prompt: hostile };
 
 const sinks: Record<string, () => string | Promise<string>> = {
-  "terminal: the answer of send": () => sent((call) => success(call, hostile)),
+  "terminal: the answer of send": () => sentIds((call) => success(call, hostile)),
   "terminal: the question of send": () =>
-    sent((call) => result(call, { status: "input_required", task_id: "t", ...question })),
+    sentIds((call) => result(call, { status: "input_required", task_id: "t", ...question })),
   "terminal: the progress of send": () =>
-    sent((call) =>
+    sentIds((call) =>
       call.method === "get_task"
         ? success(call, "before")
         : result(call, {
@@ -165,7 +165,7 @@ const sinks: Record<string, () => string | Promise<string>> = {
           }),
     ),
   "terminal: an id that the peer chose": () =>
-    sent((call) =>
+    sentIds((call) =>
       call.method === "get_task"
         ? raw("", { status: 403 })
         : result(call, { status: "accepted", task_id: hostile, poll_after_ms: 1 }),
@@ -204,7 +204,7 @@ const sinks: Record<string, () => string | Promise<string>> = {
   },
   "file names: of a message": () => safeFileName(hostile),
   "pages: an answer of a page's server": () =>
-    parsed(written((response) => respondJson(response, { hostile }))),
+    parsedConfig(written((response) => respondJson(response, { hostile }))),
   "pages: a stream of events": async () => {
     const fakeSlack = await startFakeSlack({ signingSecret: "s", botToken: "xoxb-fake-slack" });
     try {
@@ -214,7 +214,7 @@ const sinks: Record<string, () => string | Promise<string>> = {
       const text = written((response) =>
         createEventStreams().open({ response, visitor }, { watch }),
       );
-      return parsed(text.replace(/^:$/gm, ""));
+      return parsedConfig(text.replace(/^:$/gm, ""));
     } finally {
       await fakeSlack.close();
     }
@@ -226,27 +226,27 @@ const sinks: Record<string, () => string | Promise<string>> = {
 
 describe("what acts on a terminal, or turns a text around", () => {
   it.each(Object.entries(sinks))("does not get into %s", async (_name, show) => {
-    const shown = await show();
-    expect(shown).toContain("be");
-    expect(shown.match(acting)).toBeNull();
+    const shownText = await show();
+    expect(shownText).toContain("be");
+    expect(shownText.match(acting)).toBeNull();
   });
 
   it.each([
     ["each", hostileEntities],
     ["one within the other", "be&#82&#8238;38;&#&#8238;8238;fore"],
-  ])("does not get into Slack as an entity: %s", (_what, written) => {
-    const shown = shownBySlack(written);
-    expect(shown).toContain("be");
-    expect(shown.match(acting)).toBeNull();
-    expect(decodeEntities(written).match(acting)).toBeNull();
+  ])("does not get into Slack as an entity: %s", (_what, writtenText) => {
+    const shownText = shownBySlack(writtenText);
+    expect(shownText).toContain("be");
+    expect(shownText.match(acting)).toBeNull();
+    expect(decodeEntities(writtenText).match(acting)).toBeNull();
   });
 
   it("is escaped in JSON on the terminal, and nothing of it is lost", async () => {
     const extra = { note: hostile, "a \u009b name": "\u007f" };
     const answer = { status: "success", response_text: "be", artifacts: [{ data: extra }] };
-    const shown = await sent((call) => result(call, answer), "--json");
-    expect(shown.match(acting)).toBeNull();
-    expect(JSON.parse(shown)).toEqual(answer);
+    const shownText = await sentIds((call) => result(call, answer), "--json");
+    expect(shownText.match(acting)).toBeNull();
+    expect(JSON.parse(shownText)).toEqual(answer);
   });
 });
 

@@ -46,7 +46,7 @@ export async function startHostileWorld({
   mkdirSync(storeFolder);
   const { fakeSlack, slack } = await openFakeSlack({ log: silentLog });
   const lines: string[] = [];
-  const ended = new Map<string, (task: Task) => void>();
+  const endsById = new Map<string, (task: Task) => void>();
   const open =
     openEngine ?? ((zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }));
   // What looks like an outage to the circuit breaker of one destination is no business of the others.
@@ -72,7 +72,7 @@ export async function startHostileWorld({
     executionPort: 0,
     slack,
     observe({ requestId, task }) {
-      if (task.state === "done") ended.get(requestId)?.(task);
+      if (task.state === "done") endsById.get(requestId)?.(task);
     },
     log: (service) => createLog({ service, write: (line) => lines.push(line) }),
   });
@@ -87,7 +87,7 @@ export async function startHostileWorld({
       const { promise, resolve } = Promise.withResolvers<Task>();
       const text = entries[number]?.isOutage ? `${wordOf(number)}: ${number}` : String(number);
       const { message, requestId } = fakeSlack.ask({ eventsUrl, text });
-      ended.set(requestId, resolve);
+      endsById.set(requestId, resolve);
       const task = await promise;
       return {
         requestId,

@@ -46,14 +46,14 @@ describe.each(["1.0", "0.3"] as const)(
       expect(configs.map(({ id }) => id)).toEqual(["early", "late"]);
       await client.deleteTaskPushNotificationConfig({ tenant, taskId, id: "early" });
       await client.sendMessage(saying("answer", { taskId }));
-      const ended = () =>
+      const end = () =>
         receiver.received.filter(({ json }) => /completed/i.test(JSON.stringify(json)));
-      await eventually(() => ended().length > 0);
-      expect(ended()).toHaveLength(1);
-      expect(ended()[0]?.json).toMatchObject(
+      await eventually(() => end().length > 0);
+      expect(end()).toHaveLength(1);
+      expect(end()[0]?.json).toMatchObject(
         version === "1.0" ? { task: { id: taskId } } : { kind: "task", id: taskId },
       );
-      expect(ended()[0]?.headers.get("authorization")).toBe("Bearer secret");
+      expect(end()[0]?.headers.get("authorization")).toBe("Bearer secret");
       await receiver.close();
     });
   },

@@ -51,7 +51,7 @@ describe.each(["1.0", "0.3"] as const)(
     });
 
     it("is the extended card, where there is none", async () => {
-      const asked = client.transport.getExtendedAgentCard(
+      const pending = client.transport.getExtendedAgentCard(
         { tenant },
         { serviceParameters: { "A2A-Version": version } },
       );
@@ -59,7 +59,7 @@ describe.each(["1.0", "0.3"] as const)(
         "1.0": "UnsupportedOperationError",
         "0.3": "ExtendedAgentCardNotConfiguredError",
       };
-      expect(await nameOf(asked)).toBe(names[version]);
+      expect(await nameOf(pending)).toBe(names[version]);
     });
   },
 );
@@ -85,8 +85,8 @@ describe.each(["1.0", "0.3"] as const)("a host with a token, %s", (version) => {
     expect(Object.keys(securitySchemes)).toEqual(["bearer"]);
   });
 
-  it.each([undefined, "another-token"])("refuses who comes with %s", async (given) => {
-    const client = await sdkClient({ host, version, ...(given && { token: given }) });
+  it.each([undefined, "another-token"])("refuses who comes with %s", async (values) => {
+    const client = await sdkClient({ host, version, ...(values && { token: values }) });
     await expect(client.sendMessage(saying("tck-complete-task"))).rejects.toMatchObject({
       envelopeCode: -32066,
     });

@@ -84,15 +84,15 @@ function sdkExecutor({ agent }: { agent: Agent }): AgentExecutor {
   return {
     async execute(request, bus) {
       const { taskId, contextId, userMessage } = request;
-      const known = runs.get(taskId);
-      const run = known ?? {
+      const cachedValue = runs.get(taskId);
+      const run = cachedValue ?? {
         contextId,
         first: userMessage,
         answers: [],
         stopping: new AbortController(),
       };
       runs.set(taskId, run);
-      if (known) run.answers.push({ prompt: "", text: textIn(userMessage) });
+      if (cachedValue) run.answers.push({ prompt: "", text: textIn(userMessage) });
       const publish = publisher({ taskId, contextId, bus });
       const announce = () => bus.publish(AgentEvent.task(announced(request)));
       const updates = runAgent(agent, taskOf(run), {

@@ -98,12 +98,12 @@ export const stories: readonly Story[] = [
   {
     name: "a task that asks goes on with the answer",
     async tell({ execute, outcome, call }) {
-      const asked = await outcome(await execute("tck-input-required"));
-      expect(asked).toMatchObject({
+      const pending = await outcome(await execute("tck-input-required"));
+      expect(pending).toMatchObject({
         status: "input_required",
         prompt: "What else is there to know?",
       });
-      const { task_id } = asked as { task_id: string };
+      const { task_id } = pending as { task_id: string };
       const answered = await call("answer_task", { task_id, text: "that it is blue" });
       expect(await outcome(answered)).toMatchObject({
         status: "success",

@@ -31,9 +31,9 @@ async function hold(): Promise<void> {
 
 async function kill(): Promise<void> {
   if (child === undefined) return;
-  const exited = once(child, "exit");
+  const exit = once(child, "exit");
   child.kill("SIGKILL");
-  await exited;
+  await exit;
   child = undefined;
 }
 

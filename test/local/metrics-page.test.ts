@@ -8,9 +8,9 @@ import { silentLog } from "@sekisho/runtime/log.ts";
 import { exposed, sumOf } from "../runtime/telemetry/exposed.ts";
 import { httpGet } from "../runtime/telemetry/http-get.ts";
 
-const opened: (() => Promise<void>)[] = [];
+const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
-  for (const close of opened.splice(0)) await close();
+  for (const close of closers.splice(0)) await close();
 });
 
 async function start({ metrics = true } = {}) {
@@ -23,7 +23,7 @@ async function start({ metrics = true } = {}) {
   });
   const queueDepths = () => [{ queue: "tasks", messages: 3, oldestMs: 4500 }];
   const server = await startMetricsServer({ telemetry, queueDepths, port: 0, log: silentLog });
-  opened.push(server.close, telemetry.close);
+  closers.push(server.close, telemetry.close);
   return { url: server.url, port: new URL(server.url).port };
 }
 

@@ -18,15 +18,15 @@ const payload = createEventPayload({ event: "app_mention", message });
 
 let server: WebServer;
 let eventsUrl: string;
-let received: Received[];
+let requests: Received[];
 let statuses: number[];
 let answerHeaders: Record<string, string>;
 
 beforeEach(async () => {
-  [received, statuses, answerHeaders] = [[], [], {}];
+  [requests, statuses, answerHeaders] = [[], [], {}];
   server = await startWebServer({
     async handle(event) {
-      received.push(event);
+      requests.push(event);
       return new Response(null, { status: statuses.shift() ?? 200, headers: answerHeaders });
     },
   });
@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 function header(name: string): (string | null)[] {
-  return received.map(({ request }) => request.headers.get(`x-slack-${name}`));
+  return requests.map(({ request }) => request.headers.get(`x-slack-${name}`));
 }
 
 function send(options: Partial<Parameters<typeof sendEvent>[0]> = {}) {
@@ -52,7 +52,7 @@ function send(options: Partial<Parameters<typeof sendEvent>[0]> = {}) {
 describe("a signed event", () => {
   it("carries the signature that Slack's documentation describes", async () => {
     expect(await send()).toEqual({ status: 200, deliveries: 1, isAmbiguous: false });
-    const body = Buffer.from(received[0]?.body ?? []);
+    const body = Buffer.from(requests[0]?.body ?? []);
     const base = Buffer.concat([Buffer.from(`v0:${nowMs / 1000}:`), body]);
     expect(header("request-timestamp")).toEqual([String(nowMs / 1000)]);
     expect(header("signature")).toEqual([
@@ -74,7 +74,7 @@ describe("a signed event", () => {
     expect(waits).toEqual([0, 60_000, 300_000]);
     expect(header("retry-num")).toEqual([null, "1", "2", "3"]);
     expect(header("retry-reason")).toEqual([null, "http_error", "http_error", "http_error"]);
-    expect(new Set(received.map(({ body }) => Buffer.from(body).toString())).size).toBe(1);
+    expect(new Set(requests.map(({ body }) => Buffer.from(body).toString())).size).toBe(1);
   });
 
   it("is signed anew for each delivery", async () => {
@@ -121,11 +121,11 @@ describe("a payload", () => {
     ["app_mention", "app-mention", message],
     ["message", "message-im", { ...message, channel: workspace.directMessages.id }],
     ["message", "message-with-mention", message],
-  ] as const)("of %s has the fields of Slack's (%s)", (event, fixture, given) => {
+  ] as const)("of %s has the fields of Slack's (%s)", (event, fixture, values) => {
     const real = JSON.parse(
       readFileSync(new URL(`../fixtures/slack/${fixture}.json`, import.meta.url), "utf8"),
     );
-    const made = createEventPayload({ event, message: given });
+    const made = createEventPayload({ event, message: values });
     expect(Object.keys(made).sort()).toEqual(Object.keys(real).sort());
     expect(Object.keys(made.event).sort()).toEqual(Object.keys(real.event).sort());
     expect(made.event.channel_type).toBe(real.event.channel_type);

@@ -110,8 +110,8 @@ describe("sekisho start with an installation flow", () => {
 
   it("is refused without its client secret", async () => {
     writeFileSync(config, JSON.stringify({ slack: { apiUrl: slack.apiUrl, install } }));
-    const ended = await run(words, { ...tokens, ...anyPort });
-    expect(ended).toMatchObject({
+    const result = await run(words, { ...tokens, ...anyPort });
+    expect(result).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("SLACK_CLIENT_SECRET is not set"),
     });
@@ -131,10 +131,10 @@ describe("tokens that do not do", () => {
       ["start", { SLACK_BOT_TOKEN: "xoxb-another" }, 1, "refuses SLACK_BOT_TOKEN (invalid_auth)"],
     ] as const;
     for (const [command, change, code, words] of rows) {
-      const ended = await run([command], { ...tokens, ...anyPort, ...change });
-      expect(ended).toMatchObject({ code, stderr: expect.stringContaining(words) });
+      const result = await run([command], { ...tokens, ...anyPort, ...change });
+      expect(result).toMatchObject({ code, stderr: expect.stringContaining(words) });
       for (const token of [...Object.values(tokens), "xapp-1-another", "xoxb-another"]) {
-        expect(ended.stdout + ended.stderr).not.toContain(token);
+        expect(result.stdout + result.stderr).not.toContain(token);
       }
     }
   });

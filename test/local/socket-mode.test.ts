@@ -17,10 +17,10 @@ const mention = { type: "events_api", payload: fixture("app-mention") };
 let slack: SocketModeSlack;
 let running: SocketMode | undefined;
 let lines: string[];
-let sent: QueueMessage[];
+let sentMessages: QueueMessage[];
 beforeEach(async () => {
   slack = await startSocketModeSlack({ appToken });
-  [lines, sent] = [[], []];
+  [lines, sentMessages] = [[], []];
 });
 afterEach(async () => {
   await running?.close();
@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 const remember: IngressQueue["send"] = async ({ body }) => {
-  sent.push(queueMessageSchema.parse(JSON.parse(body)));
+  sentMessages.push(queueMessageSchema.parse(JSON.parse(body)));
 };
 
 async function start({
@@ -73,7 +73,7 @@ describe("over Socket Mode", () => {
     ];
     const deliveries = await Promise.all(envelopes.map((envelope) => slack.deliver(envelope)));
     expect(deliveries).toEqual([1, 1, 1, 1]);
-    expect(sent.map(({ type }) => type).sort()).toEqual([
+    expect(sentMessages.map(({ type }) => type).sort()).toEqual([
       "ask",
       "ask",
       "button_click",
@@ -92,7 +92,7 @@ describe("over Socket Mode", () => {
     expect(slack.replies()).toEqual([
       { response_action: "errors", errors: { 0: "入力してください。" } },
     ]);
-    expect(sent).toEqual([]);
+    expect(sentMessages).toEqual([]);
   });
 
   it("what is not for the bot is acknowledged and forgotten, also what nobody knows", async () => {
@@ -108,7 +108,7 @@ describe("over Socket Mode", () => {
     ]) {
       expect(await slack.deliver(envelope)).toBe(1);
     }
-    expect(sent).toEqual([]);
+    expect(sentMessages).toEqual([]);
   });
 
   it("what tells of the app instead of an event is acknowledged, and no name of an event ends the connection", async () => {
@@ -143,7 +143,7 @@ describe("over Socket Mode", () => {
     ])
       slack.say(text);
     expect(await slack.deliver(mention)).toBe(1);
-    expect([sent.length, slack.hellos()]).toEqual([1, 1]);
+    expect([sentMessages.length, slack.hellos()]).toEqual([1, 1]);
   });
 
   it("a message that the queue did not take is not acknowledged, so that it comes again as the same one", async () => {
@@ -155,13 +155,13 @@ describe("over Socket Mode", () => {
       },
     });
     expect(await slack.deliver(mention, { ackTimeoutMs: 50 })).toBeGreaterThanOrEqual(3);
-    expect(new Set(sent.map(({ requestId }) => requestId)).size).toBe(1);
+    expect(new Set(sentMessages.map(({ requestId }) => requestId)).size).toBe(1);
     const failed = lines
       .map((line) => JSON.parse(line))
       .filter(({ message }) => message === "enqueue_failed");
     expect(failed.map(({ request_id }) => request_id)).toEqual([
-      sent[0]?.requestId,
-      sent[0]?.requestId,
+      sentMessages[0]?.requestId,
+      sentMessages[0]?.requestId,
     ]);
   });
 
@@ -171,7 +171,7 @@ describe("over Socket Mode", () => {
     slack.refresh();
     await until(() => slack.hellos() === 2);
     await slack.deliver(mention);
-    expect(new Set(sent.map(({ requestId }) => requestId)).size).toBe(1);
+    expect(new Set(sentMessages.map(({ requestId }) => requestId)).size).toBe(1);
   });
 
   it("a connection that was cut is followed by another one, however often Slack is away meanwhile", async () => {
@@ -185,21 +185,21 @@ describe("over Socket Mode", () => {
   });
 
   it("the end lets what is under way be acknowledged, and leaves no connection", async () => {
-    const arrived = Promise.withResolvers<void>();
+    const arrival = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     await start({
       send: async (request) => {
-        arrived.resolve();
+        arrival.resolve();
         await release.promise;
         await remember(request);
       },
     });
     const delivered = slack.deliver(mention);
-    await arrived.promise;
+    await arrival.promise;
     const closed = running?.close();
     release.resolve();
     await closed;
-    expect([await delivered, sent.length]).toEqual([1, 1]);
+    expect([await delivered, sentMessages.length]).toEqual([1, 1]);
     await until(() => slack.connections() === 0);
     expect(slack.hellos()).toBe(1);
   });
@@ -237,12 +237,12 @@ describe("a start that cannot be", () => {
     ["Slack being away", appToken, 503, "cannot be reached"],
   ])("says why in words, without the token: %s", async (_what, token, answer, words) => {
     slack.refuse(answer);
-    const refused = await start({ token }).then(
+    const refusal = await start({ token }).then(
       () => undefined,
       (error: unknown) => (error instanceof Error ? error.message : ""),
     );
-    expect(refused).toContain(words);
-    expect(refused).not.toContain(token);
+    expect(refusal).toContain(words);
+    expect(refusal).not.toContain(token);
     expect(slack.connections()).toBe(0);
   });
 });

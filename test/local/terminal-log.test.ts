@@ -68,6 +68,6 @@ it("a line shows what a field holds without the characters that control a termin
     trace_id: "t",
     attempt: 2,
   });
-  const text = formatLogLine({ line, paint: (_format, given) => given });
+  const text = formatLogLine({ line, paint: (_format, values) => values });
   expect(text).toMatch(/warn {2}execution {4}odd reason=a\[2Jbc attempt=2$/);
 });

@@ -60,10 +60,10 @@ function expectText(text: string, expected: string): void {
 
 /** Rejects if the process ends before it prints. */
 async function readLine(child: ChildProcessByStdio<null, Readable, null>): Promise<string> {
-  const ended = once(child, "close").then(() => {
+  const end = once(child, "close").then(() => {
     throw new Error("The process ended without a line.");
   });
-  const [line] = await Promise.race([once(child.stdout, "data"), ended]);
+  const [line] = await Promise.race([once(child.stdout, "data"), end]);
   return String(line);
 }
 
@@ -87,10 +87,10 @@ console.log(url, refusal);
 try {
   await step("each is packed, and the linters of packages find nothing", () => {
     const bin = (name: string) => join(root, "node_modules/.bin", name);
-    for (const written of writePackages(join(folder, "packages"))) {
-      const name = basename(written);
-      tarballs.set(name, join(folder, packFolder(written, folder)));
-      run(bin("publint"), ["run", written, "--strict"], root);
+    for (const writtenText of writePackages(join(folder, "packages"))) {
+      const name = basename(writtenText);
+      tarballs.set(name, join(folder, packFolder(writtenText, folder)));
+      run(bin("publint"), ["run", writtenText, "--strict"], root);
       // Node 22 and newer load ES modules by `require` too. A command line alone has no types.
       if (name !== "sekisho") run(bin("attw"), ["--profile", "esm-only", tarball(name)], root);
     }

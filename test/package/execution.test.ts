@@ -68,9 +68,9 @@ it.each([[[]], [["short"]], [undefined]])(
 );
 
 it("an Execution zone without a file leaves none behind", () => {
-  const before = process.cwd();
+  const savedDirectory = process.cwd();
   process.chdir(folderOfTest());
-  afterTest(() => process.chdir(before));
+  afterTest(() => process.chdir(savedDirectory));
   openZone();
   expect(existsSync(":memory:")).toBe(false);
 });

@@ -117,11 +117,11 @@ function readInstructions(text: string): Instruction[] {
       return [];
     }
     if (name === "FROM") stage += 1;
-    const named = [...options.matchAll(/--([a-z-]+)=(\S+)/g)].map(([, key = "", value = ""]) => [
+    const names = [...options.matchAll(/--([a-z-]+)=(\S+)/g)].map(([, key = "", value = ""]) => [
       key,
       value,
     ]);
-    return [{ name, options: Object.fromEntries(named), text: rest, stage }];
+    return [{ name, options: Object.fromEntries(names), text: rest, stage }];
   });
 }
 
@@ -135,10 +135,10 @@ function splitWords(line: string, variables: Readonly<Record<string, string>>): 
 }
 
 function argumentsOf(instructions: readonly Instruction[]): Record<string, string> {
-  const given = instructions
+  const values = instructions
     .filter(({ name }) => name === "ARG")
     .map(({ text }) => text.split(/=(.*)/s));
-  return Object.fromEntries(given.map(([name, value = ""]) => [name, value.replaceAll('"', "")]));
+  return Object.fromEntries(values.map(([name, value = ""]) => [name, value.replaceAll('"', "")]));
 }
 
 /** Our file has names and `*` only. Each starts at the root, and a folder includes its content. */
@@ -147,13 +147,13 @@ function ignores(dockerignore: string): (path: string) => boolean {
   return (path) => patterns.some((pattern) => matchesGlob(path.split("/")[0] ?? "", pattern));
 }
 
-const named = (name: string) => instructions.filter((one) => one.name === name);
+const listedNames = (name: string) => instructions.filter((one) => one.name === name);
 const last = instructions.at(-1)?.stage ?? 0;
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 describe("the Dockerfile", () => {
   it("copies what there is, and what .dockerignore lets through", () => {
-    const sources = named("COPY").flatMap(({ options, text }) =>
+    const sources = listedNames("COPY").flatMap(({ options, text }) =>
       options.from ? [] : text.split(" ").slice(0, -1),
     );
     expect(sources.length).toBeGreaterThan(3);
@@ -179,10 +179,10 @@ describe("the Dockerfile", () => {
   });
 
   it("uses each of its stages, and copies from none that it has not", () => {
-    const stages = named("FROM").flatMap(({ text }) => / AS (\w+)$/.exec(text)?.[1] ?? []);
-    const used = named("COPY").flatMap(({ options }) => options.from ?? []);
-    expect([...new Set(used)]).toEqual(stages);
-    expect(named("FROM").length).toBe(stages.length + 1);
+    const stages = listedNames("FROM").flatMap(({ text }) => / AS (\w+)$/.exec(text)?.[1] ?? []);
+    const usedNames = listedNames("COPY").flatMap(({ options }) => options.from ?? []);
+    expect([...new Set(usedNames)]).toEqual(stages);
+    expect(listedNames("FROM").length).toBe(stages.length + 1);
   });
 
   it("installs the packages of every workspace before it copies the sources", () => {
@@ -207,34 +207,37 @@ describe("the Dockerfile", () => {
   });
 
   it("is for every processor: the build runs on the builder's own, and the image itself runs nothing", () => {
-    expect(named("FROM").map(({ options }) => options.platform)).toEqual([
+    expect(listedNames("FROM").map(({ options }) => options.platform)).toEqual([
       "$BUILDPLATFORM",
       undefined,
     ]);
-    expect(named("RUN").filter(({ stage }) => stage === last)).toEqual([]);
+    expect(listedNames("RUN").filter(({ stage }) => stage === last)).toEqual([]);
   });
 
   it("has annotations, a volume for the tasks, a port, and a user that is a number and not root", () => {
     const labels = [
-      ...(named("LABEL")[0]?.text.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]+)"/g) ?? []),
+      ...(listedNames("LABEL")[0]?.text.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]+)"/g) ??
+        []),
     ];
-    const given = Object.fromEntries(labels.map(([, name, value]) => [name, value]));
-    expect(given).toMatchObject({
+    const values = Object.fromEntries(labels.map(([, name, value]) => [name, value]));
+    expect(values).toMatchObject({
       title: "sekisho-execution",
       version: "$VERSION",
       revision: "$REVISION",
       created: "$CREATED",
     });
-    expect(named("VOLUME").map(({ text }) => text)).toEqual(['["/data"]']);
-    expect(named("WORKDIR").at(-1)?.text).toBe("/data");
-    expect(named("USER").map(({ text }) => text)).toEqual([
+    expect(listedNames("VOLUME").map(({ text }) => text)).toEqual(['["/data"]']);
+    expect(listedNames("WORKDIR").at(-1)?.text).toBe("/data");
+    expect(listedNames("USER").map(({ text }) => text)).toEqual([
       expect.stringMatching(/^[1-9]\d*:[1-9]\d*$/),
     ]);
-    expect(named("EXPOSE").map(({ text }) => text)).toEqual(["8080"]);
+    expect(listedNames("EXPOSE").map(({ text }) => text)).toEqual(["8080"]);
   });
 
   it("takes no secret, neither as an argument nor as a variable", () => {
-    const names = [...named("ARG"), ...named("ENV")].map(({ text }) => text.split("=")[0]);
+    const names = [...listedNames("ARG"), ...listedNames("ENV")].map(
+      ({ text }) => text.split("=")[0],
+    );
     expect(names.filter((name) => /TOKEN|SECRET|KEY|PASSWORD/.test(name ?? ""))).toEqual([]);
   });
 });
@@ -306,7 +309,7 @@ describe("what the Dockerfile makes", () => {
       stdio: ["ignore", "ignore", "pipe"],
     });
     endWithUs(child);
-    const ended = once(child, "close");
+    const end = once(child, "close");
     let said = "";
     child.stderr.on("data", (chunk) => {
       said += chunk;
@@ -334,7 +337,7 @@ describe("what the Dockerfile makes", () => {
     });
     expect(await answer.json()).toMatchObject({ result: { status: "success" } });
     child.kill("SIGTERM");
-    expect((await ended)[0]).toBe(0);
+    expect((await end)[0]).toBe(0);
     expect(health(new URL(address).port)).toBe(1);
     expect(readdirSync(built.at("/data"))).toContain("execution.db");
     expect(filesOf(built.at("/app"))).toEqual(before);

@@ -35,11 +35,11 @@ describe("the names of the packages", () => {
   });
 
   it("has only published packages in the documents of users", () => {
-    const named = pages
+    const listedNames = pages
       .filter((page) => !page.includes("explanation/"))
       .flatMap((page) => textOf(page).match(/@sekisho\/[\w-]+/g) ?? []);
     const names = publishedPackages.map(({ name }) => name);
-    expect(named).toContain(packageName);
-    expect(named.filter((name) => !names.includes(name))).toEqual([]);
+    expect(listedNames).toContain(packageName);
+    expect(listedNames.filter((name) => !names.includes(name))).toEqual([]);
   });
 });

@@ -24,10 +24,10 @@ export async function checkRegexps(request: {
   const constructions = perFile.flatMap(({ constructions }) => constructions);
   const made = await recordTopLevel(constructions);
   const expressions = [...perFile.flatMap(({ literals }) => literals), ...made];
-  const used = new Set<Allowed>();
+  const usedNames = new Set<Allowed>();
   const isAllowed = ({ file, pattern }: { file: string; pattern: string }) => {
     const entry = allowed.find((one) => one.file === file && one.pattern === pattern);
-    if (entry !== undefined) used.add(entry);
+    if (entry !== undefined) usedNames.add(entry);
     return entry !== undefined;
   };
   const slow = expressions.flatMap(({ file, line, source, flags }) => {
@@ -42,7 +42,7 @@ export async function checkRegexps(request: {
         `${file}:${line} ${code}: made in a function, so it cannot be checked`,
     );
   const unused = allowed
-    .filter((entry) => !used.has(entry))
+    .filter((entry) => !usedNames.has(entry))
     .map(({ file, pattern }) => `test/regexps/allowed.json: ${file} has no ${pattern}`);
   return {
     problems: [...slow, ...unseen, ...unused],

@@ -11,11 +11,11 @@ it("gives the same values and issues before and after it compiles", () => {
   const checked = compileWhenBusy(createSchema());
   for (let use = 0; use < 120; use += 1) {
     const value = values[use % values.length];
-    const expected = schema.safeParse(value);
+    const expectedResult = schema.safeParse(value);
     const result = checked.safeParse(value);
     expect({ data: result.data, issues: result.error?.issues }).toEqual({
-      data: expected.data,
-      issues: expected.error?.issues,
+      data: expectedResult.data,
+      issues: expectedResult.error?.issues,
     });
   }
 });

@@ -7,22 +7,22 @@ import fc from "fast-check";
 import { forAll } from "../doubles/for-all.ts";
 
 function logToArray(level?: LogLevel) {
-  const written: string[] = [];
+  const writtenLines: string[] = [];
   const log = createLog({
     service: "verification",
-    write: (line) => written.push(line),
+    write: (line) => writtenLines.push(line),
     now: () => Date.UTC(2026, 10, 1, 12),
     ...(level === undefined ? {} : { level }),
   });
-  return { log, written, lines: () => written.map((line) => JSON.parse(line)) };
+  return { log, written: writtenLines, lines: () => writtenLines.map((line) => JSON.parse(line)) };
 }
 
 describe("a log line", () => {
   it("is one JSON object with level, message, timestamp and service before its fields", () => {
-    const { log, written, lines } = logToArray();
+    const { log, written: writtenLines, lines } = logToArray();
     log.info("task_claimed", { request_id: "r-1", duration_ms: 3, drop: false });
-    expect(written).toHaveLength(1);
-    expect(written[0]).toMatch(/^\{.*\}\n$/);
+    expect(writtenLines).toHaveLength(1);
+    expect(writtenLines[0]).toMatch(/^\{.*\}\n$/);
     expect(lines()).toEqual([
       {
         level: "info",
@@ -63,9 +63,9 @@ describe("a log line", () => {
 
   it("stays one line whatever a value contains", () => {
     forAll(fc.string({ unit: "binary" })).hold((state) => {
-      const { log, written } = logToArray();
+      const { log, written: writtenLines } = logToArray();
       log.error("event", { state: `${state}\n{"level":"forged"}` });
-      expect(written.join("").trimEnd().split("\n")).toHaveLength(1);
+      expect(writtenLines.join("").trimEnd().split("\n")).toHaveLength(1);
     });
   });
 });
@@ -76,10 +76,10 @@ describe("a log", () => {
     ["info", ["info", "warn", "error"]],
     ["warn", ["warn", "error"]],
     ["error", ["error"]],
-  ])("of level %s writes %j", (level, written) => {
+  ])("of level %s writes %j", (level, writtenText) => {
     const { log, lines } = logToArray(level);
     for (const each of ["debug", "info", "warn", "error"] as const) log[each]("event");
-    expect(lines().map((line) => line.level)).toEqual(written);
+    expect(lines().map((line) => line.level)).toEqual(writtenText);
   });
 
   it("of no level given starts at info", () => {

@@ -91,29 +91,29 @@ const text = fc
 
 describe("characters that act instead of showing something", () => {
   it("are in no line, and all others are", () => {
-    forAll(text).hold((given) => {
-      expect(sanitizeLine(given)).toBe([...given].filter((one) => !isActing(one)).join(""));
+    forAll(text).hold((value) => {
+      expect(sanitizeLine(value)).toBe([...value].filter((one) => !isActing(one)).join(""));
     });
   });
 
   it("are in no lines but for tabs and line ends", () => {
-    forAll(text).hold((given) => {
-      const left = sanitizeLines(given);
+    forAll(text).hold((value) => {
+      const left = sanitizeLines(value);
       expect(
         [...left.replaceAll("\r\n", "\n")].filter(
           (one) => isActing(one) && one !== "\n" && one !== "\t",
         ),
       ).toEqual([]);
-      expect(sanitizeLine(left)).toBe(sanitizeLine(given));
+      expect(sanitizeLine(left)).toBe(sanitizeLine(value));
       expect(sanitizeLines(left)).toBe(left);
     });
   });
 
   it("are escaped so that JSON means the same, whatever its layout", () => {
-    forAll(fc.array(text), fc.constantFrom(undefined, 2)).hold((given, indent) => {
-      const escaped = escapeActiveCharacters(JSON.stringify(given, undefined, indent));
+    forAll(fc.array(text), fc.constantFrom(undefined, 2)).hold((value, indent) => {
+      const escaped = escapeActiveCharacters(JSON.stringify(value, undefined, indent));
       expect([...escaped].filter((one) => isActing(one) && one !== "\n")).toEqual([]);
-      expect(JSON.parse(escaped)).toEqual(given);
+      expect(JSON.parse(escaped)).toEqual(value);
     });
   });
 
@@ -124,8 +124,8 @@ describe("characters that act instead of showing something", () => {
     ["seven\veight\fnine\u0085ten", "seven\neight\nnine\nten"],
     ["\u001b]0;title\u0007\u001b[2Jtext", "]0;title[2Jtext"],
     ["invoice\u202efdp.exe", "invoicefdp.exe"],
-  ])("%j reads as %j", (given, shown) => {
-    expect(sanitizeLines(given)).toBe(shown);
+  ])("%j reads as %j", (value, shown) => {
+    expect(sanitizeLines(value)).toBe(shown);
   });
 });
 

@@ -91,10 +91,10 @@ export const taskQueueCases: readonly QueueCase[] = [
     run: async ({ queue, openAgain }) => {
       const bodies = Array.from({ length: 40 }, (_, number) => `message ${number}`);
       await Promise.all(bodies.map((body) => queue.send({ body })));
-      const received = (
+      const messages = (
         await Promise.all([queue, await openAgain(), queue, queue].map(drain))
       ).flat();
-      expect(received.toSorted()).toEqual(bodies.toSorted());
+      expect(messages.toSorted()).toEqual(bodies.toSorted());
     },
   },
   {
@@ -179,8 +179,8 @@ export const taskQueueCases: readonly QueueCase[] = [
     name: "JSON of any text means the same when it comes, also of characters that are none",
     run: async ({ queue }) => {
       const text = "\u007f\u0085\u2028\ufdd0\ufeff\ufffe\uffff🏯";
-      const written = JSON.stringify({ text: `\u0000\u0007\u001b\ud800 \udc00${text}` });
-      for (const body of [written, `{"text":"${text}"}`]) {
+      const writtenText = JSON.stringify({ text: `\u0000\u0007\u001b\ud800 \udc00${text}` });
+      for (const body of [writtenText, `{"text":"${text}"}`]) {
         await queue.send({ body });
         const [message] = await receive(queue);
         expect(JSON.parse(message?.body ?? "")).toEqual(JSON.parse(body));

@@ -37,9 +37,9 @@ export async function createdIn(
   store: TaskStore<SampleItem>,
   item: SampleItem,
 ): Promise<SampleItem> {
-  const created = await store.create({ item });
-  if (created === undefined) throw new Error("the store was not empty");
-  return created;
+  const newItem = await store.create({ item });
+  if (newItem === undefined) throw new Error("the store was not empty");
+  return newItem;
 }
 
 export async function idsOf(store: TaskStore<SampleItem>, index: StoreIndex, key: string) {

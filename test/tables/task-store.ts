@@ -31,12 +31,12 @@ const listingCases: readonly StoreCase[] = [
   {
     name: "an item moves from one key to another with its replace",
     run: async ({ store, clock }) => {
-      const created = await createdIn(store, { ...sample(clock), listedAtMs: 1 });
+      const newItem = await createdIn(store, { ...sample(clock), listedAtMs: 1 });
       expect(await idsOf(store, "principal", "p")).toEqual(["a"]);
-      const replaced = await store.replace({
-        item: { ...created, state: "done", principal: undefined },
+      const nextItem = await store.replace({
+        item: { ...newItem, state: "done", principal: undefined },
       });
-      expect(replaced?.state).toBe("done");
+      expect(nextItem?.state).toBe("done");
       expect(await idsOf(store, "state", "waiting")).toEqual([]);
       expect(await idsOf(store, "state", "done")).toEqual(["a"]);
       expect(await idsOf(store, "principal", "p")).toEqual([]);
@@ -109,7 +109,7 @@ const listingCases: readonly StoreCase[] = [
     run: async ({ store, clock }) => {
       const ids = Array.from({ length: 7 }, (_, number) => `item ${number}`);
       for (const id of ids) await store.create({ item: { ...sample(clock), id } });
-      const seen: string[] = [];
+      const seenIds: string[] = [];
       let cursor: string | undefined;
       do {
         const page = await store.list({
@@ -119,7 +119,7 @@ const listingCases: readonly StoreCase[] = [
           ...(cursor ? { cursor } : {}),
         });
         expect(page.items.length).toBeLessThanOrEqual(3);
-        seen.push(...page.items.map(({ id }) => id));
+        seenIds.push(...page.items.map(({ id }) => id));
         cursor = page.cursor;
         if (cursor !== undefined && ids.length < 10) {
           const id = `late ${ids.length}`;
@@ -127,7 +127,7 @@ const listingCases: readonly StoreCase[] = [
           await store.create({ item: { ...sample(clock), id } });
         }
       } while (cursor !== undefined);
-      expect(seen).toEqual(ids);
+      expect(seenIds).toEqual(ids);
     },
   },
   {
@@ -204,11 +204,11 @@ const removalCases: readonly StoreCase[] = [
   {
     name: "an item that was changed since it was read is not removed",
     run: async ({ store, clock }) => {
-      const created = await createdIn(store, sample(clock));
-      const replaced = await store.replace({ item: { ...created, text: "new" } });
-      expect(await store.remove({ id: "a", revision: created.revision })).toBe(false);
+      const newItem = await createdIn(store, sample(clock));
+      const nextItem = await store.replace({ item: { ...newItem, text: "new" } });
+      expect(await store.remove({ id: "a", revision: newItem.revision })).toBe(false);
       expect(await store.remove({ id: "a", revision: 3 })).toBe(false);
-      expect(await store.get({ id: "a" })).toEqual(replaced);
+      expect(await store.get({ id: "a" })).toEqual(nextItem);
       expect(await store.remove({ id: "a", revision: 2 })).toBe(true);
     },
   },
@@ -216,10 +216,10 @@ const removalCases: readonly StoreCase[] = [
     name: "removing what is not there, or has expired, is no failure, and a replace does not bring it back",
     run: async ({ store, clock }) => {
       expect(await store.remove({ id: "nobody", revision: 1 })).toBe(true);
-      const created = await createdIn(store, sample(clock));
+      const newItem = await createdIn(store, sample(clock));
       expect(await store.remove({ id: "a", revision: 1 })).toBe(true);
       expect(await store.remove({ id: "a", revision: 1 })).toBe(true);
-      expect(await store.replace({ item: created })).toBeUndefined();
+      expect(await store.replace({ item: newItem })).toBeUndefined();
       await store.create({
         item: { ...sample(clock), id: "b", expiresAtMs: clock.nowMs() + 1000 },
       });
@@ -246,11 +246,11 @@ const togetherCases: readonly StoreCase[] = [
     run: async ({ store, openAgain, clock }) => {
       const first = await createdIn(store, sample(clock));
       const made = { ...sample(clock), id: "b", revision: 5, thread: "u", state: "made" };
-      const changed: SampleItem = { ...first, text: "new", state: "done", thread: undefined };
+      const changedItem: SampleItem = { ...first, text: "new", state: "done", thread: undefined };
       const isWritten = await store.writeTogether({
         writes: [
           { type: "create", item: made },
-          { type: "replace", item: changed },
+          { type: "replace", item: changedItem },
         ],
       });
       expect(isWritten).toBe(true);
@@ -274,19 +274,19 @@ const togetherCases: readonly StoreCase[] = [
   {
     name: "what is written together keeps each one's condition, and says so where one does not hold",
     run: async ({ store, clock }) => {
-      const created = await createdIn(store, sample(clock));
-      const replaced = await store.replace({ item: created });
+      const newItem = await createdIn(store, sample(clock));
+      const nextItem = await store.replace({ item: newItem });
       const second: SampleItem = { ...sample(clock), text: "second" };
-      for (const refused of [
+      for (const refusal of [
         { type: "create", item: second },
-        { type: "replace", item: created },
+        { type: "replace", item: newItem },
         { type: "replace", item: { ...second, id: "nobody" } },
       ] as const) {
         const another = { ...second, id: "b" };
         expect(
-          await store.writeTogether({ writes: [refused, { type: "create", item: another }] }),
+          await store.writeTogether({ writes: [refusal, { type: "create", item: another }] }),
         ).toBe(false);
-        expect(await store.get({ id: "a" })).toEqual(replaced);
+        expect(await store.get({ id: "a" })).toEqual(nextItem);
         expect(await store.get({ id: "nobody" })).toBeUndefined();
       }
     },
@@ -327,13 +327,13 @@ const togetherCases: readonly StoreCase[] = [
     name: "of twenty callers that write the same item together with others one wins",
     run: async ({ store, openAgain, clock }) => {
       const other = await openAgain();
-      const created = await createdIn(store, sample(clock));
+      const newItem = await createdIn(store, sample(clock));
       const tries = Array.from({ length: 20 }, (_, count) => {
-        const changed: SampleItem = { ...created, count };
+        const changedItem: SampleItem = { ...newItem, count };
         const made: SampleItem = { ...sample(clock), id: `made by ${count}` };
         return (count % 2 === 0 ? store : other).writeTogether({
           writes: [
-            { type: "replace", item: changed },
+            { type: "replace", item: changedItem },
             { type: "create", item: made },
           ],
         });
@@ -370,7 +370,7 @@ export const taskStoreCases: readonly StoreCase[] = [
       const tries = Array.from({ length: 50 }, (_, count) =>
         (count % 2 === 0 ? store : other).create({ item: { ...sample(clock), count } }),
       );
-      const winners = (await Promise.all(tries)).filter((created) => created !== undefined);
+      const winners = (await Promise.all(tries)).filter((newItem) => newItem !== undefined);
       expect(winners).toHaveLength(1);
       expect(await store.get({ id: "a" })).toEqual(winners[0]);
     },
@@ -378,14 +378,14 @@ export const taskStoreCases: readonly StoreCase[] = [
   {
     name: "a replace stores the item as the next revision, and changes nothing with a stale or a future one",
     run: async ({ store, clock }) => {
-      const created = await createdIn(store, sample(clock));
-      const replaced = await store.replace({ item: { ...created, text: "new", state: "done" } });
-      expect(replaced).toMatchObject({ revision: 2, text: "new", state: "done" });
-      expect(await store.replace({ item: { ...created, text: "stale" } })).toBeUndefined();
+      const newItem = await createdIn(store, sample(clock));
+      const nextItem = await store.replace({ item: { ...newItem, text: "new", state: "done" } });
+      expect(nextItem).toMatchObject({ revision: 2, text: "new", state: "done" });
+      expect(await store.replace({ item: { ...newItem, text: "stale" } })).toBeUndefined();
       expect(
-        await store.replace({ item: { ...created, revision: 3, text: "future" } }),
+        await store.replace({ item: { ...newItem, revision: 3, text: "future" } }),
       ).toBeUndefined();
-      expect(await store.get({ id: "a" })).toEqual(replaced);
+      expect(await store.get({ id: "a" })).toEqual(nextItem);
     },
   },
   {
@@ -445,16 +445,16 @@ export const taskStoreCases: readonly StoreCase[] = [
     name: "an expired item counts as absent everywhere, and its id can be created again",
     run: async ({ store, clock }) => {
       const expiresAtMs = clock.nowMs() + 2000;
-      const created = await createdIn(store, {
+      const newItem = await createdIn(store, {
         ...sample(clock),
         listedAtMs: 1,
         expiresAtMs,
         text: "old",
       });
-      expect(await store.get({ id: "a" })).toEqual(created);
+      expect(await store.get({ id: "a" })).toEqual(newItem);
       await clock.advance({ ms: 2000 });
       expect(await store.get({ id: "a" })).toBeUndefined();
-      expect(await store.replace({ item: created })).toBeUndefined();
+      expect(await store.replace({ item: newItem })).toBeUndefined();
       expect(await store.list({ index: "thread", key: "t", limit: 9 })).toEqual({ items: [] });
       expect(await store.list({ index: "principal", key: "p", limit: 9 })).toEqual({ items: [] });
       expect(await store.create({ item: { ...sample(clock), text: "new" } })).toMatchObject({
@@ -485,11 +485,11 @@ export const taskStoreCases: readonly StoreCase[] = [
   {
     name: "a replace can prolong an item's life",
     run: async ({ store, clock }) => {
-      const created = await createdIn(store, {
+      const newItem = await createdIn(store, {
         ...sample(clock),
         expiresAtMs: clock.nowMs() + 2000,
       });
-      await store.replace({ item: { ...created, expiresAtMs: clock.nowMs() + hourMs } });
+      await store.replace({ item: { ...newItem, expiresAtMs: clock.nowMs() + hourMs } });
       await clock.advance({ ms: 3000 });
       expect(await store.get({ id: "a" })).toMatchObject({ revision: 2 });
     },

@@ -326,10 +326,10 @@ async function expectRefused(run: Run): Promise<void> {
   expect(run.calls).toHaveLength(3);
 }
 
-function other({ method, id }: PeerCall, told: Record<string, unknown>) {
+function other({ method, id }: PeerCall, texts: Record<string, unknown>) {
   if (method === "cancel_task")
-    return result({ id }, { status: "canceled", task_id: "task-1", ...told });
-  return result({ id }, { status: "success", response_text: secret, ...told });
+    return result({ id }, { status: "canceled", task_id: "task-1", ...texts });
+  return result({ id }, { status: "success", response_text: secret, ...texts });
 }
 
 export const taskCases: readonly TransportCase[] = [

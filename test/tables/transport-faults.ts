@@ -104,10 +104,10 @@ export const faultCases: readonly TransportCase[] = [
     async check({ execute, calls }) {
       const caller = new AbortController();
       const call = execute({ signal: caller.signal });
-      const ended = expect(call).rejects.toMatchObject({ reason: "ambiguous" });
+      const end = expect(call).rejects.toMatchObject({ reason: "ambiguous" });
       while (calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
       caller.abort();
-      await ended;
+      await end;
       await aborted(calls[0]?.signal);
     },
   },
@@ -115,8 +115,8 @@ export const faultCases: readonly TransportCase[] = [
     name: "a caller that had given up before sends nothing",
     script: success,
     async check({ execute, calls }) {
-      const given = execute({ signal: AbortSignal.abort() });
-      await expect(given).rejects.toMatchObject({
+      const values = execute({ signal: AbortSignal.abort() });
+      await expect(values).rejects.toMatchObject({
         reason: "unavailable",
         certainty: "undelivered",
       });
@@ -179,13 +179,13 @@ async function errorTooLate({
   execute,
   calls,
 }: Pick<CaseRun, "execute" | "calls">): Promise<unknown> {
-  const before = calls.length;
+  const callsBefore = calls.length;
   for (let timeoutMs = shortMs; ; timeoutMs *= 2) {
     const error = await execute({ timeoutMs }).then(
       () => undefined,
       (error: unknown) => error,
     );
-    if (error === undefined || calls.length > before) return error;
+    if (error === undefined || calls.length > callsBefore) return error;
   }
 }
 

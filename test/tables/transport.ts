@@ -46,11 +46,11 @@ async function runCase({
   transport: TransportUnderTest;
   transportCase: TransportCase;
 }): Promise<void> {
-  const opened = await transport.open({ script, maxResponseBytes, unreachable });
+  const openWorld = await transport.open({ script, maxResponseBytes, unreachable });
   const pauses: number[] = [];
   const taps: TapEntry[] = [];
   const client = createClient({
-    transport: tapTransport({ transport: opened.transport, tap: (entry) => taps.push(entry) }),
+    transport: tapTransport({ transport: openWorld.transport, tap: (entry) => taps.push(entry) }),
     destination: {
       name: "peer",
       dialect: transport.dialect ?? "zone",
@@ -69,9 +69,9 @@ async function runCase({
       ...over,
     });
   try {
-    await check({ client, execute, calls: opened.calls, pauses, taps });
+    await check({ client, execute, calls: openWorld.calls, pauses, taps });
   } finally {
     await client.close();
-    await opened.close();
+    await openWorld.close();
   }
 }

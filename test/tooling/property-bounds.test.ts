@@ -49,14 +49,14 @@ describe("a property", () => {
   it("that fails says its seed and path, also where its counterexample shrinks without end", async () => {
     const found = /seed: 7, path: "0(:0){1,50}"[\s\S]*Shrunk \d+ time/;
     let runs = 0;
-    const counted = () => {
+    const counts = () => {
       runs++;
       refuse();
     };
-    expect(() => assertWith({})(fc.property(new Endless(), counted))).toThrow(found);
+    expect(() => assertWith({})(fc.property(new Endless(), counts))).toThrow(found);
     expect(runs).toBe(51);
     await expect(
-      assertWith({})(fc.asyncProperty(new Endless(), async () => counted())),
+      assertWith({})(fc.asyncProperty(new Endless(), async () => counts())),
     ).rejects.toThrow(found);
     expect(() => assertWith({ shrinkMs: 0 })(fc.property(new Endless(), refuse))).toThrow(
       'path: "0"',
@@ -81,13 +81,13 @@ describe("a property", () => {
   });
 
   it("makes as many runs as fit where it is told to, and says how many", async () => {
-    const told: number[] = [];
+    const updates: number[] = [];
     let runs = 0;
     const property = fc.asyncProperty(fc.integer(), async () => void runs++);
-    await assertWith({ searchMs: 200, asManyAsFit: (all) => told.push(all) })(property, {
+    await assertWith({ searchMs: 200, asManyAsFit: (all) => updates.push(all) })(property, {
       numRuns: 1,
     });
     expect(runs).toBeGreaterThan(1);
-    expect(told).toEqual([runs]);
+    expect(updates).toEqual([runs]);
   });
 });

@@ -87,13 +87,15 @@ export function createAssert({
     }
 
     async function withinTime(running: Promise<Outcome>, leftMs: number): Promise<Outcome> {
-      const ended = new AbortController();
-      const late = setTimeout(leftMs, undefined, { signal: ended.signal }).then(interrupted);
+      const endController = new AbortController();
+      const late = setTimeout(leftMs, undefined, { signal: endController.signal }).then(
+        interrupted,
+      );
       late.catch(() => {});
       try {
         return seen(await Promise.race([running, late]));
       } finally {
-        ended.abort();
+        endController.abort();
       }
     }
 

@@ -36,7 +36,7 @@ type Dependencies = {
 };
 
 /** The authorizer of a destination that the configuration describes so. */
-function authorizerOf(authorizer: object, { issuers, secrets = {}, ...given }: Dependencies = {}) {
+function authorizerOf(authorizer: object, { issuers, secrets = {}, ...args }: Dependencies = {}) {
   const { far } = parseConfig({
     json: { destinations: { far: { transport: "https", url, authorizer } }, routes: [] },
   }).destinations;
@@ -47,7 +47,7 @@ function authorizerOf(authorizer: object, { issuers, secrets = {}, ...given }: D
     readSecret: async (reference: SecretReference) =>
       secrets["env" in reference ? reference.env : ""] ?? "",
     credentials: async () => credentials,
-    region: "region" in given ? given.region : region,
+    region: "region" in args ? args.region : region,
     ...(issuers === undefined ? {} : { issuers }),
   });
 }

@@ -8,7 +8,7 @@ import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { isAsking, isOver, type TaskChange } from "../tasks/changes.ts";
 import type { ExecutionTask, StoredPushConfig } from "../tasks/execution-task.ts";
-import { checkSize } from "../tasks/task-store.ts";
+import { checkSize } from "../tasks/record-size.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { PushOutbox } from "./push-outbox.ts";
 

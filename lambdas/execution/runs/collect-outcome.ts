@@ -1,26 +1,20 @@
 /** Runs the agent's function, checks its updates, and turns them into one outcome or question. */
-
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import { maxPartialTextLength, maxResultBytes, maxSteps } from "@sekisho/contracts/limits.ts";
 import type { Artifact, TaskStep } from "@sekisho/contracts/methods.ts";
 import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
-import type { OpenSpan, SpanStart } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { isTooDeep, lastOfEachId, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import { type Agent, type AgentContext, type AgentTask, runAgent } from "../agents/agent.ts";
 import type { RunReport } from "../tasks/changes.ts";
-import {
-  type ExecutionOutcome,
-  type ExecutionTask,
-  type OpenQuestion,
-  toLoggableId,
-} from "../tasks/execution-task.ts";
+import type { ExecutionOutcome, OpenQuestion } from "../tasks/execution-task.ts";
 import { refuseArtifact } from "./artifacts.ts";
 import { type Update, updateSchema } from "./update-schema.ts";
 
 const maxProgressLength = 1000;
+
 /** That of the contract. */
 const maxStepTitleLength = 200;
 
@@ -29,6 +23,7 @@ const maxStoredBytes = 384_000;
 
 /** How a turn of the agent ended: with the task's outcome, or with a question. */
 type TurnEnd = ExecutionOutcome | ({ type: "question" } & Omit<OpenQuestion, "messageId">);
+
 export type AgentTurn = { ended: TurnEnd; artifacts: Artifact[] };
 
 /**
@@ -128,6 +123,7 @@ export async function collectOutcome(request: {
 }
 
 type Success = Extract<ExecutionOutcome, { type: "success" }>;
+
 type Answer = {
   text: string;
   usage?: Record<string, unknown> | undefined;
@@ -259,51 +255,5 @@ function withoutBroken(
   return {
     ...Object.fromEntries(kept),
     ...(fitting && !broken.has("steps") && { steps: fitting }),
-  };
-}
-
-/** The span of one run. It belongs to the task's stored trace, whichever process runs the agent. */
-export function startAgentSpan(request: {
-  agentName: string;
-  task: Pick<ExecutionTask, "id" | "requestId" | "trace">;
-  /** The derived id that the agent gets, never the caller's own text. */
-  contextId: string | undefined;
-}): SpanStart {
-  const { agentName, task, contextId } = request;
-  return {
-    name: `invoke_agent ${agentName}`,
-    kind: "internal",
-    trace: task.trace,
-    attributes: {
-      "gen_ai.operation.name": "invoke_agent",
-      "gen_ai.agent.name": agentName,
-      "gen_ai.conversation.id": contextId,
-      "sekisho.request_id": toLoggableId(task.requestId),
-      "sekisho.task_id": task.id,
-    },
-  };
-}
-
-/** `turn` is undefined if the agent was stopped; `cause` says why. */
-export function endAgentSpan(request: {
-  span: OpenSpan;
-  turn: AgentTurn | undefined;
-  cause: string | undefined;
-}): void {
-  const { span, turn, cause } = request;
-  const ended = turn?.ended;
-  span.set({ "sekisho.outcome": ended?.type ?? "stopped" });
-  if (ended?.type === "success") span.set(readTokenCounts(ended.usage));
-  if (ended?.type === "failure") span.fail(ended.reason);
-  if (ended === undefined) span.fail(cause ?? "stopped");
-}
-
-/** Reads the token counts, which model APIs name differently. */
-function readTokenCounts(usage: Record<string, unknown> = {}): Record<string, number | undefined> {
-  const first = (...names: string[]) =>
-    names.map((name) => usage[name]).find((value) => typeof value === "number");
-  return {
-    "gen_ai.usage.input_tokens": first("input_tokens", "inputTokens", "prompt_tokens"),
-    "gen_ai.usage.output_tokens": first("output_tokens", "outputTokens", "completion_tokens"),
   };
 }

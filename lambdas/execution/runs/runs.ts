@@ -22,7 +22,8 @@ import { deriveCallerGroup, encodeExecutionMessage } from "../tasks/task-message
 import { type ChangeTask, throwTaskGone } from "../tasks/task-store.ts";
 import type { AdvanceIfDue, Start, TaskRuns } from "../tasks/tasks.ts";
 import { type Activity, createActivityRecord } from "./activity.ts";
-import { type Run, type RunInput, type RunSettings, startRun } from "./run.ts";
+import type { RunInput } from "./agent-input.ts";
+import { type Run, type RunSettings, startRun } from "./run.ts";
 
 /** Runs tasks: in this process (`createRuns`), or in the worker that receives their ids from a queue (`createQueuedRuns`). */
 export type Runs = TaskRuns & {

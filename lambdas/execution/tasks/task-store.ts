@@ -1,10 +1,6 @@
-/**
- * The task store as the host uses it: every call has a deadline, changes are compare-and-set, records have a maximum size, and callers
- * can wait for a change.
- */
+/** The task store as the host uses it: every call has a deadline, changes are compare-and-set, and callers can wait for a change. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
-import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import { createTimeLimit } from "@sekisho/runtime/async/time-limit.ts";
 import { backoffMs } from "@sekisho/runtime/async/waiting.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
@@ -58,6 +54,7 @@ export function createGuardedStore(options: {
 
 /** `task` is the current record, or undefined if it has expired. `changed` is false if its state forbids the change. */
 type ChangeResult = { task: ExecutionTask | undefined; changed: boolean };
+
 export type ChangeTask = (request: {
   task: ExecutionTask;
   change: TaskChange;
@@ -65,6 +62,7 @@ export type ChangeTask = (request: {
 
 /** The random delay of a writer that lost several times, so that one of many writers wins each round. */
 const pause = { baseMs: 1, capMs: 50 };
+
 const attemptsAtOnce = 3;
 
 /** Rejects with `unavailable` if the store is unavailable. */
@@ -96,39 +94,6 @@ export function createChangeTask(options: {
   };
 }
 
-/** Below DynamoDB's limit of 400 KB per item, because index keys and a lease are added. */
-const maxRecordBytes = 400_000;
-
-/** Returns the task, or throws `payload_too_large` if a record cannot hold it. */
-export function checkSize(task: ExecutionTask): ExecutionTask {
-  if (isFitting(task)) return task;
-  throw new SekishoError("payload_too_large", { details: { task_id: task.id } });
-}
-
-/** Tries the changes in order and makes the first whose record fits, or else the last one. */
-export function createFittingChange(changes: readonly TaskChange[]): TaskChange {
-  return (task) => {
-    let next: ExecutionTask | undefined;
-    for (const change of changes) {
-      next = change(task);
-      if (next === undefined || isFitting(next)) return next;
-    }
-    return next;
-  };
-}
-
-/** The same change without the task's A2A messages. */
-export function dropHistory(change: TaskChange): TaskChange {
-  return (task) => {
-    const next = change(task);
-    return next?.a2a === undefined ? next : { ...next, a2a: { ...next.a2a, messages: [] } };
-  };
-}
-
-function isFitting(task: ExecutionTask): boolean {
-  return isJsonWithin({ value: task, maxBytes: maxRecordBytes });
-}
-
 type Listener = (task: ExecutionTask) => void;
 
 /** Notifies waiters in this process that a task's record changed. Other processes read the store. */
@@ -156,6 +121,7 @@ export function createTaskSignal(): TaskSignal {
 }
 
 const firstPollMs = 100;
+
 const slowestPollMs = 1000;
 
 /** Resolves to the record once `until` holds for it, after `timeoutMs`, or when the host stops. Rejects as `reread` does. */
@@ -216,6 +182,7 @@ export async function waitForChange(request: {
 }
 
 const firstLookMs = 100;
+
 const slowestLookMs = 1000;
 
 /**

@@ -1,41 +1,14 @@
 /** The operations on tasks, each scoped to one principal: submit, find, answer, cancel, list, and wait for changes. */
-
-import type { Message } from "@sekisho/contracts/a2a/part.ts";
-import type { RequestId } from "@sekisho/contracts/envelope.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
-import { checkFieldValues, describeFieldProblem } from "@sekisho/contracts/field-values.ts";
 import { transitionError } from "@sekisho/contracts/methods.ts";
-import type { FieldValues } from "@sekisho/contracts/question-fields.ts";
-import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
-import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import { type CallerLimits, createTooManyCallsError, unlimitedSlots } from "../limits.ts";
-import { createParamsError } from "../params-error.ts";
-import {
-  answerChange,
-  cancelChange,
-  isAsking,
-  isOver,
-  isUnstarted,
-  type TaskChange,
-} from "./changes.ts";
-import {
-  addMessages,
-  deriveTaskId,
-  type ExecutionTask,
-  type OpenQuestion,
-  type PersonAnswer,
-  type StoredPushConfig,
-  type TaskInput,
-} from "./execution-task.ts";
-import {
-  createSessionEndingError,
-  endlessLifetime,
-  type Lifetime,
-  leastUnnamedMs,
-} from "./lifetime.ts";
+import { type AnswerSubmission, checkRepetition, createAnswerChange } from "./answers.ts";
+import { cancelChange, isAsking, isOver, isUnstarted, type TaskChange } from "./changes.ts";
+import { deriveTaskId, type ExecutionTask } from "./execution-task.ts";
+import { createSessionEndingError, endlessLifetime, type Lifetime } from "./lifetime.ts";
+import { createExecutionTask, type Submission } from "./submission.ts";
 import {
   type ChangeTask,
-  checkSize,
   type ExecutionStore,
   type TaskSignal,
   throwTaskGone,
@@ -130,23 +103,10 @@ type TaskSettings = {
   isStopped: () => boolean;
 };
 
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createTasks(settings: TaskSettings): Tasks {
-  const {
-    store,
-    runs,
-    changeSignal,
-    changeTask,
-    advanceIfDue,
-    lifetime = endlessLifetime,
-    maxTaskMs,
-  } = settings;
-  const { retentionMs, now, newId, random = Math.random, isStopped } = settings;
-  const { callerLimits = { runs: unlimitedSlots, calls: unlimitedSlots }, mayWait = () => true } =
-    settings;
-
-  /** Numbers the waits, each of which is an open call. */
-  let waits = 0;
+  const { store, runs, changeTask, advanceIfDue, retentionMs, now } = settings;
+  const admission = createAdmission(settings);
+  const { runLimits, refuseToBegin } = admission;
 
   async function read({ principal, taskId, requestId }: TaskName): Promise<ExecutionTask> {
     const id =
@@ -156,93 +116,20 @@ export function createTasks(settings: TaskSettings): Tasks {
     return task;
   }
 
-  /** `refusal` says why a new task may not begin here; an earlier request's task is still found. */
-  async function createOrFind(
-    wanted: ExecutionTask,
-    refusal: SekishoError | undefined,
-  ): Promise<ExecutionTask> {
-    const created = refusal === undefined ? await store.create({ item: wanted }) : undefined;
-    const task = created ?? (await store.get({ id: wanted.id }));
-    if (task !== undefined) return task;
-    // Without a refusal, the record expired between the two calls: the next attempt creates it.
-    throw refusal ?? new SekishoError("unavailable");
-  }
-
-  async function createAndStart(
-    wanted: ExecutionTask,
-    { submission, refusal }: { submission: Submission; refusal: SekishoError | undefined },
-  ): Promise<ExecutionTask> {
-    const task = await createOrFind(wanted, refusal);
-    if (task.fingerprint !== wanted.fingerprint)
-      throw new SekishoError("already_exists", { details: { task_id: task.id } });
-    if (!isUnstarted(task)) return advanceIfDue(task);
-    if (!lifetime.canFinish(task)) throw createSessionEndingError();
-    return (
-      (await runs.start({ task, isSubmission: true, botToken: submission.botToken })) ??
-      throwTaskGone()
-    );
-  }
-
-  /** Why the task may not begin here now; undefined if it may. */
-  function refuseToBegin({
-    task,
-    hasSlot,
-  }: {
-    task: ExecutionTask;
-    hasSlot: boolean;
-  }): SekishoError | undefined {
-    if (!lifetime.canFinish(task)) return createSessionEndingError();
-    return hasSlot ? undefined : createTooManyCallsError({ random });
-  }
-
-  function toWatchRequest(task: ExecutionTask) {
-    const isRunningHere = () => runs.has(task.id);
-    const reread = async () => advanceIfDue((await store.get({ id: task.id })) ?? throwTaskGone());
-    return { task, changeSignal, isRunningHere, isStopped, reread };
-  }
-
   return {
-    async submit(submission) {
-      const wanted = createExecutionTask({
-        submission,
-        maxTaskMs,
-        leftMs: lifetime.leftMs(),
-        retentionMs,
-        newId,
-      });
-      // The run then holds the same slot.
-      const release = callerLimits.runs.take(wanted);
-      const refusal = refuseToBegin({ task: wanted, hasSlot: release !== undefined });
-      try {
-        return await createAndStart(wanted, { submission, refusal });
-      } catch (thrown) {
-        if (!(thrown instanceof SekishoError) || thrown.reason !== "unavailable") throw thrown;
-        // The task may be stored, and a later read may start it. The task id tells the caller not to use another destination.
-        throw new SekishoError("unavailable", { details: { task_id: wanted.id }, cause: thrown });
-      } finally {
-        release?.();
-      }
-    },
+    submit: createSubmit(settings, admission),
     async find(name) {
       return advanceIfDue(await read(name));
     },
     async answer({ answer, message, alongside, isNew, ...name }) {
       const task = await advanceIfDue(await read(name));
       const isToBegin = isAsking(task) || isUnstarted(task);
-      const release = callerLimits.runs.take(task);
+      const release = runLimits.take(task);
       try {
-        const refusal = isToBegin
-          ? refuseToBegin({ task, hasSlot: release !== undefined })
-          : undefined;
+        const refusal = isToBegin ? refuseToBegin(task, release) : undefined;
         if (refusal !== undefined) throw refusal;
-        const change = createAnswerChange({
-          answer,
-          message,
-          alongside,
-          isNew,
-          nowMs: now(),
-          retentionMs,
-        });
+        const submission = { answer, message, alongside, isNew };
+        const change = createAnswerChange({ ...submission, nowMs: now(), retentionMs });
         const { task: current = throwTaskGone(), changed } = await changeTask({ task, change });
         if (!changed) checkRepetition({ task: current, answer, message, isNew });
         if (!isUnstarted(current)) return current;
@@ -275,15 +162,103 @@ export function createTasks(settings: TaskSettings): Tasks {
         ...(cursor !== undefined && { cursor }),
       });
     },
-    watch: ({ task, ...rest }) => watchTask({ ...toWatchRequest(task), ...rest }),
-    async wait({ task: asked, until, timeoutMs }) {
-      if (timeoutMs <= 0 || !mayWait(asked.principal)) return asked;
-      const isDone = (seen: ExecutionTask) => isOver(seen) || until(seen);
+    ...createWaits(settings),
+  };
+}
+
+/** Decides whether a task may begin in this process. */
+function createAdmission(settings: TaskSettings) {
+  const { lifetime = endlessLifetime, callerLimits, random = Math.random } = settings;
+  return {
+    lifetime,
+    runLimits: callerLimits?.runs ?? unlimitedSlots,
+    /** Why the task may not begin here now; undefined if it may. `slot` is undefined if the caller has too many runs. */
+    refuseToBegin(task: ExecutionTask, slot: (() => void) | undefined): SekishoError | undefined {
+      if (!lifetime.canFinish(task)) return createSessionEndingError();
+      return slot === undefined ? createTooManyCallsError({ random }) : undefined;
+    },
+  };
+}
+
+function createSubmit(
+  settings: TaskSettings,
+  { lifetime, runLimits, refuseToBegin }: ReturnType<typeof createAdmission>,
+): Tasks["submit"] {
+  const { store, runs, advanceIfDue, maxTaskMs, retentionMs, newId } = settings;
+
+  /** `refusal` says why a new task may not begin here; an earlier request's task is still found. */
+  async function createOrFind(
+    newTask: ExecutionTask,
+    refusal: SekishoError | undefined,
+  ): Promise<ExecutionTask> {
+    const created = refusal === undefined ? await store.create({ item: newTask }) : undefined;
+    const task = created ?? (await store.get({ id: newTask.id }));
+    if (task !== undefined) return task;
+    // Without a refusal, the record expired between the two calls: the next attempt creates it.
+    throw refusal ?? new SekishoError("unavailable");
+  }
+
+  async function createAndStart(
+    newTask: ExecutionTask,
+    { submission, refusal }: { submission: Submission; refusal: SekishoError | undefined },
+  ): Promise<ExecutionTask> {
+    const task = await createOrFind(newTask, refusal);
+    if (task.fingerprint !== newTask.fingerprint)
+      throw new SekishoError("already_exists", { details: { task_id: task.id } });
+    if (!isUnstarted(task)) return advanceIfDue(task);
+    if (!lifetime.canFinish(task)) throw createSessionEndingError();
+    return (
+      (await runs.start({ task, isSubmission: true, botToken: submission.botToken })) ??
+      throwTaskGone()
+    );
+  }
+
+  return async (submission) => {
+    const newTask = createExecutionTask({
+      submission,
+      maxTaskMs,
+      leftMs: lifetime.leftMs(),
+      retentionMs,
+      newId,
+    });
+    // The run then holds the same slot.
+    const release = runLimits.take(newTask);
+    const refusal = refuseToBegin(newTask, release);
+    try {
+      return await createAndStart(newTask, { submission, refusal });
+    } catch (thrown) {
+      if (!(thrown instanceof SekishoError) || thrown.reason !== "unavailable") throw thrown;
+      // The task may be stored, and a later read may start it. The task id tells the caller not to use another destination.
+      throw new SekishoError("unavailable", { details: { task_id: newTask.id }, cause: thrown });
+    } finally {
+      release?.();
+    }
+  };
+}
+
+function createWaits(settings: TaskSettings): Pick<Tasks, "watch" | "wait"> {
+  const { store, runs, changeSignal, advanceIfDue, isStopped, mayWait = () => true } = settings;
+  const callLimits = settings.callerLimits?.calls ?? unlimitedSlots;
+  /** Numbers the waits, each of which is an open call. */
+  let waits = 0;
+
+  function toWatchRequest(task: ExecutionTask) {
+    const isRunningHere = () => runs.has(task.id);
+    const reread = async () => advanceIfDue((await store.get({ id: task.id })) ?? throwTaskGone());
+    return { task, changeSignal, isRunningHere, isStopped, reread };
+  }
+
+  return {
+    watch: ({ task, ...options }) => watchTask({ ...toWatchRequest(task), ...options }),
+    async wait({ task: calledTask, until, timeoutMs }) {
+      if (timeoutMs <= 0 || !mayWait(calledTask.principal)) return calledTask;
+      const isDone = (task: ExecutionTask) => isOver(task) || until(task);
       // The run may have changed the record while nobody listened, and another process may have changed it since the run did.
-      const here = runs.latest(asked.id);
-      const task = here !== undefined && here.revision > asked.revision ? here : asked;
+      const runTask = runs.latest(calledTask.id);
+      const isRunNewer = runTask !== undefined && runTask.revision > calledTask.revision;
+      const task = isRunNewer ? runTask : calledTask;
       if (isDone(task)) return task;
-      const release = callerLimits.calls.take({ principal: task.principal, id: `wait ${waits++}` });
+      const release = callLimits.take({ principal: task.principal, id: `wait ${waits++}` });
       if (release === undefined) return task;
       try {
         return await waitForChange({ ...toWatchRequest(task), until: isDone, timeoutMs });
@@ -292,171 +267,4 @@ export function createTasks(settings: TaskSettings): Tasks {
       }
     },
   };
-}
-
-type Submission = {
-  principal: string;
-  /** The same for every repetition; undefined if repetitions cannot be recognized. */
-  taskId: string | undefined;
-  /** The id of the request or the A2A message that begins the task. */
-  requestId: RequestId;
-  /** Identifies the content, which a repetition must share. */
-  fingerprint: string;
-  input: TaskInput;
-  /** Goes to the agent and is not stored. */
-  botToken?: string | undefined;
-  trace: Trace;
-  receivedAtMs: number;
-  /** Present if the task came over A2A. */
-  a2a?: { contextId: string; message: Message; pushConfigs: StoredPushConfig[] | undefined };
-};
-
-/** The contract's limit for a correlation id. An A2A message id may be longer. */
-const maxCorrelationIdLength = 128;
-
-/**
- * The deadline counts from the receipt, because the clocks of the zones may differ. A request without a timeout gets the rest of the
- * process's life (`leftMs`), but at least a quarter of an hour. Throws `payload_too_large` for an A2A message that does not fit into a
- * record, which holds its text and files twice.
- */
-export function createExecutionTask(options: {
-  submission: Submission;
-  maxTaskMs: number;
-  leftMs?: number;
-  retentionMs: number;
-  newId: () => string;
-}): ExecutionTask {
-  const { principal, taskId, requestId, fingerprint, input, trace, receivedAtMs, a2a } =
-    options.submission;
-  const { maxTaskMs, leftMs = Number.POSITIVE_INFINITY, retentionMs, newId } = options;
-  const deadlineAtMs =
-    receivedAtMs + Math.min(input.timeout_ms ?? Math.max(leftMs, leastUnnamedMs), maxTaskMs);
-  const id = taskId ?? newId();
-  const requestName = String(requestId);
-  const task: ExecutionTask = {
-    id,
-    revision: 1,
-    state: "submitted",
-    principal,
-    requestId,
-    correlationId:
-      input.correlation_id ?? (requestName.length > maxCorrelationIdLength ? id : requestName),
-    fingerprint,
-    trace,
-    createdAtMs: receivedAtMs,
-    changedAtMs: receivedAtMs,
-    deadlineAtMs,
-    expiresAtMs: deadlineAtMs + retentionMs,
-    ...(input.callback === true && { callback: true as const }),
-    params: input,
-  };
-  if (a2a === undefined) return task;
-  const { contextId, message, pushConfigs } = a2a;
-  const own = { contextId, messages: [], ...(pushConfigs && { pushConfigs }) };
-  return checkSize(
-    addMessages({ task: { ...task, listedAtMs: receivedAtMs, a2a: own }, messages: [message] }),
-  );
-}
-
-/**
- * `message` is the answer as an A2A message. `alongside` is a further change that is made if the answer is accepted. An answer without a
- * `questionId` is for the open question.
- */
-type AnswerSubmission = {
-  answer: Omit<PersonAnswer, "prompt">;
-  message?: Message | undefined;
-  alongside?: TaskChange | undefined;
-  /** True if a known id does not mean that the answer is a repetition. */
-  isNew?: boolean | undefined;
-};
-
-/** The time of the answer, and how long a record is kept after its task is over. */
-type Times = { nowMs: number; retentionMs: number };
-
-/**
- * Returns undefined if the task does not ask this question, or if the answer's id is known: a late repetition must not answer the next
- * question. Throws `invalid_params` for an invalid answer, and `payload_too_large` if it does not fit into the record.
- */
-function createAnswerChange(request: AnswerSubmission & Times): TaskChange {
-  const { answer: said, message, alongside, isNew = false, ...times } = request;
-  return (task) => {
-    const { question, answers } = task;
-    const isRepeated = !isNew && answers?.some(({ id }) => id === said.id);
-    if (question === undefined || isRepeated) return undefined;
-    const { messageId: questionId, prompt } = question;
-    if (said.questionId !== undefined && said.questionId !== questionId) return undefined;
-    const fields = checkAnswer({ said, question, isMessage: message !== undefined });
-    const answer = { ...said, questionId, prompt, ...(fields && { fields }) };
-    const next = answerChange({ answer, message, ...times })(task);
-    return next && checkSize(alongside?.(next) ?? next);
-  };
-}
-
-/**
- * Accepts an answer that changed nothing if it repeats an earlier one. Throws `already_exists` if its id came with other content, and
- * `invalid_state` if it is new. A button that is clicked twice makes two requests with the same content, which name their question or
- * else mean the latest one. An A2A message is recognized only by its id (A2A 1.0, section 4.1.4).
- */
-function checkRepetition(request: AnswerSubmission & { task: ExecutionTask }): void {
-  const { task, answer: said, message, isNew = false } = request;
-  const known = isNew ? undefined : task.answers?.find(({ id }) => id === said.id);
-  if (known !== undefined) {
-    const isToAnother = said.questionId !== undefined && said.questionId !== known.questionId;
-    if (known.fingerprint === said.fingerprint && !isToAnother) return;
-    throw new SekishoError("already_exists", { details: { task_id: task.id } });
-  }
-  const given =
-    said.questionId === undefined
-      ? task.answers?.at(-1)
-      : task.answers?.find(({ questionId }) => questionId === said.questionId);
-  const isSameAgain = message === undefined && given?.fingerprint === said.fingerprint;
-  const { id: taskId, correlationId, state: from } = task;
-  if (!isSameAgain) throw transitionError({ taskId, correlationId, from, to: "working" });
-}
-
-/**
- * Throws if the option was not offered, a value does not fit its field, or the answer is empty. Free text is allowed even if the question
- * has options or fields. Returns the values that are given.
- */
-function checkAnswer(request: {
-  said: AnswerSubmission["answer"];
-  question: OpenQuestion;
-  isMessage: boolean;
-}): FieldValues | undefined {
-  const { said, question, isMessage } = request;
-  const { option_id, text, fields, parts = [] } = said;
-  if (option_id !== undefined && !question.options?.some(({ id }) => id === option_id)) {
-    throw createParamsError([
-      { path: isMessage ? ["message", "metadata"] : ["option_id"], message: "was not offered" },
-    ]);
-  }
-  const isBlank =
-    !isVisible(text) && parts.every((part) => part.text !== undefined && !isVisible(part.text));
-  const saysNothing = option_id === undefined && fields === undefined && isBlank;
-  if (saysNothing) {
-    throw createParamsError([
-      {
-        path: isMessage ? ["message", "parts"] : ["text"],
-        message: "must not be blank without an option",
-      },
-    ]);
-  }
-  return fields === undefined ? undefined : checkFields({ values: fields, question, isMessage });
-}
-
-function checkFields(request: {
-  values: FieldValues;
-  question: OpenQuestion;
-  isMessage: boolean;
-}): FieldValues {
-  const { values, question, isMessage } = request;
-  const checked = checkFieldValues({ fields: question.fields ?? [], values });
-  if ("values" in checked) return checked.values;
-  const path = isMessage ? ["message", "parts", "fields"] : ["fields"];
-  throw createParamsError(
-    checked.problems.map(({ id, problem }) => ({
-      path: [...path, id],
-      message: describeFieldProblem(problem),
-    })),
-  );
 }

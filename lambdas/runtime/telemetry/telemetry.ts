@@ -164,14 +164,14 @@ export function readTraceId(trace: Trace): string {
   return trace.traceparent.slice(3, 35);
 }
 
-const randomBytes = Buffer.alloc(4096);
+const entropy = Buffer.alloc(4096);
 let pool = "";
 let usedDigits = 0;
 
 /** Returns random hexadecimal digits. Draws those of many ids at once, because each draw from the system takes microseconds. */
 export function drawDigits(digits: number): string {
   if (usedDigits + digits > pool.length) {
-    pool = randomFillSync(randomBytes).toString("hex");
+    pool = randomFillSync(entropy).toString("hex");
     usedDigits = 0;
   }
   usedDigits += digits;

@@ -21,9 +21,9 @@ import { readDeadLetterEnvironment } from "../config/worker-environment.ts";
 import { createPolicy } from "../gate/rules.ts";
 import { toStateBucket } from "../task/buckets.ts";
 import { parseTask } from "../task/task.ts";
-import { createHandleDeadLetter } from "../worker/dead-letter.ts";
 import { createLiveConfig } from "../worker/live-config.ts";
-import { readQueuedIds } from "../worker/queued-ids.ts";
+import { createHandleDeadLetter } from "../worker/messages/dead-letter.ts";
+import { readQueuedIds } from "../worker/messages/queued-ids.ts";
 
 export type DeadLetterHandler = (
   event: unknown,

@@ -39,9 +39,9 @@ import { createStageTokens } from "../installations/managed-installations.ts";
 import { createSlackApi } from "../slack/api/web-api.ts";
 import { toStateBucket } from "../task/buckets.ts";
 import { installationOf, type Task } from "../task/task.ts";
-import { InterruptedStep } from "../worker/held-lease.ts";
 import { createLiveConfig } from "../worker/live-config.ts";
-import { readQueuedIds } from "../worker/queued-ids.ts";
+import { readQueuedIds } from "../worker/messages/queued-ids.ts";
+import { InterruptedStep } from "../worker/step/lease.ts";
 import { createVerificationWorker, openWorkerStores } from "../worker/verification-worker.ts";
 import type { Worker } from "../worker/worker.ts";
 

@@ -1,4 +1,4 @@
-/** The task machine: a pure function from a task and one event to the next task and its effects. `worker/run-step.ts` runs the effects. */
+/** The task machine: a pure function from a task and one event to the next task and its effects. `worker/step/run.ts` runs the effects. */
 import {
   onAnsweredAsking,
   onCallFailedAsking,

@@ -124,9 +124,9 @@ const wakeSchema = z.object({
   type: z.literal("wake"),
   requestId,
   seq: z.int().min(1),
-  /** How often it arrived before the record was saved. A wake-up of a completion push starts higher (`worker/completion.ts`). */
+  /** How often it arrived before the record was saved. A wake-up of a completion push starts higher (`worker/messages/completion.ts`). */
   early: z.int().optional(),
-  /** The number of polls so far, of which the record knows only some (`worker/run-step.ts`). */
+  /** The number of polls so far, of which the record knows only some (`worker/step/save.ts`). */
   polls: z.int().optional(),
   /** Sent by a step without a lease, which another worker may have done as well. The record has the key of the step that counts. */
   key: z.string().optional(),

@@ -15,7 +15,7 @@ import { createQuestionActs } from "./acts/question.ts";
 import { createThreadActs } from "./acts/thread.ts";
 import { createCallRunner } from "./calls.ts";
 import { causeKindOf, isDataFailure } from "./data-failures.ts";
-import type { ActRequest, ActResult, RunAct, StopSession } from "./run-step.ts";
+import type { ActRequest, ActResult, RunAct, StopSession } from "./step/step.ts";
 import { createInTransfer, TransferBusy } from "./transfers.ts";
 
 export function createActs(options: ActOptions): { runAct: RunAct; stopSession: StopSession } {

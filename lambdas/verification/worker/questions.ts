@@ -3,7 +3,7 @@
 import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { type Actor, actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
-import { isSamePost, type PostId } from "../slack/api/post-keys.ts";
+import { isSamePost } from "../slack/api/post-keys.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { isWrittenAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
@@ -17,7 +17,7 @@ import {
   threadRefOf,
 } from "../task/task.ts";
 import { type Indicators, markReplyTaken } from "./indicators.ts";
-import { ownPostsOrKnown } from "./own-posts.ts";
+import { questionIdOf, readOwnPostsOrRecorded } from "./own-posts.ts";
 import type { Threads } from "./threads.ts";
 
 type Notice = {
@@ -239,7 +239,8 @@ export async function askQuestion(request: Request & { reconcile: boolean }): Pr
 /** Edits the question's message to show its state. Best effort, because the delivery repeats it and until then clicks are refused. */
 export async function showQuestion({ slack, task, text, nowMs, signal }: Request): Promise<void> {
   try {
-    const ts = await questionTsOf({ slack, task, signal });
+    // A worker may have died after it posted the question and before it saved the `ts`.
+    const ts = task.question?.ts ?? (await findQuestion({ slack, task, signal }));
     if (ts === undefined) return;
     const target = { installation: installationOf(task), channel: threadRefOf(task).channel, ts };
     const key = { requestId: task.id, ...questionIdOf(task) };
@@ -247,22 +248,10 @@ export async function showQuestion({ slack, task, text, nowMs, signal }: Request
   } catch {}
 }
 
-/** Resolves to the `ts` of the question's message, or to undefined if it was never posted. Rejects with a SlackError. */
-export async function questionTsOf(
-  request: Pick<Request, "slack" | "task" | "signal">,
-): Promise<string | undefined> {
-  // A worker may have died after it posted the question and before it saved the `ts`.
-  return request.task.question?.ts ?? (await findQuestion(request));
-}
-
-/** Finds the earliest post of the question. */
+/** Finds the `ts` of the question's earliest post. Rejects with a SlackError. */
 async function findQuestion(
   request: Pick<Request, "slack" | "task" | "signal">,
 ): Promise<string | undefined> {
-  const posts = await ownPostsOrKnown(request);
+  const posts = await readOwnPostsOrRecorded(request);
   return posts.find((post) => isSamePost(post, questionIdOf(request.task)))?.ts;
-}
-
-function questionIdOf({ question }: Task): PostId {
-  return { kind: "question", index: question?.index ?? 0 };
 }

@@ -11,7 +11,7 @@ import type { TaskText } from "../slack/messages/task-text.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import { buttonRetryIdOf, createRetry, retryAdviceOf } from "../task/retry.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
-import { outcomeKey, ownPosts } from "./own-posts.ts";
+import { outcomeKey, readOwnPosts } from "./own-posts.ts";
 
 /** `held`: the task is about to end, so try again soon. Rejects if the store, the queue or the gate is unavailable. */
 export type RetryByClick = (request: {
@@ -34,7 +34,7 @@ export function createRetryByClick(options: {
 
   /** Best effort: a second click is refused anyway. */
   async function removeButton(task: Task, signal: AbortSignal): Promise<void> {
-    const posts = await ownPosts({ slack, task, signal });
+    const posts = await readOwnPosts({ slack, task, signal });
     const post = posts.find((each) => isOutcome(each) && each.buttons !== undefined);
     if (post?.buttons === undefined) return;
     const { ts, buttons } = post;

@@ -15,7 +15,7 @@ import { next } from "@sekisho/verification/task/machine.ts";
 import { receivedTask, type Task } from "@sekisho/verification/task/task.ts";
 import type { Transition } from "@sekisho/verification/task/transition.ts";
 import { createCallRunner, type ExecutionCall } from "@sekisho/verification/worker/calls.ts";
-import { isAct, isWake, toDelayMs } from "@sekisho/verification/worker/step-effects.ts";
+import { isAct, isWake, toDelayMs } from "@sekisho/verification/worker/step/effects.ts";
 
 export type TaskRun = {
   config: Pick<Config, "slack" | "routes" | "destinations" | "limits" | "usageHistory">;

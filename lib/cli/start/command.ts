@@ -25,7 +25,7 @@ import { sanitizeLines } from "@sekisho/runtime/untrusted-input.ts";
 import type { Page } from "@sekisho/verification/ingress/server.ts";
 import { unescapeMrkdwn } from "@sekisho/verification/slack/context/mrkdwn.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
-import type { Observation } from "@sekisho/verification/worker/run-step.ts";
+import type { Observation } from "@sekisho/verification/worker/step/step.ts";
 import {
   type CommandRun,
   closeWhenStopped,

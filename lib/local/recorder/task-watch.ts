@@ -2,7 +2,7 @@
 
 import { isCanceled, type Task } from "@sekisho/verification/task/task.ts";
 import type { TapEntry } from "@sekisho/verification/transport/tap.ts";
-import type { Observation } from "@sekisho/verification/worker/run-step.ts";
+import type { Observation } from "@sekisho/verification/worker/step/step.ts";
 import { describeEvent, formatStepTitle } from "./event-text.ts";
 
 /** One step of a task's timeline. `detail` is shown as it is; its secrets are redacted already. */

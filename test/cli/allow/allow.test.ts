@@ -162,8 +162,8 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
       /^\d+ +group S1 "Platform.team" +\(added \d{4}-.*\n- +channel C9 "bootstrap" +\(/,
     );
     expect(stderr).toContain(place.ofConfiguration);
-    const refused = await place.allow("remove", "--channel", "C9");
-    expect(refused).toMatchObject(refusing(1, "Remove it there"));
+    const refusal = await place.allow("remove", "--channel", "C9");
+    expect(refusal).toMatchObject(refusing(1, "Remove it there"));
     const same = await place.allow("add", "--channel", "C9");
     expect(same).toMatchObject(failing(0, "has the same rule"));
   });
@@ -197,15 +197,15 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     [["--bot", "Wf3"], [], "lets Wf3 ask"],
   ])("says what lets in %j %j", async (who, where, text) => {
     await place.allow("add", "--channel", "C3");
-    const asked = ["why", "--team", "T1", "--channel", "C3", ...who, ...where];
-    const none = await place.allow(...asked);
+    const values = ["why", "--team", "T1", "--channel", "C3", ...who, ...where];
+    const none = await place.allow(...values);
     expect(none).toMatchObject({ code: 1, stdout: expect.stringContaining(text) });
     expect(
       /in channels that are not shared with other organizations, by rule \d+/.test(none.stdout),
     ).toBe(where.length > 0);
     const [, args = ""] = /npx --no-install sekisho allow (add .*)$/m.exec(none.stdout) ?? [];
     expect(await place.sekisho("allow", ...args.split(" "))).toMatchObject({ code: 0 });
-    expect(await place.allow(...asked)).toMatchObject({ code: 0 });
+    expect(await place.allow(...values)).toMatchObject({ code: 0 });
   });
 
   it("leaves rules of another version alone", async () => {
@@ -221,8 +221,8 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     };
     const stored = await store.replace({ item: newer });
     for (const args of [["list"], ["add", "--user", "U2"], ["remove", "--user", "U1"]]) {
-      const refused = await place.allow(...args);
-      expect(refused).toMatchObject(refusing(1, "Another version"));
+      const refusal = await place.allow(...args);
+      expect(refusal).toMatchObject(refusing(1, "Another version"));
     }
     await store.replace({ item: { ...item, revision: stored?.revision ?? 0 } });
   });
@@ -259,8 +259,8 @@ describe("sekisho allow", () => {
     [["list", "--stage", "dev", "--store", "x.db"], "not both"],
     [["list", "--stage", "nowhere"], "nowhere"],
   ])("%j is refused with 2 and what would be right", async (args, text) => {
-    const refused = await commandHere(["allow", ...args], {});
-    expect(refused).toMatchObject(refusing(2, text));
+    const refusal = await commandHere(["allow", ...args], {});
+    expect(refusal).toMatchObject(refusing(2, text));
   });
 
   it("refuses a rule without a workspace where several may install the app, and says which stored rules have no effect", async () => {
@@ -295,8 +295,8 @@ describe("sekisho allow", () => {
 
   it("says where it looked where nothing was ever started, and makes no file", async () => {
     const file = join(folder, ".sekisho", "verification.db");
-    const ended = await run(["allow", "add", "--user", "U1"]);
-    expect(ended).toMatchObject(refusing(1, file));
+    const result = await run(["allow", "add", "--user", "U1"]);
+    expect(result).toMatchObject(refusing(1, file));
     expect(existsSync(file)).toBe(false);
     expect(await run(["allow", "add", "U1"])).toMatchObject(failing(2, "U1"));
   });
@@ -317,8 +317,8 @@ describe("sekisho allow", () => {
     const refuse = (action: string, name: string, status: number) =>
       place.aws?.refusals.set(action, { name, status });
     refuse("dynamodb:PutItem", "AccessDeniedException", 400);
-    const refused = await place.allow("add", "--user", "U1");
-    expect(refused).toMatchObject(refusing(1, "lack the permission"));
+    const refusal = await place.allow("add", "--user", "U1");
+    expect(refusal).toMatchObject(refusing(1, "lack the permission"));
     refuse("dynamodb:GetItem", "InternalFailure", 500);
     expect((await place.allow("list")).code).toBe(3);
     await place.close();

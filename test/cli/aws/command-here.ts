@@ -5,19 +5,19 @@ import type { Run } from "../../e2e/processes.ts";
 
 /** The environment holds only the path and `env`. There is no terminal. */
 export async function commandHere(args: string[], env: Record<string, string>): Promise<Run> {
-  const written = { stdout: "", stderr: "" };
+  const output = { stdout: "", stderr: "" };
   const { isTTY } = process.stdin;
   process.stdin.isTTY = false;
   const environment = jest.replaceProperty(process, "env", { PATH: process.env.PATH, ...env });
   const streams = (["stdout", "stderr"] as const).map((stream) =>
     jest.spyOn(process[stream], "write").mockImplementation((text) => {
-      written[stream] += text;
+      output[stream] += text;
       return true;
     }),
   );
   try {
     const code = await main(args);
-    return { code, ...written };
+    return { code, ...output };
   } finally {
     environment.restore();
     for (const stream of streams) stream.mockRestore();

@@ -48,9 +48,9 @@ describe("sekisho dead-letters list", () => {
     bodies.push(aWake({ requestId: requestIdOf(99) }), "the text of nobody");
     for (const body of bodies) await archive(body);
     await putTask(requestIdOf(99));
-    const ended = await asProcess("list", "--json");
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
-    const rows: Record<string, unknown>[] = JSON.parse(ended.stdout);
+    const outcome = await asProcess("list", "--json");
+    expect(outcome).toMatchObject({ code: 0, stderr: "" });
+    const rows: Record<string, unknown>[] = JSON.parse(outcome.stdout);
     expect(rows).toHaveLength(25);
     expect(rows.filter(({ kind }) => kind === "ask")).toHaveLength(23);
     expect(rows).toContainEqual(
@@ -60,9 +60,9 @@ describe("sekisho dead-letters list", () => {
       expect.objectContaining({ requestId: requestIdOf(7), kind: "ask", task: "none" }),
     );
     expect(rows).toContainEqual(expect.objectContaining({ requestId: null, kind: "unreadable" }));
-    const shown = await deadLetters("list");
-    expect(shown.stdout.trim().split("\n")).toHaveLength(25);
-    expect(ended.stdout + shown.stdout).not.toContain("the text");
+    const output = await deadLetters("list");
+    expect(output.stdout.trim().split("\n")).toHaveLength(25);
+    expect(outcome.stdout + output.stdout).not.toContain("the text");
     expect(await bodiesIn(queues.archive)).toEqual(bodies.sort());
   });
 
@@ -105,8 +105,8 @@ describe("sekisho dead-letters redrive", () => {
     await archive(begun);
     await archive(left);
     await putTask(second);
-    const ended = await asProcess("redrive", first, second.toUpperCase());
-    expect(ended.code).toBe(0);
+    const result = await asProcess("redrive", first, second.toUpperCase());
+    expect(result.code).toBe(0);
     const redriven = JSON.stringify({ type: "redrive", requestId: second });
     expect(await bodiesIn(queues.main)).toEqual([never, redriven].sort());
     // Read from the call, because the emulator does not return the group.
@@ -133,8 +133,8 @@ describe("sekisho dead-letters redrive", () => {
   it("--all leaves what cannot be read, which only --discard removes", async () => {
     await archive(aWake({ requestId: first }));
     await archive("no message of ours");
-    const ended = await deadLetters("redrive", "--all");
-    expect(ended).toMatchObject(failing(0, "--discard"));
+    const result = await deadLetters("redrive", "--all");
+    expect(result).toMatchObject(failing(0, "--discard"));
     expect(await bodiesIn(queues.main)).toHaveLength(1);
     expect((await deadLetters("redrive", "--discard")).code).toBe(0);
     expect(await bodiesIn(queues.archive)).toEqual([]);
@@ -157,7 +157,7 @@ async function redriven(
   { states = {} }: { states?: Record<string, string> } = {},
 ) {
   const happened: unknown[] = [];
-  const ended = redrive({
+  const result = redrive({
     deadLetters: letters.map(parseDeadLetter),
     stateOfTask: async ({ requestId }) => states[requestId],
     async send({ body, group }) {
@@ -166,7 +166,7 @@ async function redriven(
     remove: async ({ body }) => void happened.push({ removed: body }),
     done: ({ requestId }) => happened.push({ done: requestId }),
   });
-  await ended.catch((error: Error) => happened.push(error.message));
+  await result.catch((error: Error) => happened.push(error.message));
   return happened;
 }
 

@@ -85,8 +85,8 @@ describe("sekisho federation show", () => {
     "says how to switch it on where it is not (%s), and switches nothing",
     async (state) => {
       aws.federation.state = state;
-      const ended = await federation(["show"]);
-      expect(ended).toMatchObject(
+      const result = await federation(["show"]);
+      expect(result).toMatchObject(
         refusing(1, "npx --no-install sekisho federation enable --stage prod"),
       );
       expect(aws.federation.state).toBe(state);
@@ -193,7 +193,7 @@ describe("sekisho federation show", () => {
 
   it("has nothing to run where no destination needs it", async () => {
     aws.federation.state = "on";
-    const ended = await federation(["show"], twoAccounts);
-    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("No destination") });
+    const result = await federation(["show"], twoAccounts);
+    expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining("No destination") });
   });
 });

@@ -32,18 +32,18 @@ async function put(
   env: Record<string, string> = values,
   start: typeof commandHere = commandHere,
 ) {
-  const ended = await start(["secrets", "put", "--config", config, ...args], {
+  const result = await start(["secrets", "put", "--config", config, ...args], {
     ...aws.env,
     ...env,
   });
-  output += ended.stdout + ended.stderr;
-  return ended;
+  output += result.stdout + result.stderr;
+  return result;
 }
 
 describe("sekisho secrets put", () => {
   it("creates every secret of the Verification account, and says whose account the others belong to", async () => {
-    const ended = await put([], values, run);
-    expect(ended.code).toBe(0);
+    const result = await put([], values, run);
+    expect(result.code).toBe(0);
     expect([...aws.secrets.all.keys()].sort()).toEqual([
       "sekisho/prod/FAR_TOKEN",
       "sekisho/prod/SLACK_BOT_TOKEN",
@@ -54,8 +54,8 @@ describe("sekisho secrets put", () => {
       description: "Sekisho, stage prod: Slack bot token",
       tags: [{ Key: "sekisho:stage", Value: "prod" }],
     });
-    expect(ended.stderr).toContain(`sekisho/prod/MODEL_KEY`);
-    expect(ended.stderr).toContain(executionAccount);
+    expect(result.stderr).toContain(`sekisho/prod/MODEL_KEY`);
+    expect(result.stderr).toContain(executionAccount);
   });
 
   it("with the other account's credentials creates that account's secret, in its region", async () => {
@@ -69,9 +69,9 @@ describe("sekisho secrets put", () => {
 
   it("writes nothing with the credentials of an account that the stage does not name", async () => {
     aws.account = "999999999999";
-    const ended = await put([]);
-    expect(ended).toMatchObject(failing(1, "999999999999"));
-    expect(ended.stderr).toContain(verificationAccount);
+    const result = await put([]);
+    expect(result).toMatchObject(failing(1, "999999999999"));
+    expect(result.stderr).toContain(verificationAccount);
     expect(aws.secrets.all.size).toBe(0);
   });
 
@@ -93,8 +93,8 @@ describe("sekisho secrets put", () => {
   });
 
   it("names every value that it lacks and cannot ask for, before it writes any", async () => {
-    const ended = await put([], { SLACK_BOT_TOKEN: values.SLACK_BOT_TOKEN });
-    expect(ended).toMatchObject(failing(2, "SLACK_SIGNING_SECRET, FAR_TOKEN"));
+    const result = await put([], { SLACK_BOT_TOKEN: values.SLACK_BOT_TOKEN });
+    expect(result).toMatchObject(failing(2, "SLACK_SIGNING_SECRET, FAR_TOKEN"));
     expect(aws.secrets.all.size).toBe(0);
   });
 
@@ -102,8 +102,8 @@ describe("sekisho secrets put", () => {
     ["SLACK_SIGNING_SECRET", "not-a-signing-secret", "32 hexadecimal digits"],
     ["SLACK_BOT_TOKEN", values.SLACK_SIGNING_SECRET, "xoxb-"],
   ])("refuses a %s that does not look like one, unless forced", async (name, value, expected) => {
-    const refused = await put([], { ...values, [name]: value });
-    expect(refused).toMatchObject(failing(2, expected));
+    const refusal = await put([], { ...values, [name]: value });
+    expect(refusal).toMatchObject(failing(2, expected));
     expect(aws.secrets.all.size).toBe(0);
     expect((await put(["--force"], { ...values, [name]: value })).code).toBe(0);
     expect(aws.secrets.all.get(`sekisho/prod/${name}`)?.value).toBe(value);
@@ -117,19 +117,19 @@ describe("sekisho secrets put", () => {
       json: { ...twoAccounts, slack: { install } },
     });
     const { SLACK_BOT_TOKEN, ...others } = values;
-    const given = { ...others, SLACK_CLIENT_SECRET: "fedcba9876543210fedcba9876543210" };
-    const ended = await put(["--config", path], given);
-    expect(ended).toMatchObject(printing("was left out"));
+    const env = { ...others, SLACK_CLIENT_SECRET: "fedcba9876543210fedcba9876543210" };
+    const result = await put(["--config", path], env);
+    expect(result).toMatchObject(printing("was left out"));
     expect(aws.secrets.all.get("sekisho/prod/SLACK_CLIENT_SECRET")?.value).toBe(
-      given.SLACK_CLIENT_SECRET,
+      env.SLACK_CLIENT_SECRET,
     );
     expect(aws.secrets.all.has("sekisho/prod/SLACK_BOT_TOKEN")).toBe(false);
-    expect((await put(["--config", path], { ...given, SLACK_BOT_TOKEN })).code).toBe(0);
+    expect((await put(["--config", path], { ...env, SLACK_BOT_TOKEN })).code).toBe(0);
     expect(aws.secrets.all.get("sekisho/prod/SLACK_BOT_TOKEN")?.value).toBe(SLACK_BOT_TOKEN);
-    const wrong = { ...given, SLACK_CLIENT_SECRET: "xoxb-none" };
-    const refused = await put(["--config", path, "--overwrite"], { ...wrong, SLACK_BOT_TOKEN });
-    expect(refused).toMatchObject(failing(2, "32 hexadecimal digits"));
-    const renewed = await put(["--config", path, "--overwrite"], given);
+    const wrong = { ...env, SLACK_CLIENT_SECRET: "xoxb-none" };
+    const refusal = await put(["--config", path, "--overwrite"], { ...wrong, SLACK_BOT_TOKEN });
+    expect(refusal).toMatchObject(failing(2, "32 hexadecimal digits"));
+    const renewed = await put(["--config", path, "--overwrite"], env);
     expect(renewed).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/BOT_TOKEN .*was not changed/),
@@ -154,13 +154,13 @@ describe("sekisho secrets put", () => {
     const exporter = { type: "otlp", url: "https://collector.example/v1/traces", headers };
     const json = { ...twoAccounts, telemetry: { traces: { exporter } } };
     const path = writeConfig({ folder, name: "collector.json", json });
-    const given = { ...values, COLLECTOR_KEY: "key-of-the-collector" };
-    const ended = await put(["--config", path], given);
-    expect(ended).toMatchObject(printing("header x-key for the collector of spans"));
-    expect(aws.secrets.all.get("sekisho/prod/COLLECTOR_KEY")?.value).toBe(given.COLLECTOR_KEY);
+    const env = { ...values, COLLECTOR_KEY: "key-of-the-collector" };
+    const result = await put(["--config", path], env);
+    expect(result).toMatchObject(printing("header x-key for the collector of spans"));
+    expect(aws.secrets.all.get("sekisho/prod/COLLECTOR_KEY")?.value).toBe(env.COLLECTOR_KEY);
     aws.account = executionAccount;
     aws.secrets.all.clear();
-    expect((await put(["--config", path], given)).code).toBe(0);
+    expect((await put(["--config", path], env)).code).toBe(0);
     expect([...aws.secrets.all.keys()].sort()).toEqual([
       "sekisho/prod/COLLECTOR_KEY",
       "sekisho/prod/MODEL_KEY",
@@ -223,8 +223,8 @@ describe("sekisho secrets put", () => {
 
   it("says how to restore a secret that is scheduled for deletion", async () => {
     aws.secrets.all.set("sekisho/prod/FAR_TOKEN", { value: "old", deleted: true });
-    const ended = await put([]);
-    expect(ended).toMatchObject({ code: 1, stdout: expect.stringContaining("restore-secret") });
+    const result = await put([]);
+    expect(result).toMatchObject({ code: 1, stdout: expect.stringContaining("restore-secret") });
   });
 
   it("fills a secret that has a name but no value yet", async () => {
@@ -240,9 +240,9 @@ describe("sekisho secrets put", () => {
       ["ThrottlingException", 400, "Try again in a minute"],
     ] as const) {
       aws.refusals.set("secretsmanager:CreateSecret", { status, name });
-      const ended = await put(["--only", "FAR_TOKEN"]);
-      expect(ended).toMatchObject(failing(1, text));
-      expect(ended.stderr.trim().split("\n")).toHaveLength(1);
+      const result = await put(["--only", "FAR_TOKEN"]);
+      expect(result).toMatchObject(failing(1, text));
+      expect(result.stderr.trim().split("\n")).toHaveLength(1);
     }
   });
 
@@ -255,8 +255,8 @@ describe("sekisho secrets put", () => {
       AWS_EC2_METADATA_DISABLED: "true",
       HOME: folder,
     };
-    const ended = await run(["secrets", "put", "--config", config], none);
-    expect(ended).toMatchObject(failing(1, "AWS_PROFILE"));
+    const result = await run(["secrets", "put", "--config", config], none);
+    expect(result).toMatchObject(failing(1, "AWS_PROFILE"));
   });
 
   it("refuses a stage or a name that the configuration does not know", async () => {
@@ -289,19 +289,19 @@ describe("a secret that is asked for on the terminal", () => {
       ["\u0004", undefined],
     ] as const) {
       const input = new PassThrough();
-      let shown = "";
+      let shownText = "";
       const show = (text: string) => {
-        shown += text;
+        shownText += text;
       };
-      const asked = askHidden({
+      const values = askHidden({
         question: "Token: ",
         signal: new AbortController().signal,
         input,
         show,
       });
       input.write(typed);
-      expect(await asked).toBe(expected);
-      expect(shown).toBe("Token: \n");
+      expect(await values).toBe(expected);
+      expect(shownText).toBe("Token: \n");
     }
   });
 });

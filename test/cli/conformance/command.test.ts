@@ -24,7 +24,7 @@ const soon = ["--no-second-look"];
 /** A busy machine takes so long for the short task that one case takes it for a slow one, which its time limit should have ended. */
 const broken = /^(FAILED|not kept(?! +strict +execute\/timeout-ms\n))/m;
 
-async function serve(handle: (received: Received) => Promise<Response>): Promise<string> {
+async function serve(handle: (call: Received) => Promise<Response>): Promise<string> {
   const server = await startWebServer({ handle });
   afterTest(server.close);
   return server.url;
@@ -92,12 +92,12 @@ describe("sekisho conformance of our own host", () => {
       junit,
       ...slow,
     ];
-    const ended = await commandHere(["conformance", ...args], { ...env, OTHER_TOKEN: otherToken });
-    const report: JsonReport = JSON.parse(ended.stdout);
+    const result = await commandHere(["conformance", ...args], { ...env, OTHER_TOKEN: otherToken });
+    const report: JsonReport = JSON.parse(result.stdout);
     expect(report).toMatchObject({ endpoint: 'destination "far"', kept: true });
     const unusual = report.cases.filter(({ outcome }) => outcome !== "passed");
     expect(unusual.map(({ name }) => name)).toEqual([]);
-    expect(ended.code).toBe(0);
+    expect(result.code).toBe(0);
     const idempotency = report.cases.filter(({ name }) => name.startsWith("idempotency/"));
     expect(new Set(idempotency.map(({ level }) => level))).toEqual(new Set(["required"]));
     const counts = [`tests="${report.cases.length}"`, 'failures="0"', 'skipped="0"'];
@@ -124,9 +124,9 @@ describe("sekisho conformance of a destination without a URL", () => {
 describe("sekisho conformance of an endpoint that breaks the contract", () => {
   it("names what is broken and exits with 1", async () => {
     const keeps = minimalEndpoint({ token });
-    const url = await serve(async (received) => {
-      const text = Buffer.from(received.body).toString();
-      return text === "42" ? raw("", { status: 500 }) : keeps(received);
+    const url = await serve(async (call) => {
+      const text = Buffer.from(call.body).toString();
+      return text === "42" ? raw("", { status: 500 }) : keeps(call);
     });
     const { code, stdout } = await conformance([url, ...auth, ...soon]);
     expect(code).toBe(1);
@@ -151,9 +151,9 @@ describe("sekisho conformance --junit", () => {
   it("tells its report even where the file can be written no longer, and exits with 1", async () => {
     const junit = join(folder, "taken.xml");
     const keeps = minimalEndpoint({ token });
-    const url = await serve(async (received) => {
+    const url = await serve(async (call) => {
       mkdirSync(junit, { recursive: true });
-      return keeps(received);
+      return keeps(call);
     });
     expect(await conformance([url, ...auth, ...soon, "--junit", junit])).toMatchObject({
       code: 1,
@@ -205,8 +205,8 @@ describe("sekisho conformance where there is nothing to test", () => {
 
   it("exits with 3 where there are no credentials to be had", async () => {
     const url = await serve(minimalEndpoint({ token }));
-    const ended = await commandHere(["conformance", url, ...auth], { AGENTS_TOKEN: "no token" });
-    expect(ended).toMatchObject(failing(3, "credential cannot be sent"));
+    const result = await commandHere(["conformance", url, ...auth], { AGENTS_TOKEN: "no token" });
+    expect(result).toMatchObject(failing(3, "credential cannot be sent"));
   });
 });
 
@@ -246,9 +246,9 @@ describe("sekisho conformance with wrong words", () => {
     [[url, ...auth, "--junit", folder], `${folder} cannot be written (EISDIR)`],
     [[url, ...auth, "--junit", join(__filename, "x.xml")], "cannot be written (ENOTDIR)"],
   ])("exits with 2 for %j", async (args, text) => {
-    const ended = await conformance(args);
-    expect(ended).toMatchObject(refusing(2, text));
-    expect(ended.stderr).not.toMatch(/the-token-itself|destinations\.endpoint/);
+    const result = await conformance(args);
+    expect(result).toMatchObject(refusing(2, text));
+    expect(result.stderr).not.toMatch(/the-token-itself|destinations\.endpoint/);
   });
 });
 
@@ -296,10 +296,8 @@ describe("sekisho conformance at Ctrl-C", () => {
 
   it("ends at once with 130 and without a report, whatever the endpoint does", async () => {
     const keeps = minimalEndpoint({ token });
-    const url = await serve((received) =>
-      Buffer.from(received.body).toString().includes("slow")
-        ? silence(received.request)
-        : keeps(received),
+    const url = await serve((call) =>
+      Buffer.from(call.body).toString().includes("slow") ? silence(call.request) : keeps(call),
     );
     const running = start(["conformance", url, ...auth, "--slow-text", "slow"], env);
     await running.prints("Testing");
@@ -321,6 +319,6 @@ it("sekisho conformance exits with 3 where AWS gives no token, and says how the 
   // Nobody listens at the address, because nothing is sent without a credential.
   const url = `http://127.0.0.1:${await freePort()}/`;
   const args = ["conformance", url, "--auth", "web-identity:agents"];
-  const ended = await commandHere(args, { ...aws.env, AWS_REGION: "eu-central-1" });
-  expect(ended).toMatchObject(failing(3, "npx --no-install sekisho federation enable"));
+  const result = await commandHere(args, { ...aws.env, AWS_REGION: "eu-central-1" });
+  expect(result).toMatchObject(failing(3, "npx --no-install sekisho federation enable"));
 });

@@ -67,10 +67,10 @@ async function keep(
 async function keepRule() {
   const store = place.engine.taskStore({ parse: parseStoredRules });
   const rules = [{ rule: { user: me() }, number: 7, addedAtMs: nowMs }];
-  const known = await store.get({ id: storedRulesId });
-  if (known === undefined)
+  const cachedValue = await store.get({ id: storedRulesId });
+  if (cachedValue === undefined)
     await store.create({ item: { ...noStoredRules(), lastNumber: 7, rules } });
-  else await store.replace({ item: { ...known, rules } });
+  else await store.replace({ item: { ...cachedValue, rules } });
 }
 
 async function everything(): Promise<string> {
@@ -127,9 +127,9 @@ describe("sekisho data", () => {
     await keep(1);
     await keep(2, { user: other() });
     await keepRule();
-    const before = await everything();
-    const shown = await data("show", ...who(), "--json");
-    expect(JSON.parse(shown.stdout)).toMatchObject({
+    const textBefore = await everything();
+    const result = await data("show", ...who(), "--json");
+    expect(JSON.parse(result.stdout)).toMatchObject({
       tasks: 1,
       underWay: 0,
       history: 1,
@@ -138,20 +138,20 @@ describe("sekisho data", () => {
     });
     const { stdout } = await data("show", ...who());
     expect(stdout).toMatch(/rules of `sekisho allow` +#7$/m);
-    expect(shown.stdout + stdout).not.toContain(secretText);
-    expect(await everything()).toBe(before);
+    expect(result.stdout + stdout).not.toContain(secretText);
+    expect(await everything()).toBe(textBefore);
   });
 
   it("stops where a task is under way, and says what to do", async () => {
     await keep(1, { state: "waiting", cleanupDone: false });
-    const before = await everything();
+    const textBefore = await everything();
     const { code, stderr } = await data("delete", ...who(), "--yes");
     expect(code).toBe(1);
     expect(stderr).toContain(
       `These tasks are running, or ended within the last minutes: ${idOf(1)}`,
     );
     expect(stderr).toContain("with --cancel");
-    expect(await everything()).toBe(before);
+    expect(await everything()).toBe(textBefore);
   });
 
   it("does not say that all is deleted where an answer is left in somebody else's task", async () => {
@@ -260,11 +260,11 @@ const id = "00000001-0000-5000-8000-000000000000";
           body: JSON.stringify({ ...ask, message: { ...ask.message, user } }),
         });
       }
-      const shown = JSON.parse(
+      const result = JSON.parse(
         (await place.command("data", "show", ...whoInStage, "--json")).stdout,
       );
-      expect(shown).toMatchObject({ tasks: 1, deadLetters: 1 });
-      expect(shown.execution).toContain(`in account ${executionAccount}`);
+      expect(result).toMatchObject({ tasks: 1, deadLetters: 1 });
+      expect(result.execution).toContain(`in account ${executionAccount}`);
 
       const { code, stdout, stderr } = await place.command(
         "data",

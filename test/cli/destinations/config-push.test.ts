@@ -45,8 +45,8 @@ describe("sekisho config push", () => {
   it("brings changed routes and live fields to where the deployed worker finds them, and shows what changes", async () => {
     await push(twoAccounts);
     const changed = { ...withFar({ deadlineMs: 60_000 }), routes: [{ destination: "far" }] };
-    const ended = await push(changed);
-    expect(ended).toMatchObject(printing("14400000 -> 60000"));
+    const result = await push(changed);
+    expect(result).toMatchObject(printing("14400000 -> 60000"));
     const deployed = createStageConfig({
       config: parseConfig({ json: twoAccounts }),
       stageName: "prod",
@@ -82,8 +82,8 @@ describe("sekisho config push", () => {
   });
 
   it("--dry-run shows the same and writes nothing", async () => {
-    const ended = await push(withFar({ deadlineMs: 60_000 }), "--dry-run");
-    expect(ended).toMatchObject(printing("destinations.far.deadlineMs: 60000"));
+    const result = await push(withFar({ deadlineMs: 60_000 }), "--dry-run");
+    expect(result).toMatchObject(printing("destinations.far.deadlineMs: 60000"));
     expect(await stored()).toEqual({});
   });
 
@@ -92,8 +92,8 @@ describe("sekisho config push", () => {
     const json = withFar({
       authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1", functionArn },
     });
-    const ended = await push(json);
-    expect(ended).toMatchObject(failing(1, "need a deploy first: far (a route leads there)."));
+    const result = await push(json);
+    expect(result).toMatchObject(failing(1, "need a deploy first: far (a route leads there)."));
     expect(await stored()).toEqual({});
   });
 
@@ -152,8 +152,8 @@ describe("sekisho config push", () => {
     const { FormerLiveSettings: RoutesParameter = "", ...outputs } =
       aws.stacks.get(stackName) ?? {};
     aws.stacks.set(stackName, { ...outputs, RoutesParameter });
-    const ended = await push(withFar({ deadlineMs: 60_000 }));
-    expect(ended).toMatchObject(
+    const result = await push(withFar({ deadlineMs: 60_000 }));
+    expect(result).toMatchObject(
       failing(1, "Deploy this version first (npx cdk deploy --all -c stage=prod)"),
     );
     expect(await stored()).toEqual({});
@@ -186,12 +186,12 @@ describe("sekisho config push", () => {
     };
     await aws.table.call("PutItem", { TableName: "tasks", Item });
     expect(await push(twoAccounts)).toMatchObject(failing(1, advice));
-    const { Item: after } = await aws.table.call("GetItem", {
+    const { Item: newValue } = await aws.table.call("GetItem", {
       TableName: "tasks",
       Key: { id: Item.id },
       ConsistentRead: true,
     });
-    expect(after).toEqual(Item);
+    expect(newValue).toEqual(Item);
   });
 
   it("writes nothing where somebody else pushes at the same time", async () => {
@@ -209,21 +209,21 @@ describe("sekisho config push", () => {
       }
       return call(operation, input, limits);
     };
-    const before = await stored();
-    const ended = await push(withFar({ deadlineMs: 60_000 }));
-    expect(ended).toMatchObject(
+    const textBefore = await stored();
+    const result = await push(withFar({ deadlineMs: 60_000 }));
+    expect(result).toMatchObject(
       failing(1, "have changed since they were read. Nothing was written."),
     );
-    expect(await stored()).toEqual(before);
+    expect(await stored()).toEqual(textBefore);
   });
 
   it("says that the stage is not deployed, or that the credentials are the other account's", async () => {
     aws.stacks.clear();
     expect(await push(twoAccounts)).toMatchObject(failing(1, "npx cdk deploy --all"));
     aws.account = executionAccount;
-    const ended = await push(twoAccounts);
-    expect(ended).toMatchObject(failing(1, `AWS_PROFILE to a profile of ${verificationAccount}`));
-    expect(ended.stderr).toContain("the Execution zone's");
+    const result = await push(twoAccounts);
+    expect(result).toMatchObject(failing(1, `AWS_PROFILE to a profile of ${verificationAccount}`));
+    expect(result.stderr).toContain("the Execution zone's");
   });
 });
 
@@ -231,8 +231,8 @@ describe("sekisho manifest of a stage", () => {
   it("holds the address that the stack published, unless --url says another", async () => {
     const config = writeConfig({ folder, name: "manifest.json", json: twoAccounts });
     const urlOf = async (...args: string[]) => {
-      const ended = await commandHere(["manifest", "--config", config, ...args], aws.env);
-      return JSON.parse(ended.stdout).settings.event_subscriptions.request_url;
+      const result = await commandHere(["manifest", "--config", config, ...args], aws.env);
+      return JSON.parse(result.stdout).settings.event_subscriptions.request_url;
     };
     expect(await urlOf()).toBe(
       "https://abc123.execute-api.eu-central-1.amazonaws.com/slack/events",
@@ -250,8 +250,10 @@ describe("the changes between two JSON values", () => {
     );
     const object = fc.dictionary(fc.constantFrom("a", "b", "c"), value, { noNullPrototype: true });
     fc.assert(
-      fc.property(object, object, (before, after) => {
-        expect(jsonChanges({ before, after }).length === 0).toBe(isDeepStrictEqual(before, after));
+      fc.property(object, object, (oldValue, newValue) => {
+        expect(jsonChanges({ before: oldValue, after: newValue }).length === 0).toBe(
+          isDeepStrictEqual(oldValue, newValue),
+        );
       }),
     );
   });
@@ -289,13 +291,13 @@ const changed = { ...far, authorizer: bearer("OTHER_TOKEN") };
 
 const plan = (
   destinations: Record<string, object>,
-  { routes, before = {} }: { routes?: object[]; before?: unknown } = {},
-) => planPush({ config: configOf(destinations, routes), deployed, before });
+  { routes, before: oldValue = {} }: { routes?: object[]; before?: unknown } = {},
+) => planPush({ config: configOf(destinations, routes), deployed, before: oldValue });
 
 describe("a push to a stage whose deployed destinations are not all those of the file", () => {
   it("brings everything where everything is deployed", () => {
-    const { settings, refused, leftOut } = plan({ near, far });
-    expect({ refused, leftOut }).toEqual({ refused: [], leftOut: [] });
+    const { settings, refused: refusal, leftOut } = plan({ near, far });
+    expect({ refused: refusal, leftOut }).toEqual({ refused: [], leftOut: [] });
     expect(settings).toMatchObject({
       routes: [{ destination: ["near"] }],
       destinations: { near: {}, far: {} },
@@ -312,21 +314,26 @@ describe("a push to a stage whose deployed destinations are not all those of the
   });
 
   it("leaves out what was never deployed, where no route names it", () => {
-    const { settings, refused, leftOut } = plan(
-      { near, further: at("further") },
-      { before: { destinations: "?" } },
-    );
-    expect({ refused, leftOut }).toEqual({ refused: [], leftOut: ["further"] });
+    const {
+      settings,
+      refused: refusal,
+      leftOut,
+    } = plan({ near, further: at("further") }, { before: { destinations: "?" } });
+    expect({ refused: refusal, leftOut }).toEqual({ refused: [], leftOut: ["further"] });
     expect(Object.keys(settings.destinations ?? {})).toEqual(["near"]);
   });
 
   it("leaves as it was pushed what is deployed otherwise, where no route names it", () => {
     const pushed = { url: "https://moved.example/", deadlineMs: 60_000 };
-    const { settings, refused, leftOut } = plan(
+    const {
+      settings,
+      refused: refusal,
+      leftOut,
+    } = plan(
       { near, far: { ...changed, ...pushed } },
       { before: { destinations: { far: pushed, gone: { deadlineMs: 1000 } } } },
     );
-    expect({ refused, leftOut }).toEqual({ refused: [], leftOut: ["far"] });
+    expect({ refused: refusal, leftOut }).toEqual({ refused: [], leftOut: ["far"] });
     expect(settings.destinations).toMatchObject({ near: {}, far: pushed });
     expect(settings.destinations).not.toHaveProperty("gone");
   });
@@ -340,7 +347,10 @@ describe("a push to a stage whose deployed destinations are not all those of the
 
   it("is refused where a field of such a one is another than was pushed, which would go unnoticed", () => {
     const before = { destinations: { far: { url: far.url, deadlineMs: 60_000 } } };
-    const { refused } = plan({ near, far: { ...changed, deadlineMs: 90_000 } }, { before });
-    expect(refused).toEqual([{ name: "far", why: "another deadlineMs" }]);
+    const { refused: refusal } = plan(
+      { near, far: { ...changed, deadlineMs: 90_000 } },
+      { before },
+    );
+    expect(refusal).toEqual([{ name: "far", why: "another deadlineMs" }]);
   });
 });

@@ -65,7 +65,7 @@ describe("sekisho destinations list", () => {
   it("says where a message of a channel would go, as far as what is given tells", async () => {
     const { stdout } = await list(json, ["--channel", "C1"]);
     expect(stdout).toContain('if "deploy: ...": far, then runtime (route 1)\n  runtime (route 2)');
-    const told = await list(json, [
+    const texts = await list(json, [
       "--channel",
       "C1",
       "--team",
@@ -74,7 +74,7 @@ describe("sekisho destinations list", () => {
       "Deploy: the new one",
       "--json",
     ]);
-    expect(JSON.parse(told.stdout).possible).toEqual([
+    expect(JSON.parse(texts.stdout).possible).toEqual([
       { position: 1, destination: ["far", "runtime"], certain: true },
     ]);
     const nowhere = await list({ ...json, routes: json.routes.slice(0, 2) }, ["--channel", "C2"]);
@@ -232,11 +232,11 @@ describe("the routes that a message could take", () => {
     });
     const known = fc.subarray(["team", "channel", "text"] as const);
     fc.assert(
-      fc.property(message, known, (asked, names) => {
-        const part = Object.fromEntries(names.map((name) => [name, asked[name]]));
+      fc.property(message, known, (values, names) => {
+        const part = Object.fromEntries(names.map((name) => [name, values[name]]));
         const possible = listPossibleRoutes({ routes, known: part });
         expect(possible.map(({ destination }) => destination)).toContainEqual(
-          findRoute({ routes, message: asked }),
+          findRoute({ routes, message: values }),
         );
         if (names.length === 3) expect(possible).toHaveLength(1);
       }),

@@ -52,9 +52,9 @@ const content = () => readFileSync(file, "utf8");
 
 describe("sekisho destinations set", () => {
   it("changes the one route, shows from where to where, and says what becomes of tasks", async () => {
-    const ended = await set("near,far", "--channel", "C1");
-    expect(ended).toMatchObject(failing(0, "Running tasks stay where they are"));
-    expect(ended.stdout).toContain("route 1, channel C1: far -> near, then far");
+    const result = await set("near,far", "--channel", "C1");
+    expect(result).toMatchObject(failing(0, "Running tasks stay where they are"));
+    expect(result.stdout).toContain("route 1, channel C1: far -> near, then far");
     expect(content()).toBe(
       text.replace('"C1", "destination": "far"', '"C1", "destination": ["near", "far"]'),
     );
@@ -70,9 +70,9 @@ describe("sekisho destinations set", () => {
   });
 
   it("adds a route where there was none, and says which earlier ones keep what fits them", async () => {
-    const ended = await set("far", "--word", "deploy:");
-    expect(ended.stdout).toContain('+ route 2, "deploy: ...": far');
-    expect(ended.stderr).toContain("route 1, channel C1, comes first");
+    const result = await set("far", "--word", "deploy:");
+    expect(result.stdout).toContain('+ route 2, "deploy: ...": far');
+    expect(result.stderr).toContain("route 1, channel C1, comes first");
     expect(JSON.parse(content()).routes[1]).toEqual({ word: "deploy", destination: "far" });
   });
 
@@ -96,9 +96,9 @@ describe("sekisho destinations set", () => {
   it("says that there is no file where there is none, instead of making one", async () => {
     rmSync(file);
     const here = jest.spyOn(process, "cwd").mockReturnValue(folder);
-    const ended = await commandHere(["destinations", "set", "local"], {});
+    const result = await commandHere(["destinations", "set", "local"], {});
     here.mockRestore();
-    expect(ended).toMatchObject(failing(2, `There is no ${file} to change.`));
+    expect(result).toMatchObject(failing(2, `There is no ${file} to change.`));
     expect(readdirSync(folder)).toEqual([]);
   });
 });
@@ -137,19 +137,19 @@ describe("sekisho destinations set --stage", () => {
   const stored = async () => JSON.parse((await pushedSettings({ client: aws.table })) ?? "{}");
 
   it("brings the changed route to the stage as well", async () => {
-    const ended = await setInStage("far,local");
-    expect(ended).toMatchObject(printing("within a minute"));
+    const result = await setInStage("far,local");
+    expect(result).toMatchObject(printing("within a minute"));
     expect((await stored()).routes.at(-1)).toEqual({ destination: ["far", "local"] });
     expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: ["far", "local"] });
     expect(await setInStage("far,local")).toMatchObject(printing("Nothing changes."));
   });
 
   it("writes neither the file nor the stage with --dry-run, and shows both changes", async () => {
-    const before = content();
-    const ended = await setInStage("far", "--dry-run");
-    expect(ended).toMatchObject(printing("local -> far"));
-    expect(ended.stdout).toContain('routes[1].destination[0]: "far"');
-    expect(content()).toBe(before);
+    const textBefore = content();
+    const result = await setInStage("far", "--dry-run");
+    expect(result).toMatchObject(printing("local -> far"));
+    expect(result.stdout).toContain('routes[1].destination[0]: "far"');
+    expect(content()).toBe(textBefore);
     expect(await stored()).toEqual({});
   });
 
@@ -161,38 +161,38 @@ describe("sekisho destinations set --stage", () => {
   });
 
   it("writes neither the stage nor the file where the route leads to what is not deployed", async () => {
-    const before = JSON.stringify(withFurther());
-    writeFileSync(file, before);
-    const ended = await setInStage("far,further");
-    expect(ended).toMatchObject({
+    const textBefore = JSON.stringify(withFurther());
+    writeFileSync(file, textBefore);
+    const result = await setInStage("far,further");
+    expect(result).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("need a deploy first: further (a route leads"),
     });
     expect(await stored()).toEqual({});
-    expect(content()).toBe(before);
+    expect(content()).toBe(textBefore);
   });
 
   it("moves a route although another destination of the file, which no route uses, waits for its deploy", async () => {
     writeFileSync(file, JSON.stringify(withFurther()));
-    const ended = await setInStage("far");
-    expect(ended).toMatchObject(failing(0, "further is left out"));
+    const result = await setInStage("far");
+    expect(result).toMatchObject(failing(0, "further is left out"));
     expect((await stored()).routes.at(-1)).toEqual({ destination: ["far"] });
     expect(Object.keys((await stored()).destinations)).toEqual(["local", "far"]);
     expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: "far" });
   });
 
   it("leaves the file as it is where AWS refuses, and the stage as it is where the file cannot be replaced", async () => {
-    const before = content();
+    const textBefore = content();
     aws.refusals.set("dynamodb:PutItem", { status: 400, name: "AccessDeniedException" });
     expect(await setInStage("far")).toMatchObject(failing(1, "lack the permission"));
-    expect(content()).toBe(before);
+    expect(content()).toBe(textBefore);
     aws.refusals.clear();
     const storedBefore = await stored();
     writeFileSync(`${file}.${process.pid}.tmp`, "");
-    const refused = await setInStage("far");
-    expect(refused).toMatchObject(failing(1, "cannot be replaced (EEXIST)"));
+    const refusal = await setInStage("far");
+    expect(refusal).toMatchObject(failing(1, "cannot be replaced (EEXIST)"));
     expect(await stored()).toEqual(storedBefore);
-    expect(content()).toBe(before);
+    expect(content()).toBe(textBefore);
   });
 });
 
@@ -290,20 +290,20 @@ describe("setting a route in the text of the configuration", () => {
     });
     const last = fc.constantFrom<Route[]>([], [{ destination: ["b"] }]);
     fc.assert(
-      fc.property(narrowRoutes, last, key, message, (listed, rest, wanted, asked) => {
-        const before: Route[] = [
+      fc.property(narrowRoutes, last, key, message, (listed, rest, wanted, values) => {
+        const textBefore: Route[] = [
           ...listed.map(({ key: of, destination }) => ({ ...of, destination })),
           ...rest,
         ];
-        const text = JSON.stringify({ routes: before }, undefined, 2);
+        const text = JSON.stringify({ routes: textBefore }, undefined, 2);
         const after = JSON.parse(setIn(text, wanted, "d")).routes.map(listOf);
         const place = after.findIndex(({ destination }: Route) => String(destination) === "d");
         expect(place).toBeGreaterThanOrEqual(0);
         const fits =
-          findRoute({ routes: [{ ...wanted, destination: ["fits"] }], message: asked }).length > 0;
-        const isTaken = findRoute({ routes: after.slice(0, place), message: asked }).length > 0;
-        const was = findRoute({ routes: before, message: asked });
-        expect(findRoute({ routes: after, message: asked })).toEqual(
+          findRoute({ routes: [{ ...wanted, destination: ["fits"] }], message: values }).length > 0;
+        const isTaken = findRoute({ routes: after.slice(0, place), message: values }).length > 0;
+        const was = findRoute({ routes: textBefore, message: values });
+        expect(findRoute({ routes: after, message: values })).toEqual(
           fits && !isTaken ? ["d"] : was,
         );
       }),

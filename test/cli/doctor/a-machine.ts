@@ -76,8 +76,8 @@ export async function startSlack() {
       body,
     });
     const passed = new Headers({ date, "content-type": "application/json" });
-    const told = answered.headers.get("x-oauth-scopes");
-    if (told !== null) passed.set("x-oauth-scopes", told);
+    const texts = answered.headers.get("x-oauth-scopes");
+    if (texts !== null) passed.set("x-oauth-scopes", texts);
     return new Response(await answered.text(), { status: answered.status, headers: passed });
   }
 
@@ -90,9 +90,9 @@ export async function startSlack() {
 export function startPeer(calls: string[] = []): Promise<WebServer> {
   return startWebServer({
     async handle({ request, body }) {
-      const given = request.headers.get("authorization") ?? "";
-      calls.push(given);
-      if (given !== `Bearer ${secrets.PEER_TOKEN}` && !given.startsWith("AWS4-HMAC"))
+      const values = request.headers.get("authorization") ?? "";
+      calls.push(values);
+      if (values !== `Bearer ${secrets.PEER_TOKEN}` && !values.startsWith("AWS4-HMAC"))
         return json({}, { status: 401 });
       const document = { openrpc: "1.3.2", info: { title: "A peer", version: "7" }, methods: [] };
       return result(JSON.parse(Buffer.from(body).toString()), document);
@@ -107,9 +107,9 @@ export function openMachine() {
   async function run(args: string[], env: Record<string, string>): Promise<Run> {
     const cwd = jest.spyOn(process, "cwd").mockReturnValue(folder);
     try {
-      const ended = await commandHere(["doctor", ...args], env);
-      printed.push(ended.stdout, ended.stderr);
-      return ended;
+      const result = await commandHere(["doctor", ...args], env);
+      printed.push(result.stdout, result.stderr);
+      return result;
     } finally {
       cwd.mockRestore();
     }
@@ -122,19 +122,19 @@ export function openMachine() {
     write: (config: unknown) =>
       writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config)),
     async doctor(env: Record<string, string> = {}, ...args: string[]): Promise<Doctored> {
-      const ended = await run(["--json", ...args], env);
-      if (ended.stdout === "")
-        throw new Error(`It printed nothing (${ended.code}): ${ended.stderr}`);
-      return { ...ended, ...JSON.parse(ended.stdout) };
+      const result = await run(["--json", ...args], env);
+      if (result.stdout === "")
+        throw new Error(`It printed nothing (${result.code}): ${result.stderr}`);
+      return { ...result, ...JSON.parse(result.stdout) };
     },
     close: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
 /** Formats the check of that name as `status: what → remedy`. */
-export function shown({ checks }: Doctored, name: string): string {
-  const found = checks.filter((check) => check.name === name);
-  return found
+export function shownText({ checks }: Doctored, name: string): string {
+  const expectedText = checks.filter((check) => check.name === name);
+  return expectedText
     .map(({ remedy, ...rest }) => formatFinding({ ...rest, remedy: remedy ?? undefined }))
     .join("\n");
 }

@@ -48,8 +48,8 @@ function run(
 }
 
 it("runs the rows of the given places in the table's order, one check per name", async () => {
-  const found = await run({ slow: async () => ok("at last"), throws: () => Promise.reject() });
-  expect(found.map(({ name, status }) => `${name} ${status}`)).toEqual([
+  const report = await run({ slow: async () => ok("at last"), throws: () => Promise.reject() });
+  expect(report.map(({ name, status }) => `${name} ${status}`)).toEqual([
     "slow ok",
     "throws failed",
     "a ok",
@@ -61,13 +61,13 @@ it("runs the rows of the given places in the table's order, one check per name",
 });
 
 it("gives a problem the remedy of its finding, and else the advice of its row", async () => {
-  const found = await run({
+  const report = await run({
     own: () => toFailed("bad", "mend it"),
     none: () => warning("hm"),
     text: () => Promise.reject(new AwsFailure("It is down. Start it.")),
     fine: () => ok("good"),
   });
-  expect(found.slice(0, 4).map(({ remedy }) => remedy)).toEqual([
+  expect(report.slice(0, 4).map(({ remedy }) => remedy)).toEqual([
     "mend it",
     "See a,b.",
     "Start it.",
@@ -76,14 +76,14 @@ it("gives a problem the remedy of its finding, and else the advice of its row", 
 });
 
 it("skips a check whose need another check reports", async () => {
-  const [found] = await run({ needy: () => need(Promise.reject(new Error()), "Not there.") });
-  expect(found).toMatchObject({ status: "skipped", what: "Not there." });
+  const [report] = await run({ needy: () => need(Promise.reject(new Error()), "Not there.") });
+  expect(report).toMatchObject({ status: "skipped", what: "Not there." });
 });
 
 it("shows only error messages that were written for a person", async () => {
-  const [found] = await run({ throws: () => Promise.reject(new TypeError("Bearer canary")) });
-  expect(found?.what).toBe("The check itself failed (TypeError).");
-  expect(JSON.stringify(found)).not.toContain("canary");
+  const [report] = await run({ throws: () => Promise.reject(new TypeError("Bearer canary")) });
+  expect(report?.what).toBe("The check itself failed (TypeError).");
+  expect(JSON.stringify(report)).not.toContain("canary");
 });
 
 it("ends a check that hangs by its time limit or by an interruption", async () => {

@@ -14,12 +14,12 @@ import {
   type WebServer,
 } from "../../doubles/web-server.ts";
 import { longestLimits } from "../../tooling/hang.ts";
-import { openMachine, shown } from "./a-machine.ts";
+import { openMachine, shownText } from "./a-machine.ts";
 
 const token = "a-token-of-this-test";
 const machine = openMachine();
 let peer: WebServer;
-let received: Received[] = [];
+let requests: Received[] = [];
 
 type Call = { id: string; base: string; params: { id?: string }; signal: AbortSignal };
 type Answer = (call: Call) => Response | Promise<Response>;
@@ -90,8 +90,8 @@ const card =
     });
     return json({ name: "An agent\u001b[31m", supportedInterfaces, capabilities: {} });
   };
-const withCard = (answer: Answer, found: RegExp): Peer => {
-  return { answer: unknownTask, card: answer, found };
+const withCard = (answer: Answer, check: RegExp): Peer => {
+  return { answer: unknownTask, card: answer, found: check };
 };
 
 const agents: Record<string, Peer> = {
@@ -193,7 +193,7 @@ const others: Record<string, Answer> = {
 beforeAll(async () => {
   peer = await startWebServer({
     async handle(call) {
-      received.push(call);
+      requests.push(call);
       // The host of this machine is found by its own card.
       if (call.target === "/healthz") return new Response('{"status":"ok"}');
       const target = call.target.replace("/.well-known/agent-card.json", "/a2a/speaks-both");
@@ -209,7 +209,7 @@ beforeAll(async () => {
   });
 });
 beforeEach(() => {
-  received = [];
+  requests = [];
 });
 afterAll(async () => {
   await peer.close();
@@ -226,74 +226,76 @@ async function check(
 ) {
   machine.write({ destinations, routes: [], limits, execution: { syncBudgetMs: 100 } });
   const ports = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
-  const found = await machine.doctor({ ...ports, PEER_TOKEN: token, ...env }, ...args);
-  expect(found.stdout + found.stderr).not.toContain(token);
-  return found;
+  const report = await machine.doctor({ ...ports, PEER_TOKEN: token, ...env }, ...args);
+  expect(report.stdout + report.stderr).not.toContain(token);
+  return report;
 }
 
 async function shownAll(tried: Record<string, Peer>, toDestination: (name: string) => object) {
   const names = Object.entries(tried).map(([name, { more }]) => {
     return [name, { ...toDestination(name), ...more }];
   });
-  const found = await check(Object.fromEntries(names));
-  return Object.fromEntries(Object.keys(tried).map((name) => [name, shown(found, name)]));
+  const report = await check(Object.fromEntries(names));
+  return Object.fromEntries(Object.keys(tried).map((name) => [name, shownText(report, name)]));
 }
 
-const expected = (tried: Record<string, Peer>) =>
+const expectedResult = (tried: Record<string, Peer>) =>
   Object.fromEntries(
-    Object.entries(tried).map(([name, { found }]) => [name, expect.stringMatching(found)]),
+    Object.entries(tried).map(([name, { found: check }]) => [name, expect.stringMatching(check)]),
   );
 
 describe("sekisho doctor at destinations", () => {
   it("authenticates and calls rpc.discover twice, of the named destination only", async () => {
     const destinations = { one: healthy(), two: at(`${peer.url}/rpc/refuses`) };
-    const found = await check(destinations, { args: ["--destination", "one"] });
-    expect(found).toMatchObject({ code: 0, stderr: "", checks: [{ name: "one" }] });
-    expect(shown(found, "one")).toMatch(/^ok: A peer\[31m 7 \(http.*, first call \d+ ms, sec/);
-    expect(received).toHaveLength(2);
-    for (const { request, body } of received) {
+    const report = await check(destinations, { args: ["--destination", "one"] });
+    expect(report).toMatchObject({ code: 0, stderr: "", checks: [{ name: "one" }] });
+    expect(shownText(report, "one")).toMatch(/^ok: A peer\[31m 7 \(http.*, first call \d+ ms, sec/);
+    expect(requests).toHaveLength(2);
+    for (const { request, body } of requests) {
       expect(request.headers.get("authorization")).toBe(`Bearer ${token}`);
       expect(JSON.parse(body.toString())).toMatchObject({ method: "rpc.discover" });
     }
   });
 
   it("knows our own host, also as a function of the same process", async () => {
-    const found = await check({ here: { transport: "in-process" } });
-    expect(shown(found, "here")).toContain(`ok: Sekisho zone contract ${contractVersion}`);
+    const report = await check({ here: { transport: "in-process" } });
+    expect(shownText(report, "here")).toContain(`ok: Sekisho zone contract ${contractVersion}`);
   });
 
   it("says of each that cannot be used why not, and what to do", async () => {
-    const found = await shownAll(peers, (name) => at(`${peer.url}/rpc/${name}`));
-    expect(found).toEqual(expected(peers));
+    const check = await shownAll(peers, (name) => at(`${peer.url}/rpc/${name}`));
+    expect(check).toEqual(expectedResult(peers));
   });
 
   it("says of one that is silent how long it was waited for", async () => {
-    const found = await check(
+    const report = await check(
       { one: at(`${peer.url}/rpc/is-silent`) },
       { limits: { ...longestLimits, callTimeoutMs: 400 } },
     );
-    expect(shown(found, "one")).toMatch(/^failed: It did not answer within 0\.4 s /);
+    expect(shownText(report, "one")).toMatch(/^failed: It did not answer within 0\.4 s /);
   });
 
   it("says what the network or TLS said", async () => {
     const tls = await startTlsPeer({ authority: await createAuthority("own"), required: false });
-    const found = await check({
+    const report = await check({
       nobody: at(`https://127.0.0.1:${await freePort()}/`),
       untrusted: at(tls.url),
       clear: at(peer.url.replace("http:", "https:")),
     });
     await tls.close();
-    expect(shown(found, "nobody")).toMatch(/^failed: Nothing is listening.* → Check that it is/);
-    expect(shown(found, "untrusted")).toMatch(/^failed: The certificate .* is not trusted/);
-    expect(shown(found, "clear")).toMatch(/^failed: The TLS handshake with .* failed/);
+    expect(shownText(report, "nobody")).toMatch(
+      /^failed: Nothing is listening.* → Check that it is/,
+    );
+    expect(shownText(report, "untrusted")).toMatch(/^failed: The certificate .* is not trusted/);
+    expect(shownText(report, "clear")).toMatch(/^failed: The TLS handshake with .* failed/);
   });
 
   it("says of each A2A agent what its card says, or why it cannot be used", async () => {
     const toAgent = (name: string) => {
       return { transport: "a2a", card: `${peer.url}/a2a/${name}/card`, authorizer: bearer };
     };
-    expect(await shownAll(agents, toAgent)).toEqual(expected(agents));
-    const ofOne = received.filter(({ target }) => target.startsWith("/a2a/speaks-both"));
+    expect(await shownAll(agents, toAgent)).toEqual(expectedResult(agents));
+    const ofOne = requests.filter(({ target }) => target.startsWith("/a2a/speaks-both"));
     const tokens = ofOne.map(({ request }) => request.headers.get("authorization"));
     expect(tokens).toEqual(tokens.map(() => `Bearer ${token}`));
     const calls = ofOne.filter(({ request }) => request.method === "POST");
@@ -303,8 +305,8 @@ describe("sekisho doctor at destinations", () => {
     const moved = { ...toAgent("is-elsewhere"), url: `${peer.url}/a2a/knows-every-task` };
     const own = { transport: "a2a" };
     const more = await check({ moved, own }, { env: { SEKISHO_EXECUTION_PORT: port } });
-    expect(shown(more, "moved")).toContain(`A2A 1.0 at ${moved.url}`);
-    expect(shown(more, "own")).toMatch(/^ok: An agent/);
+    expect(shownText(more, "moved")).toContain(`A2A 1.0 at ${moved.url}`);
+    expect(shownText(more, "own")).toMatch(/^ok: An agent/);
   });
 });
 
@@ -318,9 +320,11 @@ describe("sekisho doctor at a destination with credentials of AWS", () => {
 
   it("says whose they are", async () => {
     const signed = healthy({ type: "sigv4", service: "lambda", region });
-    const found = await check({ signed }, { env: aws.env });
-    expect(shown(found, "AWS credentials")).toMatch(/^ok: arn:aws:iam::1{12}:user\/operator\./);
-    expect(received[0]?.request.headers.get("authorization")).toContain("AWS4-HMAC-SHA256");
+    const report = await check({ signed }, { env: aws.env });
+    expect(shownText(report, "AWS credentials")).toMatch(
+      /^ok: arn:aws:iam::1{12}:user\/operator\./,
+    );
+    expect(requests[0]?.request.headers.get("authorization")).toContain("AWS4-HMAC-SHA256");
   });
 
   it.each([
@@ -330,12 +334,12 @@ describe("sekisho doctor at a destination with credentials of AWS", () => {
   ])("explains why there is no credential: %s", async (name, status, pattern) => {
     aws.refusals.set("sts:GetWebIdentityToken", { status, name });
     const federated = healthy({ type: "web-identity", audience: "agents", region });
-    expect(shown(await check({ federated }, { env: aws.env }), "federated")).toMatch(pattern);
+    expect(shownText(await check({ federated }, { env: aws.env }), "federated")).toMatch(pattern);
     const { AWS_ENDPOINT_URL = "" } = aws.env;
     const env = { AWS_EC2_METADATA_DISABLED: "true", HOME: machine.folder, AWS_ENDPOINT_URL };
     const without = await check({ federated }, { env });
-    expect(shown(without, "federated")).toContain("No AWS credentials were found");
-    expect(shown(without, "AWS credentials")).toMatch(/^failed: .* → Set AWS_PROFILE/);
-    expect(received).toHaveLength(0);
+    expect(shownText(without, "federated")).toContain("No AWS credentials were found");
+    expect(shownText(without, "AWS credentials")).toMatch(/^failed: .* → Set AWS_PROFILE/);
+    expect(requests).toHaveLength(0);
   });
 });

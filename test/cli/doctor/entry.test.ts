@@ -18,7 +18,7 @@ import {
 } from "@sekisho/verification/ingress/server.ts";
 import fc from "fast-check";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
-import { formatFinding, openMachine, secrets, shown } from "./a-machine.ts";
+import { formatFinding, openMachine, secrets, shownText } from "./a-machine.ts";
 
 const { SLACK_SIGNING_SECRET: secret, SLACK_BOT_TOKEN, SLACK_APP_TOKEN } = secrets;
 const { signal } = new AbortController();
@@ -64,9 +64,9 @@ async function checkAt(url: string, { known = secret, now = Date.now } = {}) {
   });
   const config = parseConfig({ json: {} });
   const target = { config, readSecret: async () => known, entry, now, signal };
-  const found = await Promise.all([checkEntry(target), checkSigningSecret(target)]);
-  expect(JSON.stringify(found)).not.toContain(known);
-  return found.map(formatFinding);
+  const report = await Promise.all([checkEntry(target), checkSigningSecret(target)]);
+  expect(JSON.stringify(report)).not.toContain(known);
+  return report.map(formatFinding);
 }
 
 describe("the doctor at an entry", () => {
@@ -126,14 +126,16 @@ describe("sekisho doctor where a zone runs", () => {
 
   it("checks that zone, or says that it has other secrets", async () => {
     machine.write(config);
-    const found = await doctor(zone.port, { SLACK_SIGNING_SECRET: secret, SLACK_BOT_TOKEN });
-    expect(shown(found, "Verification port")).toMatch(/^ok: The Verification zone is running/);
-    expect(shown(found, "entry")).toBe("ok: The zone that runs here refuses an unsigned request.");
-    expect(shown(found, "signing secret")).toMatch(
+    const report = await doctor(zone.port, { SLACK_SIGNING_SECRET: secret, SLACK_BOT_TOKEN });
+    expect(shownText(report, "Verification port")).toMatch(/^ok: The Verification zone is running/);
+    expect(shownText(report, "entry")).toBe(
+      "ok: The zone that runs here refuses an unsigned request.",
+    );
+    expect(shownText(report, "signing secret")).toMatch(
       /^ok: The zone that runs here accepts a request/,
     );
     const other = await doctor(zone.port, { SLACK_SIGNING_SECRET: "0".repeat(32) });
-    expect(shown(other, "signing secret")).toMatch(
+    expect(shownText(other, "signing secret")).toMatch(
       /^failed: .* does not accept .* → Start it again/,
     );
   });
@@ -141,26 +143,26 @@ describe("sekisho doctor where a zone runs", () => {
   it("expects its Execution zone to answer, but not on a machine where nothing runs", async () => {
     machine.write({ ...config, destinations: { local: { transport: "https" } } });
     const env = { SEKISHO_EXECUTION_PORT: String(await freePort()) };
-    expect(shown(await doctor(zone.port, env), "local")).toMatch(
+    expect(shownText(await doctor(zone.port, env), "local")).toMatch(
       /^failed: .*Nothing is listening.* → .*npx --no-install sekisho execution or npx/,
     );
-    expect(shown(await doctor(0, env), "local")).toMatch(/^skipped/);
+    expect(shownText(await doctor(0, env), "local")).toMatch(/^skipped/);
   });
 
   it("sees without its secret that it refuses unsigned requests, or accepts nothing over HTTP", async () => {
     machine.write(config);
-    expect(shown(await doctor(zone.port, {}), "entry")).toMatch(/^ok: .*refuses an unsigned/);
+    expect(shownText(await doctor(zone.port, {}), "entry")).toMatch(/^ok: .*refuses an unsigned/);
     const overSocket = await startZone("");
-    const found = await doctor(overSocket.port, {});
+    const report = await doctor(overSocket.port, {});
     await overSocket.close();
-    expect(shown(found, "entry")).toMatch(/^ok: .*accepts nothing over HTTP/);
+    expect(shownText(report, "entry")).toMatch(/^ok: .*accepts nothing over HTTP/);
   });
 
   it("needs no signing secret over Socket Mode", async () => {
     machine.write(config);
-    const found = await doctor(0, { SLACK_APP_TOKEN, SLACK_BOT_TOKEN });
-    expect(shown(found, "entry")).toMatch(/^skipped: Over Socket Mode/);
-    expect(shown(found, "secrets")).toMatch(/^ok/);
+    const report = await doctor(0, { SLACK_APP_TOKEN, SLACK_BOT_TOKEN });
+    expect(shownText(report, "entry")).toMatch(/^skipped: Over Socket Mode/);
+    expect(shownText(report, "secrets")).toMatch(/^ok/);
   });
 });
 

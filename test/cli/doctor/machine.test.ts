@@ -18,7 +18,14 @@ import { checkDisk, checkNode, checkPort } from "@sekisho/sekisho/doctor/machine
 import type { WebServer } from "../../doubles/web-server.ts";
 import { longestLimits } from "../../tooling/hang.ts";
 import { commandHere } from "../aws/command-here.ts";
-import { formatFinding, openMachine, secrets, shown, startPeer, startSlack } from "./a-machine.ts";
+import {
+  formatFinding,
+  openMachine,
+  secrets,
+  shownText,
+  startPeer,
+  startSlack,
+} from "./a-machine.ts";
 
 let slack: Awaited<ReturnType<typeof startSlack>>;
 let peer: WebServer;
@@ -64,18 +71,18 @@ function configure({
 
 describe("sekisho doctor", () => {
   it("finds nothing wrong in an empty folder, calls nobody, and leaves nothing behind", async () => {
-    const ended = await machine.run([], ports);
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
-    expect(ended.stdout).toMatch(/^sekisho doctor: this machine, /);
-    expect(ended.stdout).toMatch(/Nothing failed: \d+ ok, 0 warnings, 0 failed, \d+ skipped\.\n$/);
+    const result = await machine.run([], ports);
+    expect(result).toMatchObject({ code: 0, stderr: "" });
+    expect(result.stdout).toMatch(/^sekisho doctor: this machine, /);
+    expect(result.stdout).toMatch(/Nothing failed: \d+ ok, 0 warnings, 0 failed, \d+ skipped\.\n$/);
     expect(readdirSync(machine.folder)).toEqual([]);
     expect(slack.calls).toEqual([]);
   });
 
   it("passes the token, its scopes, the entry, the signing secret, the destination and the clock", async () => {
     configure({ ...toPeer(), allowlist: [{ team: "TSTANDIN" }] });
-    const found = await machine.doctor({ ...withSlack, ...secrets });
-    const others = found.checks.filter(({ status }) => status !== "ok");
+    const report = await machine.doctor({ ...withSlack, ...secrets });
+    const others = report.checks.filter(({ status }) => status !== "ok");
     expect(others.map(({ name }) => name)).toEqual([
       "AWS credentials",
       "Verification port",
@@ -83,34 +90,36 @@ describe("sekisho doctor", () => {
       "entry",
       "signing secret",
     ]);
-    expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
+    expect(report).toMatchObject({ code: 0, ok: true, stderr: "" });
     for (const [name, pattern] of Object.entries({
       "bot token": /^ok: @sekisho in Fake Slack \(TSTANDIN\)\.$/,
       entry: /^skipped: No Verification zone is running here\. .*sekisho start/,
       far: /^ok: A peer 7 \(http:.*, first call \d+ ms, second \d+ ms\)\.$/,
       clock: /^ok: At most \d+ s from Slack/,
     }))
-      expect(shown(found, name)).toMatch(pattern);
+      expect(shownText(report, name)).toMatch(pattern);
     expect(machine.printed()).not.toContain("as-good-as-a-token");
   });
 
   it("prints the findings for a person", async () => {
     configure(toPeer());
-    const ended = await machine.run([], { ...withSlack, PEER_TOKEN: "another" });
-    expect(ended.code).toBe(1);
-    expect(ended.stdout).toMatch(
+    const result = await machine.run([], { ...withSlack, PEER_TOKEN: "another" });
+    expect(result.code).toBe(1);
+    expect(result.stdout).toMatch(
       / ✗ far +It could not authenticate the caller .*\n +→ Check that the token or secret/,
     );
-    expect(ended.stdout).toContain(" – app token");
+    expect(result.stdout).toContain(" – app token");
   });
 
   it("runs the checks that need no configuration where the file cannot be used", async () => {
     machine.write({ routes: [{ destination: "nowhere" }], limits: { concurrency: 0 } });
-    const found = await machine.doctor({ ...ports }, "--stage", "prod");
-    expect(found).toMatchObject({ code: 1, ok: false });
-    expect(shown(found, "configuration")).toMatch(/^failed: .*nowhere.* → .*sekisho config check/);
-    expect(shown(found, "Node")).toMatch(/^ok/);
-    expect(shown(found, "other checks")).toMatch(/^skipped/);
+    const report = await machine.doctor({ ...ports }, "--stage", "prod");
+    expect(report).toMatchObject({ code: 1, ok: false });
+    expect(shownText(report, "configuration")).toMatch(
+      /^failed: .*nowhere.* → .*sekisho config check/,
+    );
+    expect(shownText(report, "Node")).toMatch(/^ok/);
+    expect(shownText(report, "other checks")).toMatch(/^skipped/);
     expect(await machine.run(["--destination", "far"], ports)).toMatchObject({ code: 2 });
   });
 
@@ -246,14 +255,19 @@ const problems: Record<string, Problem> = {
 };
 
 describe("sekisho doctor explains", () => {
-  it.each(Object.entries(problems))("%s", async (_title, { config, env, slack: change, found }) => {
-    configure(config);
-    change?.();
-    const doctored = await machine.doctor(env ?? withSlack);
-    for (const [name, pattern] of Object.entries(found))
-      expect(shown(doctored, name)).toMatch(pattern);
-    expect(doctored.code).toBe(doctored.checks.some(({ status }) => status === "failed") ? 1 : 0);
-  });
+  it.each(Object.entries(problems))(
+    "%s",
+    async (_title, { config, env, slack: change, found: results }) => {
+      configure(config);
+      change?.();
+      const doctorReport = await machine.doctor(env ?? withSlack);
+      for (const [name, pattern] of Object.entries(results))
+        expect(shownText(doctorReport, name)).toMatch(pattern);
+      expect(doctorReport.code).toBe(
+        doctorReport.checks.some(({ status }) => status === "failed") ? 1 : 0,
+      );
+    },
+  );
 
   it("a token of another shape without sending it anywhere", async () => {
     configure();
@@ -266,11 +280,11 @@ describe("sekisho doctor explains", () => {
     const file = join(machine.folder, ".sekisho", "verification.db");
     await openSqliteEngine({ file }).close();
     expect((await commandHere(["allow", "add", "--user", "U7", "--store", file], {})).code).toBe(0);
-    expect(shown(await machine.doctor(withSlack), "who may ask")).toBe(
+    expect(shownText(await machine.doctor(withSlack), "who may ask")).toBe(
       "ok: 0 rules in the configuration, 1 added by sekisho allow.",
     );
     configure({ slack: installed });
-    expect(shown(await machine.doctor(withSlack), "who may ask")).toMatch(
+    expect(shownText(await machine.doctor(withSlack), "who may ask")).toMatch(
       /^warning: 1 of 1 rules .* names no workspace and let.* nobody in.* → Run .*allow list/,
     );
   });
@@ -279,10 +293,10 @@ describe("sekisho doctor explains", () => {
     const other = createServer((_request, response) => void response.end("hello"));
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;
-    const found = await machine.doctor({ ...ports, SEKISHO_PORT: String(port) });
+    const report = await machine.doctor({ ...ports, SEKISHO_PORT: String(port) });
     other.closeAllConnections();
     other.close();
-    expect(shown(found, "Verification port")).toMatch(
+    expect(shownText(report, "Verification port")).toMatch(
       /^failed: .*than the Verification zone.* → .*SEKISHO_PORT/,
     );
     const environment = { port: 80, executionPort: 80 } as never;
@@ -309,8 +323,8 @@ describe("sekisho doctor explains", () => {
     [1024, /^ok/],
   ])("a disk with %d MiB", async (count, pattern) => {
     const { folder } = machine;
-    const found = await checkDisk({ folder }, async () => count * 1024 * 1024);
-    expect(formatFinding(found)).toMatch(pattern);
+    const report = await checkDisk({ folder }, async () => count * 1024 * 1024);
+    expect(formatFinding(report)).toMatch(pattern);
     expect(readdirSync(folder)).toEqual([]);
     expect(formatFinding(await checkDisk({ folder: join(folder, "none") }))).toMatch(
       /^failed: .* cannot be written \(ENOENT\)\. → Give write access/,
@@ -320,21 +334,21 @@ describe("sekisho doctor explains", () => {
 
 describe("sekisho doctor at the stored data", () => {
   const file = () => join(machine.folder, ".sekisho", "verification.db");
-  const found = async (name: string) =>
-    shown(await machine.doctor(ports), `${name} verification.db`);
+  const report = async (name: string) =>
+    shownText(await machine.doctor(ports), `${name} verification.db`);
 
   it("explains a file that is no database", async () => {
     mkdirSync(join(machine.folder, ".sekisho"));
     writeFileSync(file(), "this is no database, however long it may be ".repeat(40));
-    expect(await found("store")).toMatch(/^failed: .*is not a database.* → Restore it/);
-    expect(await found("queue")).toMatch(/^failed/);
+    expect(await report("store")).toMatch(/^failed: .*is not a database.* → Restore it/);
+    expect(await report("queue")).toMatch(/^failed/);
   });
 
   it("explains a file that another program has locked", async () => {
     await openSqliteEngine({ file: file() }).close();
     const other = new DatabaseSync(file());
     other.exec("BEGIN IMMEDIATE");
-    const queue = await found("queue");
+    const queue = await report("queue");
     other.close();
     expect(queue).toMatch(/^failed: .*is locked by another program\. → Close what has it/);
   });
@@ -345,10 +359,10 @@ describe("sekisho doctor at the stored data", () => {
     for (let at = 4096; at < statSync(file()).size; at += 4096)
       writeSync(handle, Buffer.alloc(4096, 0x7f), 0, 4096, at);
     closeSync(handle);
-    expect(await found("store")).toMatch(/^failed: .*damaged\. → Stop the zones/);
-    expect(await found("queue")).toMatch(/^failed: .*damaged\. → Restore it from a copy/);
-    const shown = await commandHere(["tasks", "show", "a66468cb", "--store", file()], {});
-    expect(shown).toMatchObject({
+    expect(await report("store")).toMatch(/^failed: .*damaged\. → Stop the zones/);
+    expect(await report("queue")).toMatch(/^failed: .*damaged\. → Restore it from a copy/);
+    const result = await commandHere(["tasks", "show", "a66468cb", "--store", file()], {});
+    expect(result).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^The task file .*damaged\. Restore/),
     });
@@ -358,7 +372,7 @@ describe("sekisho doctor at the stored data", () => {
     const engine = openSqliteEngine({ file: file() });
     const { queue } = engine.taskQueue({ maxReceiveCount: 5 });
     await queue.send({ body: "of a task" });
-    expect(await found("queue")).toBe("ok: A message was sent, received and finished.");
+    expect(await report("queue")).toBe("ok: A message was sent, received and finished.");
     const messages = await queue.receive({ max: 10, visibilityTimeoutMs: 1000, waitMs: 0 });
     expect(messages).toMatchObject([{ body: "of a task", receiveCount: 1 }]);
     await engine.close();

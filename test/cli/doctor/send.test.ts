@@ -61,17 +61,19 @@ function send({
   patienceMs?: number;
 } = {}) {
   const stop = new AbortController();
-  const followed = new Set<string>();
-  const sent: { type: string; requestId: string }[] = [];
+  const followedIds = new Set<string>();
+  const sentMessages: { type: string; requestId: string }[] = [];
   const notes: string[] = [];
   const store = {
     async get({ id }: { id: string }) {
-      followed.add(id);
+      followedIds.add(id);
       return hasRecord() ? parseStored(sampleTask({ id, state: "waiting" })) : undefined;
     },
   };
-  const queue = { send: async ({ body }: { body: string }) => void sent.push(JSON.parse(body)) };
-  const ended = runStories({
+  const queue = {
+    send: async ({ body }: { body: string }) => void sentMessages.push(JSON.parse(body)),
+  };
+  const result = runStories({
     zone: { store, queue } as unknown as TaskZone,
     slack: thread,
     eventsUrl: entry.url,
@@ -85,12 +87,21 @@ function send({
   async function interrupt(isDue: () => boolean): Promise<void> {
     await until(isDue);
     stop.abort();
-    await expect(ended).rejects.toThrow();
+    await expect(result).rejects.toThrow();
   }
-  const canceled = () =>
-    sent.map(({ type, requestId }) => (type === "cancel" ? requestId : type)).sort();
+  const listCanceled = () =>
+    sentMessages.map(({ type, requestId }) => (type === "cancel" ? requestId : type)).sort();
   const cancelNotes = () => notes.filter((text) => /cancel [A-Z0-9]|Canceled/.test(text)).sort();
-  return { ended, sent, notes, followed, interrupt, canceled, cancelNotes, signal: stop.signal };
+  return {
+    ended: result,
+    sent: sentMessages,
+    notes,
+    followedIds,
+    interrupt,
+    listCanceled,
+    cancelNotes,
+    signal: stop.signal,
+  };
 }
 
 async function until(isTrue: () => boolean): Promise<void> {
@@ -102,9 +113,9 @@ const holdUntilAborted = ({ signal }: Request) =>
 
 describe("an interrupted --send", () => {
   it("cancels each task that it began", async () => {
-    const { interrupt, followed, canceled } = send();
-    await interrupt(() => followed.size === 3);
-    expect(canceled()).toEqual([...followed].sort());
+    const { interrupt, followedIds, listCanceled } = send();
+    await interrupt(() => followedIds.size === 3);
+    expect(listCanceled()).toEqual([...followedIds].sort());
     const texts = ["<@UBOT> ask me", "<@UBOT> file", "<@UBOT> slow 780s"];
     expect(delivered.sort()).toEqual(texts);
   });
@@ -112,18 +123,18 @@ describe("an interrupted --send", () => {
   it("waits for the record of a task that the entry has just taken", async () => {
     let readsAfterStop = 0;
     const run = send({ hasRecord: () => run.signal.aborted && ++readsAfterStop > 20 });
-    await run.interrupt(() => run.followed.size === 3);
-    expect(run.canceled()).toEqual([...run.followed].sort());
+    await run.interrupt(() => run.followedIds.size === 3);
+    expect(run.listCanceled()).toEqual([...run.followedIds].sort());
     expect(run.notes.filter((text) => text.startsWith("Could not"))).toEqual([]);
   });
 
   it("cancels a task that the entry took without an answer, where it gets a record", async () => {
     hold = holdUntilAborted;
     let reads = 0;
-    const { interrupt, followed, canceled } = send({ hasRecord: () => ++reads > 20 });
+    const { interrupt, followedIds, listCanceled } = send({ hasRecord: () => ++reads > 20 });
     await interrupt(() => delivered.length === 3);
-    expect(canceled()).toEqual([...followed].sort());
-    expect(followed.size).toBe(3);
+    expect(listCanceled()).toEqual([...followedIds].sort());
+    expect(followedIds.size).toBe(3);
   });
 
   it("says nothing of a task that got no record", async () => {
@@ -141,8 +152,8 @@ describe("an interrupted --send", () => {
         return true;
       },
     });
-    await run.interrupt(() => run.followed.size === 3);
-    const hints = [...run.followed].map(
+    await run.interrupt(() => run.followedIds.size === 3);
+    const hints = [...run.followedIds].map(
       (id) => `Could not cancel ${id}: npx --no-install sekisho tasks cancel ${id}`,
     );
     expect(run.cancelNotes()).toEqual(hints.sort());
@@ -156,13 +167,13 @@ describe("--send", () => {
       async post({ text }) {
         const posted = await slack.post({ text });
         if (!text.includes("file")) return posted;
-        await until(() => run.followed.size === 2);
+        await until(() => run.followedIds.size === 2);
         throw new AwsFailure("Slack refuses chat.postMessage");
       },
     };
     const run = send({ slack: refusing });
     await expect(run.ended).rejects.toThrow("Slack refuses chat.postMessage");
-    expect(run.canceled()).toEqual([...run.followed].sort());
+    expect(run.listCanceled()).toEqual([...run.followedIds].sort());
   });
 
   it("cancels the tasks of a group that failed before the next group begins", async () => {
@@ -182,10 +193,10 @@ describe("--send", () => {
 
   it("reports tasks that the entry refuses, and cancels none", async () => {
     status = 403;
-    const { ended, sent, followed } = send();
-    const results = [...(await ended).values()].map(({ what }) => what);
+    const { ended: result, sent: sentMessages, followedIds } = send();
+    const results = [...(await result).values()].map(({ what }) => what);
     expect(results).toEqual(Array(5).fill("The entry answers HTTP 403."));
-    expect([followed.size, sent.length]).toEqual([0, 0]);
+    expect([followedIds.size, sentMessages.length]).toEqual([0, 0]);
   });
 
   it.each([
@@ -243,9 +254,9 @@ describe("--send", () => {
       bot: async () => ({ state: "accepted", teamId: "T1" }),
     } as unknown as DeployedStage;
     const request = { target, config, channel: "C9", user: "U9", settings: defaultSettings };
-    const found = await findObstacle({ ...request, note() {} });
-    if (text === undefined) expect(found).toBeUndefined();
-    else expect(found).toContain(text);
+    const pattern = await findObstacle({ ...request, note() {} });
+    if (text === undefined) expect(pattern).toBeUndefined();
+    else expect(pattern).toContain(text);
   });
 
   it.each([
@@ -270,20 +281,20 @@ describe("the checks after --send", () => {
     ] as const);
     const target = { outputs: () => Promise.reject(new Error()) } as unknown as DeployedStage;
     const { signal } = new AbortController();
-    const found = await runChecks({
+    const report = await runChecks({
       table: checks,
       targets: { sent: { target, stories } },
       signal,
     });
-    expect(found.slice(0, 5).map(({ name, status, what }) => `${name} ${status}: ${what}`)).toEqual(
-      [
-        "question skipped: It was not sent.",
-        "file failed: No file. Its id is r.",
-        "cancel skipped: It was not sent.",
-        "wakes skipped: It was not sent.",
-        "long ok: It answered.",
-      ],
-    );
+    expect(
+      report.slice(0, 5).map(({ name, status, what }) => `${name} ${status}: ${what}`),
+    ).toEqual([
+      "question skipped: It was not sent.",
+      "file failed: No file. Its id is r.",
+      "cancel skipped: It was not sent.",
+      "wakes skipped: It was not sent.",
+      "long ok: It answered.",
+    ]);
   });
 
   it("name the alarms that ring", async () => {
@@ -295,10 +306,10 @@ describe("the checks after --send", () => {
     const { signal } = new AbortController();
     const stage = chooseStage(parseConfig({ json: twoAccounts }), "prod");
     const target = { ...stage, signal } as unknown as DeployedStage;
-    const found = await checkAlarms({ target, stories: new Map() });
+    const report = await checkAlarms({ target, stories: new Map() });
     environment.restore();
     await server.close();
     const what = "In ALARM: Sekisho-prod-Verification-WorkerErrors.";
-    expect(found).toMatchObject({ status: "failed", what });
+    expect(report).toMatchObject({ status: "failed", what });
   });
 });

@@ -13,7 +13,14 @@ import { pushedSettings, pushSettings } from "../../doubles/aws/pushed-settings.
 import type { WebServer } from "../../doubles/web-server.ts";
 import { deploy, executionAccount, twoAccounts, verificationAccount } from "../aws/a-stage.ts";
 import { startSqs } from "../aws/queues.ts";
-import { type Doctored, openMachine, secrets, shown, startPeer, startSlack } from "./a-machine.ts";
+import {
+  type Doctored,
+  openMachine,
+  secrets,
+  shownText,
+  startPeer,
+  startSlack,
+} from "./a-machine.ts";
 
 const { SLACK_SIGNING_SECRET, SLACK_BOT_TOKEN, PEER_TOKEN } = secrets;
 const stackName = "Sekisho-prod-Verification";
@@ -98,9 +105,9 @@ const failedNames = ({ checks }: Doctored) =>
 
 describe("sekisho doctor --stage", () => {
   it("passes a healthy stage, writes nothing, and calls destinations by the worker alone", async () => {
-    const found = await doctor();
-    expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
-    const others = found.checks.filter(({ status }) => status !== "ok");
+    const report = await doctor();
+    expect(report).toMatchObject({ code: 0, ok: true, stderr: "" });
+    const others = report.checks.filter(({ status }) => status !== "ok");
     expect(others.map(({ name }) => name)).toEqual(["who may ask"]);
     for (const [name, pattern] of Object.entries({
       "who may ask": /^warning: Nobody.* --stage prod/,
@@ -111,7 +118,7 @@ describe("sekisho doctor --stage", () => {
       worker: /^ok: It answers; it could read its table/,
       local: /^ok: A peer/,
     }))
-      expect(shown(found, name)).toMatch(pattern);
+      expect(shownText(report, name)).toMatch(pattern);
     const actions = [...new Set(aws.calls.map(({ action }) => action.split(":")[1]))];
     expect(actions.filter((action) => !/^(Get|Describe|Invoke)/.test(action ?? ""))).toEqual([]);
     expect(peerCalls.length).toBeGreaterThan(0);
@@ -141,48 +148,52 @@ describe("sekisho doctor --stage", () => {
 
   it("names the account whose credentials are needed, and skips the checks that need them", async () => {
     aws.account = executionAccount;
-    const found = await doctor();
-    expect(shown(found, "credentials")).toMatch(
+    const report = await doctor();
+    expect(shownText(report, "credentials")).toMatch(
       /^failed: .*these credentials are of 2{12}.* → Set AWS_PROFILE/,
     );
     for (const name of ["stack", "queue", "live settings", "entry", "destinations"])
-      expect(shown(found, name)).toMatch(/^skipped/);
-    expect(failedNames(found)).toEqual(["credentials", "secrets"]);
+      expect(shownText(report, name)).toMatch(/^skipped/);
+    expect(failedNames(report)).toEqual(["credentials", "secrets"]);
   });
 
   it("explains missing credentials", async () => {
     const { AWS_ENDPOINT_URL = "" } = aws.env;
     const without = { AWS_ENDPOINT_URL, AWS_EC2_METADATA_DISABLED: "true", HOME: machine.folder };
-    const found = await machine.doctor(without, "--stage", "prod");
-    expect(shown(found, "credentials")).toMatch(/^failed: .*no AWS credentials\. → Set AWS_PROF/);
-    expect(shown(found, "signing secret")).toMatch(/^skipped: .*no AWS credentials/);
-    expect(shown(found, "bot token")).toMatch(/^skipped: The deployed worker does not answer/);
-    expect(failedNames(found)).toEqual(["credentials"]);
+    const report = await machine.doctor(without, "--stage", "prod");
+    expect(shownText(report, "credentials")).toMatch(
+      /^failed: .*no AWS credentials\. → Set AWS_PROF/,
+    );
+    expect(shownText(report, "signing secret")).toMatch(/^skipped: .*no AWS credentials/);
+    expect(shownText(report, "bot token")).toMatch(/^skipped: The deployed worker does not answer/);
+    expect(failedNames(report)).toEqual(["credentials"]);
   });
 
   it("names what must be deployed", async () => {
     const destinations = { ...file.destinations, new: file.destinations.far };
     machine.write({ ...file, destinations });
-    const found = await doctor();
-    expect(shown(found, "stack")).toMatch(
+    const report = await doctor();
+    expect(shownText(report, "stack")).toMatch(
       /^warning: .*: new\. → Run npx cdk deploy --all -c stage=prod/,
     );
-    expect(shown(found, "new")).toBe("skipped: It is not deployed.");
+    expect(shownText(report, "new")).toBe("skipped: It is not deployed.");
     aws.stacks.clear();
-    expect(shown(await doctor(), "stack")).toMatch(/^failed: There is no stack .* → Run npx cdk/);
+    expect(shownText(await doctor(), "stack")).toMatch(
+      /^failed: There is no stack .* → Run npx cdk/,
+    );
   });
 
   it("explains live settings that cannot be read, or are for another peer", async () => {
     await pushSettings({ client: aws.table, settings: "no json" });
-    const found = await doctor();
-    expect(shown(found, "live settings")).toMatch(/^failed: .* → .*config push/);
-    expect(shown(found, "stack")).toBe("ok: It is deployed.");
-    expect(shown(found, "queue")).toMatch(/^ok/);
+    const report = await doctor();
+    expect(shownText(report, "live settings")).toMatch(/^failed: .* → .*config push/);
+    expect(shownText(report, "stack")).toBe("ok: It is deployed.");
+    expect(shownText(report, "queue")).toMatch(/^ok/);
     const far = { fingerprint: "another", url: "https://other.example/" };
     await pushSettings({ client: aws.table, settings: JSON.stringify({ destinations: { far } }) });
     const other = await doctor();
-    expect(shown(other, "live settings")).toMatch(/^warning: .* far .* → .*push --stage prod/);
-    expect(shown(other, "far")).toMatch(/^ok: A peer/);
+    expect(shownText(other, "live settings")).toMatch(/^warning: .* far .* → .*push --stage prod/);
+    expect(shownText(other, "far")).toMatch(/^ok: A peer/);
   });
 
   it("calls a destination at the address that was pushed", async () => {
@@ -190,18 +201,18 @@ describe("sekisho doctor --stage", () => {
     const pushed = { fingerprint: far, url: `${peer.url}/pushed` };
     const settings = JSON.stringify({ destinations: { far: pushed } });
     await pushSettings({ client: aws.table, settings });
-    expect(shown(await doctor(), "far")).toContain(pushed.url);
+    expect(shownText(await doctor(), "far")).toContain(pushed.url);
   });
 
   it("counts waiting messages, and explains dead letters", async () => {
     await sqs.send({ queueUrl: queues.main, body: "one" });
     await sqs.send({ queueUrl: queues.archive, body: "two" });
-    const found = await doctor();
-    expect(shown(found, "queue")).toMatch(/^ok: Messages: 1 waiting, /);
-    expect(shown(found, "dead letters")).toMatch(
+    const report = await doctor();
+    expect(shownText(report, "queue")).toMatch(/^ok: Messages: 1 waiting, /);
+    expect(shownText(report, "dead letters")).toMatch(
       /^warning: 1 message is kept.* → npx --no-install sekisho dead-letters list --stage prod/,
     );
-    expect(found.code).toBe(0);
+    expect(report.code).toBe(0);
   });
 
   const cases: Record<string, { change: () => unknown; found: Record<string, RegExp> }> = {
@@ -304,12 +315,12 @@ describe("sekisho doctor --stage", () => {
     },
   };
 
-  it.each(Object.entries(cases))("explains %s", async (_title, { change, found }) => {
+  it.each(Object.entries(cases))("explains %s", async (_title, { change, found: results }) => {
     change();
-    const doctored = await doctor();
-    for (const [name, pattern] of Object.entries(found))
-      expect(shown(doctored, name)).toMatch(pattern);
-    expect(doctored.stdout).not.toContain("a text with a secret");
+    const doctorReport = await doctor();
+    for (const [name, pattern] of Object.entries(results))
+      expect(shownText(doctorReport, name)).toMatch(pattern);
+    expect(doctorReport.stdout).not.toContain("a text with a secret");
   });
 
   it("asks the worker one thing at a time, and fails each destination that it could not check", async () => {
@@ -328,11 +339,11 @@ describe("sekisho doctor --stage", () => {
         underWay -= 1;
       }
     });
-    const found = await doctor();
+    const report = await doctor();
     expect(maxUnderWay).toBe(1);
-    expect(shown(found, "worker")).toMatch(/^ok/);
+    expect(shownText(report, "worker")).toMatch(/^ok/);
     for (const name of ["local", "far"])
-      expect(shown(found, name)).toMatch(/^failed: .*within its time limit/);
-    expect(found).toMatchObject({ code: 1, ok: false });
+      expect(shownText(report, name)).toMatch(/^failed: .*within its time limit/);
+    expect(report).toMatchObject({ code: 1, ok: false });
   });
 });

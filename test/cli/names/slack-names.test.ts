@@ -52,11 +52,11 @@ const nothing = { users: new Map(), channels: new Map(), links: new Map() };
 
 describe("names from Slack", () => {
   it("are those of people and channels, with the link of a thread", async () => {
-    const found = await names.find(all());
-    expect(found.users).toEqual(new Map([[user, "Hanako"]]));
-    expect(found.channels).toEqual(new Map([[channel, "#general"]]));
+    const foundNames = await names.find(all());
+    expect(foundNames.users).toEqual(new Map([[user, "Hanako"]]));
+    expect(foundNames.channels).toEqual(new Map([[channel, "#general"]]));
     const link = `https://fake-slack.slack.com/archives/${channel}/p${slack.asked.replace(".", "")}`;
-    expect(found.links).toEqual(new Map([[`${channel}/${slack.asked}`, link]]));
+    expect(foundNames.links).toEqual(new Map([[`${channel}/${slack.asked}`, link]]));
   });
 
   it("say of a direct message what it is", async () => {
@@ -112,17 +112,17 @@ describe("where Slack gives no names, ids are left", () => {
     await start({ scopes: ["users:read", "im:read"] });
     const direct = workspace.directMessages.id;
     await names.find({ channels: [channel] });
-    const found = await names.find({
+    const foundNames = await names.find({
       users: [user],
       channels: [channel, direct],
       threads: [thread()],
     });
-    expect(found.users.get(user)).toBe("Hanako");
-    expect(found.channels).toEqual(new Map([[direct, "direct message"]]));
-    expect(found.links.size).toBe(1);
-    const before = methods.length;
+    expect(foundNames.users.get(user)).toBe("Hanako");
+    expect(foundNames.channels).toEqual(new Map([[direct, "direct message"]]));
+    expect(foundNames.links.size).toBe(1);
+    const callsBefore = methods.length;
     await names.find({ channels: ["CRANDOM"] });
-    expect(methods).toHaveLength(before);
+    expect(methods).toHaveLength(callsBefore);
   });
 
   it("over Slack's rate limit, until its time is over", async () => {
@@ -146,9 +146,9 @@ describe("where Slack gives no names, ids are left", () => {
   it("for what is late, while the rest is there in time", async () => {
     open({ waitMs: 2000 });
     slack.fakeSlack.inject({ method: "users.info", type: "late", delayMs: 60_000 });
-    const found = await names.find({ users: [user], channels: [channel] });
-    expect(found.users).toEqual(new Map());
-    expect(found.channels.get(channel)).toBe("#general");
+    const foundNames = await names.find({ users: [user], channels: [channel] });
+    expect(foundNames.users).toEqual(new Map());
+    expect(foundNames.channels.get(channel)).toBe("#general");
     expect((await names.find({ users: [user] })).users.get(user)).toBe("Hanako");
   });
 

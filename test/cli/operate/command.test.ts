@@ -33,15 +33,15 @@ describe("sekisho operate", () => {
   });
 
   it("names the token that is missing", async () => {
-    const refused = await operate("--hostname", "0.0.0.0", "--config", config);
-    expect(refused).toMatchObject(failing(2, "OPERATORS_TOKEN is not set"));
+    const refusal = await operate("--hostname", "0.0.0.0", "--config", config);
+    expect(refusal).toMatchObject(failing(2, "OPERATORS_TOKEN is not set"));
   });
 
   it("takes no token that could be guessed, and does not repeat it", async () => {
     const args = ["operate", "--store", tasks.file, "--hostname", "0.0.0.0", "--config", config];
-    const refused = await commandHere(args, { OPERATORS_TOKEN: "hunter2" });
-    expect(refused).toMatchObject(failing(2, "shorter than 20 characters"));
-    expect(refused.stderr).not.toContain("hunter2");
+    const refusal = await commandHere(args, { OPERATORS_TOKEN: "hunter2" });
+    expect(refusal).toMatchObject(failing(2, "shorter than 20 characters"));
+    expect(refusal.stderr).not.toContain("hunter2");
   });
 
   it("takes platform only on loopback, for a proxy that it is told the name of", async () => {

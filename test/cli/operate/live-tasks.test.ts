@@ -9,7 +9,7 @@ import { zoneFile } from "@sekisho/sekisho/zone/zone.ts";
 import { openTasksInFile, requestIdOf, undelivered } from "./tasks-in-file.ts";
 
 let tasks: ReturnType<typeof openTasksInFile>;
-let listed: TaskZone;
+let listing: TaskZone;
 let lists = 0;
 let broken = false;
 let atOnce = 0;
@@ -21,7 +21,7 @@ beforeEach(() => {
   tasks = openTasksInFile();
   const file = zoneFile({ directory: tasks.folder, store: undefined });
   const zone = openLocalZone({ file, config: () => parseConfig({ json: {} }) });
-  listed = openLocalTaskZone({ zone, signal: new AbortController().signal });
+  listing = openLocalTaskZone({ zone, signal: new AbortController().signal });
   lists = 0;
   broken = false;
   atOnce = 0;
@@ -32,12 +32,12 @@ beforeEach(() => {
     atOnce += 1;
     mostAtOnce = Math.max(mostAtOnce, atOnce);
     await setTimeout(5);
-    yield* listed.openTasks();
+    yield* listing.openTasks();
     atOnce -= 1;
   }
   nowMs = 0;
   live = createLiveTasks({
-    zone: { ...listed, openTasks },
+    zone: { ...listing, openTasks },
     explain: () => "It cannot be read.",
     pollMs: 10,
     now: () => nowMs,
@@ -45,29 +45,29 @@ beforeEach(() => {
 });
 afterEach(async () => {
   live.close();
-  await listed.close();
+  await listing.close();
   await tasks.close();
 });
 
 /** What somebody who looks is told, one after the other. */
 function look() {
-  const told: TaskListUpdate[] = [];
+  const updates: TaskListUpdate[] = [];
   let heard = () => {};
   const stop = live.watch((news) => {
-    told.push(news);
+    updates.push(news);
     heard();
   });
   async function next(): Promise<TaskListUpdate> {
-    while (told.length === 0) {
+    while (updates.length === 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
       heard = resolve;
       await promise;
     }
-    const [first] = told.splice(0, 1);
+    const [first] = updates.splice(0, 1);
     if (first === undefined) throw new Error("Nothing was told.");
     return first;
   }
-  return { next, stop, told };
+  return { next, stop, told: updates };
 }
 
 const idsOf = (news: TaskListUpdate) => ("rows" in news ? news.rows.map(({ id }) => id) : []);
@@ -122,8 +122,8 @@ describe("the live list", () => {
     await tasks.erase(1);
     await tasks.erase(2, { leavesNothing: true });
     nowMs += 60_000;
-    const told = await first.next();
-    expect("gone" in told && told.gone.toSorted()).toEqual([1, 2].map(requestIdOf));
+    const texts = await first.next();
+    expect("gone" in texts && texts.gone.toSorted()).toEqual([1, 2].map(requestIdOf));
     await tasks.add(3, { state: "done" });
     expect(idsOf(await first.next())).toEqual([requestIdOf(3)]);
     await tasks.erase(3);
@@ -159,10 +159,10 @@ describe("the live list", () => {
 
   it("says once that it cannot read, goes on trying, and then tells all again", async () => {
     broken = true;
-    const { next, told } = look();
+    const { next, told: updates } = look();
     expect(await next()).toEqual({ type: "trouble", text: "It cannot be read." });
     while (lists < 4) await setTimeout(5);
-    expect(told).toEqual([]);
+    expect(updates).toEqual([]);
     broken = false;
     expect(await next()).toMatchObject({ type: "all" });
   });

@@ -15,7 +15,7 @@ import { openTasksInFile, requestIdOf, servePage } from "./tasks-in-file.ts";
 const variable = "SEKISHO_TEST_BOT_TOKEN";
 let slack: CalledSlack;
 let tasks: ReturnType<typeof openTasksInFile>;
-let served: Awaited<ReturnType<typeof servePage>>;
+let site: Awaited<ReturnType<typeof servePage>>;
 let visitor: Visitor;
 
 beforeEach(async () => {
@@ -28,13 +28,13 @@ beforeEach(async () => {
     state: "waiting",
     message: { ...message, channel, user: "UHANAKO", ts: slack.asked },
   });
-  served = await servePage({ folder: tasks.folder });
-  visitor = await visit(served.address);
+  site = await servePage({ folder: tasks.folder });
+  visitor = await visit(site.address);
   process.env[variable] = botToken;
 });
 afterEach(async () => {
   delete process.env[variable];
-  await served.close();
+  await site.close();
   await tasks.close();
   await slack.fakeSlack.close();
 });
@@ -49,8 +49,8 @@ const linkPath = `tasks/${requestIdOf(1)}/link`;
 describe("the names on the operators' page", () => {
   it("come by id, without those that Slack does not know", async () => {
     const names = { users: { UHANAKO: "Hanako" }, channels: { [channel]: "#general" } };
-    const found = await get(`names?users=UHANAKO,UNOBODY&channels=${channel},CNOWHERE`);
-    expect(found).toEqual({ status: 200, json: names });
+    const foundNames = await get(`names?users=UHANAKO,UNOBODY&channels=${channel},CNOWHERE`);
+    expect(foundNames).toEqual({ status: 200, json: names });
     const link = `https://fake-slack.slack.com/archives/${channel}/p${slack.asked.replace(".", "")}`;
     expect(await get(linkPath)).toEqual({ status: 200, json: { link } });
   });
@@ -72,6 +72,6 @@ describe("the names on the operators' page", () => {
   });
 
   it("are for those who may see the page", async () => {
-    expect((await fetch(`${served.url}/operate/api/names?users=UHANAKO`)).status).toBe(401);
+    expect((await fetch(`${site.url}/operate/api/names?users=UHANAKO`)).status).toBe(401);
   });
 });

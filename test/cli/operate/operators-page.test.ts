@@ -19,17 +19,17 @@ import { openTasksInFile, requestIdOf, servePage, undelivered } from "./tasks-in
 
 const tasks = openTasksInFile();
 const lines: string[] = [];
-let served: Awaited<ReturnType<typeof servePage>>;
+let site: Awaited<ReturnType<typeof servePage>>;
 let visitor: Visitor;
 let ask: Visitor["ask"];
 let post: Visitor["post"];
 
 beforeAll(async () => {
-  served = await servePage({
+  site = await servePage({
     folder: tasks.folder,
     log: createLog({ service: "sekisho", write: (line) => void lines.push(line) }),
   });
-  visitor = await visit(served.address);
+  visitor = await visit(site.address);
   ({ ask, post } = visitor);
   await tasks.add(1, { state: "waiting", call: sampleCall({ destination: "far" }) });
   await tasks.add(2, undelivered);
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await served.close();
+  await site.close();
   await tasks.close();
 });
 
@@ -48,8 +48,8 @@ const jsonOf = async (path: string) => JSON.parse((await ask(`/operate/api/${pat
 
 describe("the operators' page on loopback", () => {
   it("ends the session on the server when somebody signs out, its streams included, and no other session", async () => {
-    const other = await visit(served.address);
-    const stream = await fetch(`${served.url}/operate/api/live`, {
+    const other = await visit(site.address);
+    const stream = await fetch(`${site.url}/operate/api/live`, {
       headers: { cookie: other.cookie },
     });
     const signOut = await other.post("/operate/sign-out", {});
@@ -138,9 +138,9 @@ describe("the operators' page on loopback", () => {
     ["constructor", 1, 404, /nothing at this address/],
     ["", 1, 404, /nothing at this address/],
   ])("says why it does not %s task %s", async (name, number, status, words) => {
-    const refused = await post(`/operate/api/tasks/${requestIdOf(number)}/${name}`, {});
-    expect(refused.status).toBe(status);
-    expect(refused.body).toMatch(words);
+    const refusal = await post(`/operate/api/tasks/${requestIdOf(number)}/${name}`, {});
+    expect(refusal.status).toBe(status);
+    expect(refusal.body).toMatch(words);
     expect(await tasks.queued()).toEqual([]);
   });
 
@@ -171,8 +171,8 @@ describe("the operators' page on loopback", () => {
   });
 
   it("streams the list to whoever looks", async () => {
-    const { cookie } = await visit(served.address);
-    const response = await fetch(`${served.url}/operate/api/live`, { headers: { cookie } });
+    const { cookie } = await visit(site.address);
+    const response = await fetch(`${site.url}/operate/api/live`, { headers: { cookie } });
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     let text = "";
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -185,9 +185,9 @@ describe("the operators' page on loopback", () => {
   it("says that another program holds the file, and soon, since nobody else is answered meanwhile", async () => {
     const other = new DatabaseSync(tasks.file);
     other.exec("BEGIN IMMEDIATE");
-    const refused = await post(`/operate/api/tasks/${requestIdOf(1)}/cancel`, {});
+    const refusal = await post(`/operate/api/tasks/${requestIdOf(1)}/cancel`, {});
     other.close();
-    expect(refused).toMatchObject({
+    expect(refusal).toMatchObject({
       status: 502,
       body: expect.stringContaining("is locked by another program"),
     });
@@ -241,14 +241,14 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     aws.calls.length = 0;
   });
 
-  const read = async (path: string) => JSON.parse((await ask(`/operate/api/${path}`)).body);
-  const sent = () =>
+  const readValue = async (path: string) => JSON.parse((await ask(`/operate/api/${path}`)).body);
+  const countSends = () =>
     aws.calls
       .filter(({ action }) => action === "sqs:SendMessage")
       .map(({ body }) => JSON.parse(body));
 
   it("names the stage, and pages through what is over, newest first", async () => {
-    expect(await read("where")).toMatchObject({ name: "stage prod" });
+    expect(await readValue("where")).toMatchObject({ name: "stage prod" });
     const newest = await source.zone.newestIds({ state: "done", limit: 2 });
     expect(newest).toEqual({ ids: [requestIdOf(3), requestIdOf(2)], cursor: expect.any(String) });
     const rest = await source.zone.newestIds({ state: "done", limit: 2, cursor: newest.cursor });
@@ -256,7 +256,7 @@ describeWithDynamoDb("the operators' page of a stage", () => {
   });
 
   it("shows one task, and says which part of its way it cannot read", async () => {
-    const { row, timeline, note } = await read(`tasks/${requestIdOf(4)}`);
+    const { row, timeline, note } = await readValue(`tasks/${requestIdOf(4)}`);
     expect(row.state).toBe("waiting");
     expect(timeline).not.toEqual([]);
     expect(note).toMatch(/Execution zone/);
@@ -266,8 +266,8 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     await archive.send({ body: aWake({ requestId: requestIdOf(1) }) });
     await archive.send({ body: anAsk({ requestId: requestIdOf(7) }) });
     await archive.send({ body: "the text of nobody" });
-    const listed = await read("dead-letters");
-    const rows: { requestId: string | null }[] = listed.rows;
+    const listing = await readValue("dead-letters");
+    const rows: { requestId: string | null }[] = listing.rows;
     expect(
       rows.toSorted((a, b) => String(a.requestId).localeCompare(String(b.requestId))),
     ).toMatchObject([
@@ -285,21 +285,21 @@ describeWithDynamoDb("the operators' page of a stage", () => {
       },
       { requestId: null, kind: "unreadable", reason: expect.stringContaining("--discard") },
     ]);
-    expect(JSON.stringify(listed)).not.toContain("the text");
+    expect(JSON.stringify(listing)).not.toContain("the text");
     const one = await post("/operate/api/dead-letters/redrive", { requestIds: [requestIdOf(1)] });
     expect(JSON.parse(one.body)).toEqual({
       redriven: [{ requestId: requestIdOf(1), task: "done" }],
     });
-    expect((await read("dead-letters")).rows).toHaveLength(2);
+    expect((await readValue("dead-letters")).rows).toHaveLength(2);
     const all = await post("/operate/api/dead-letters/redrive", { all: true });
     expect(JSON.parse(all.body)).toEqual({
       redriven: [{ requestId: requestIdOf(7), task: "none" }],
     });
-    expect(sent().map(({ MessageBody }) => JSON.parse(MessageBody).type)).toEqual([
+    expect(countSends().map(({ MessageBody }) => JSON.parse(MessageBody).type)).toEqual([
       "redrive",
       "ask",
     ]);
-    expect((await read("dead-letters")).rows).toMatchObject([{ requestId: null }]);
+    expect((await readValue("dead-letters")).rows).toMatchObject([{ requestId: null }]);
   });
 
   it("says what to do where AWS refuses a call", async () => {

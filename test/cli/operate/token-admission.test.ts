@@ -22,7 +22,7 @@ let nowMs = 0;
 /** Of a browser that signed in a moment ago. */
 let cookie: string;
 const [idleMs, lifeMs] = [30 * 60_000, 12 * 3600_000];
-let served: Awaited<ReturnType<typeof servePage>>;
+let site: Awaited<ReturnType<typeof servePage>>;
 let url: string;
 let ask: Visitor["ask"];
 let post: Visitor["post"];
@@ -42,8 +42,8 @@ beforeAll(async () => {
   };
   const log = createLog({ service: "sekisho", write: (line) => void lines.push(line) });
   const admission = createTokenAdmission({ authenticator, log, now: () => nowMs });
-  served = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2", log });
-  ({ url } = served);
+  site = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2", log });
+  ({ url } = site);
   ({ ask, post } = stranger(url));
   await tasks.add(1, { state: "waiting" });
 });
@@ -55,12 +55,12 @@ beforeEach(async () => {
   lines.length = 0;
 });
 afterAll(async () => {
-  await served.close();
+  await site.close();
   await tasks.close();
 });
 
-const signIn = (given: unknown, headers = {}) =>
-  post("/operate/sign-in", { token: given }, headers);
+const signIn = (token: unknown, headers = {}) =>
+  post("/operate/sign-in", { token: token }, headers);
 const where = (headers: Record<string, string>) => ask("/operate/api/where", { headers });
 
 describe("the operators' page outside loopback", () => {
@@ -122,23 +122,23 @@ describe("the operators' page outside loopback", () => {
   it.each(["where", "live"])(
     "lets nobody see api/%s who signs out while the token is being verified",
     async (path) => {
-      const [begun, verified] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      holdUp = { begun: begun.resolve, until: verified.promise };
-      const asked = ask(`/operate/api/${path}`, { headers: { cookie } });
-      await begun.promise;
+      const [beginning, verified] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      holdUp = { begun: beginning.resolve, until: verified.promise };
+      const values = ask(`/operate/api/${path}`, { headers: { cookie } });
+      await beginning.promise;
       expect((await post("/operate/sign-out", {}, { cookie })).status).toBe(200);
       verified.resolve();
-      expect((await asked).status).toBe(401);
+      expect((await values).status).toBe(401);
     },
   );
 
   it("does nothing for a body that ends after somebody signed out", async () => {
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: beginning, resolve: begin } = Promise.withResolvers<void>();
     holdUp = { begun: begin, until: Promise.resolve() };
     const headers = { cookie, "content-type": "application/json", origin: url };
     const slow = request(`${url}${cancel}`, { method: "POST", headers });
     slow.write("{");
-    await begun;
+    await beginning;
     await post("/operate/sign-out", {}, { cookie });
     slow.end("}");
     const [response] = await once(slow, "response");
@@ -207,10 +207,10 @@ describe("the operators' page outside loopback", () => {
     expect((await signIn("a-token-never-seen-before")).status).toBe(200);
     expect((await where({ authorization: "Bearer a-token-never-seen-before" })).status).toBe(200);
     expect((await where({ cookie })).status).toBe(200);
-    const told = { message: "operator_refused", address: "127.0.0.1", status: 401 };
+    const texts = { message: "operator_refused", address: "127.0.0.1", status: 401 };
     const signedIn = { message: "operator_signed_in", address: "127.0.0.1", operator: "bearer" };
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      ...Array(10).fill(told),
+      ...Array(10).fill(texts),
       signedIn,
     ]);
     nowMs += 60_001;
@@ -224,9 +224,9 @@ describe("the operators' page outside loopback", () => {
     error = new SekishoError("unauthenticated");
     expect(await where({ authorization })).toMatchObject({ status: 401 });
     error = new TypeError("the issuer's keys at https://issuer.example");
-    const refused = await where({ cookie });
-    expect(refused.status).toBe(503);
-    expect(refused.body).not.toContain("issuer");
+    const refusal = await where({ cookie });
+    expect(refusal.status).toBe(503);
+    expect(refusal.body).not.toContain("issuer");
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { message: "operator_refused", status: 403 },
       { message: "operator_refused", status: 401 },
@@ -262,8 +262,8 @@ describe("the operators' page outside loopback", () => {
 
   it.each(["", "x".repeat(8193), "two words", "é", 7, undefined])(
     "takes no token such as %j",
-    async (given) => {
-      const { status, headers } = await signIn(given);
+    async (token) => {
+      const { status, headers } = await signIn(token);
       expect([400, 401]).toContain(status);
       expect(headers["set-cookie"]).toBeUndefined();
     },

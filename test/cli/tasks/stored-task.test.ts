@@ -65,7 +65,7 @@ function waitingFor({
   timeoutMs: number;
   signal?: AbortSignal;
 }) {
-  const seen: string[] = [];
+  const seenIds: string[] = [];
   let reads = 0;
   const get: TaskZone["store"]["get"] = async ({ id }) => {
     const task = records[Math.min(reads, records.length - 1)];
@@ -74,15 +74,15 @@ function waitingFor({
       ? undefined
       : { id, revision: 1, state: task.state, expiresAtMs: 0, task };
   };
-  const ended = waitForEnd({
+  const result = waitForEnd({
     zone: { store: { get } },
     task: sampleTask({ state: "waiting" }),
     timeoutMs,
     pollMs: 1,
     signal: signal ?? new AbortController().signal,
-    onChange: ({ state }) => seen.push(state),
+    onChange: ({ state }) => seenIds.push(state),
   });
-  return { ended, seen };
+  return { ended: result, seen: seenIds };
 }
 
 describe("waiting for a task", () => {
@@ -90,29 +90,29 @@ describe("waiting for a task", () => {
     const [still, delivering, done] = (["waiting", "delivering", "done"] as const).map((state) =>
       sampleTask({ state }),
     );
-    const { ended, seen } = waitingFor({
+    const { ended: result, seen } = waitingFor({
       records: [still, delivering, delivering, done],
       timeoutMs: 60_000,
     });
-    expect((await ended).state).toBe("done");
+    expect((await result).state).toBe("done");
     expect(seen).toEqual(["delivering", "done"]);
   });
 
   it("ends where the time is over first, also when the record has expired", async () => {
     for (const record of [sampleTask({ state: "sent" }), undefined]) {
-      const { ended } = waitingFor({ records: [record], timeoutMs: 20 });
-      expect((await ended).state).toBe(record?.state ?? "waiting");
+      const { ended: result } = waitingFor({ records: [record], timeoutMs: 20 });
+      expect((await result).state).toBe(record?.state ?? "waiting");
     }
   });
 
   it("is given up when the person interrupts", async () => {
     const signal = AbortSignal.timeout(5);
-    const { ended } = waitingFor({
+    const { ended: result } = waitingFor({
       records: [sampleTask({ state: "sent" })],
       timeoutMs: 60_000,
       signal,
     });
-    await expect(ended).rejects.toThrow();
+    await expect(result).rejects.toThrow();
   });
 });
 
@@ -121,8 +121,8 @@ it.each([
   ["not kept where none is", () => 0, /-00$/],
   ["kept where the zone says nothing", undefined, /-01$/],
 ])("a retry is a new trace, %s", async (_, sampleRatio, flag) => {
-  const sent: string[] = [];
-  const queue = { send: async ({ body }: { body: string }) => void sent.push(body) };
+  const sentMessages: string[] = [];
+  const queue = { send: async ({ body }: { body: string }) => void sentMessages.push(body) };
   const zone = {
     store: { get: async () => undefined },
     queue,
@@ -130,7 +130,7 @@ it.each([
   };
   const task = sampleTask({ state: "done" });
   await sendRetry({ zone, task });
-  const { trace } = JSON.parse(sent[0] ?? "");
+  const { trace } = JSON.parse(sentMessages[0] ?? "");
   expect(trace.traceparent).toMatch(flag);
   expect(trace.traceparent).not.toContain(task.trace.traceparent.slice(3, 35));
 });

@@ -10,43 +10,46 @@ import { askedAtMs, sampleCall, sampleTask } from "../../verification/task/sampl
 
 const nowMs = askedAtMs + 90_000;
 const states = taskSchema.shape.state.options;
-const summaryOf = (shown: Omit<Parameters<typeof formatTaskSummary>[0], "timeline">) =>
-  formatTaskSummary({ ...shown, timeline: createTimeline({ ...shown, execution: undefined }) });
+const summaryOf = (shownText: Omit<Parameters<typeof formatTaskSummary>[0], "timeline">) =>
+  formatTaskSummary({
+    ...shownText,
+    timeline: createTimeline({ ...shownText, execution: undefined }),
+  });
 
 describe("what is shown of a task", () => {
   it("never holds a text of a user or an agent, in whatever state", () => {
     const text = fc.stringMatching(/^secret [a-z]{8}$/);
     fc.assert(
-      fc.property(text, text, fc.constantFrom(...states), (asked, answered, state) => {
+      fc.property(text, text, fc.constantFrom(...states), (values, answered, state) => {
         const sample = sampleTask({ state, outcome: { type: "answer", text: answered } });
         const task = {
           ...sample,
           message: {
             ...sample.message,
-            text: asked,
-            files: [{ id: "F1", name: asked, mimetype: "a/b", size: 1, url: asked }],
+            text: values,
+            files: [{ id: "F1", name: values, mimetype: "a/b", size: 1, url: values }],
           },
           params: {
             channel: "C1",
-            text: asked,
+            text: values,
             history: [{ role: "user" as const, text: answered }],
           },
-          progress: { text: asked, partialText: answered, percent: 5, shownAtMs: nowMs },
+          progress: { text: values, partialText: answered, percent: 5, shownAtMs: nowMs },
           question: {
             index: 0,
-            prompt: asked,
-            options: [{ id: answered, label: asked }],
+            prompt: values,
+            options: [{ id: answered, label: values }],
             askedAtMs: nowMs,
             expiresAtMs: nowMs,
             answer: { user: "U1", atMs: nowMs, text: answered, callId: "c" },
           },
         };
-        const shown = JSON.stringify([
+        const shownJson = JSON.stringify([
           toListedTask({ task, nowMs }),
           toTaskView({ task, nowMs }),
           summaryOf({ task, nowMs }),
         ]);
-        expect(shown).not.toContain("secret");
+        expect(shownJson).not.toContain("secret");
         expect(toTaskView({ task, nowMs })).toMatchObject({
           message: { textLength: 15 },
           outcome: { textLength: 15 },
@@ -63,8 +66,8 @@ describe("what is shown of a task", () => {
       state: "asking",
       question: { ...question, answer: { ...answer, arrival } },
     });
-    const shown = { user: "U1", atMs: nowMs - 60_000, arrival, stillAskedTimes: 3 };
-    expect(toTaskView({ task, nowMs }).question?.answer).toMatchObject(shown);
+    const shownText = { user: "U1", atMs: nowMs - 60_000, arrival, stillAskedTimes: 3 };
+    expect(toTaskView({ task, nowMs }).question?.answer).toMatchObject(shownText);
     const lines = summaryOf({ task, nowMs }).join("\n");
     expect(lines).toMatch(
       /Next +send the person's answer .*may have arrived, polls that found the agent still asking: 3\n/,

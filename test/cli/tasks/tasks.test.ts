@@ -63,7 +63,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
   }
 
   /** What the commands have sent, and nobody has taken. */
-  async function sent() {
+  async function countSends() {
     const { queue } = place.engine.taskQueue({ maxReceiveCount: 5 });
     const messages = await queue.receive({ max: 10, visibilityTimeoutMs: 60_000, waitMs: 1000 });
     for (const { receipt } of messages) await queue.finish({ receipt });
@@ -162,10 +162,10 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
         { atMs: nowMs - 50_000, event: "answered", state: "waiting" },
       ],
     });
-    const shown = await place.tasks("show", task.id.slice(0, 8));
-    expect(shown.code).toBe(0);
-    expect(shown.stdout).toContain(task.id);
-    expect(shown.stdout).toMatch(
+    const result = await place.tasks("show", task.id.slice(0, 8));
+    expect(result.code).toBe(0);
+    expect(result.stdout).toContain(task.id);
+    expect(result.stdout).toMatch(
       /Timeline\n.* at .*\n.* slack .*message queued\n.*\+250 ms .*placeholder posted → announced\n.*\+9 s .*Execution zone responded → waiting\n/,
     );
     const json = await place.tasks("show", task.id.toUpperCase(), "--json");
@@ -175,7 +175,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
       message: { textLength: secretText.length },
       history: [{ sincePreviousMs: 0 }, { sincePreviousMs: 250 }, { sincePreviousMs: 9750 }],
     });
-    expect(shown.stdout + json.stdout).not.toContain(secretText);
+    expect(result.stdout + json.stdout).not.toContain(secretText);
   });
 
   it("exits with 1 for a task that is not there, and where a beginning fits several, which it names", async () => {
@@ -191,7 +191,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
       const unknown = await place.tasks(command, "ffffffff-0000-5000-8000-000000000000");
       expect(unknown).toMatchObject(failing(1, "There is no task"));
     }
-    expect(await sent()).toEqual([]);
+    expect(await countSends()).toEqual([]);
   });
 
   it("cancels by a message to the task's zone", async () => {
@@ -203,7 +203,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
       state: "waiting",
       asked: true,
     });
-    expect(await sent()).toEqual([{ type: "cancel", requestId: task.id }]);
+    expect(await countSends()).toEqual([{ type: "cancel", requestId: task.id }]);
   });
 
   it("does not cancel what has its outcome, and says which", async () => {
@@ -218,10 +218,10 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
       [idOf(2), "failed: timeout"],
     ] as const;
     for (const [id, text] of texts) {
-      const refused = await place.tasks("cancel", id);
-      expect(refused).toMatchObject(refusing(1, text));
+      const refusal = await place.tasks("cancel", id);
+      expect(refusal).toMatchObject(refusing(1, text));
     }
-    expect(await sent()).toEqual([]);
+    expect(await countSends()).toEqual([]);
   });
 
   it("retries what is over as a new task with the next id that has no record, and a retry as one of the first", async () => {
@@ -233,7 +233,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const retried = await place.tasks("retry", first.id);
     expect(retried).toMatchObject({ code: 0, stdout: `${second}: retries ${first.id}\n` });
     expect((await place.tasks("retry", first.id)).stdout).toContain(second);
-    const [ask, again] = (await sent()) as AskMessage[];
+    const [ask, again] = (await countSends()) as AskMessage[];
     expect(ask).toMatchObject({ type: "ask", requestId: second, retryOf: first.id });
     // The text is read anew, so that it is the same whenever the retry is asked for.
     expect(ask?.message).toEqual({ ...first.message, text: "" });
@@ -244,13 +244,13 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     await stored({ id: second, state: "done", retryOf: first.id });
     const next = await place.tasks("retry", second, "--json");
     expect(JSON.parse(next.stdout)).toEqual({ requestId: third, retryOf: first.id });
-    expect(await sent()).toMatchObject([{ requestId: third, retryOf: first.id }]);
+    expect(await countSends()).toMatchObject([{ requestId: third, retryOf: first.id }]);
   });
 
   it("does not retry what is not over, the word to cancel, a slash command, nor a shortcut with an instruction", async () => {
     const task = await stored({ id: idOf(1), state: "delivering" });
-    const refused = await place.tasks("retry", task.id);
-    expect(refused).toMatchObject(refusing(1, "not ended yet (delivering)"));
+    const refusal = await place.tasks("retry", task.id);
+    expect(refusal).toMatchObject(refusing(1, "not ended yet (delivering)"));
     const wish = await stored({
       id: idOf(2),
       state: "done",
@@ -274,7 +274,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(await place.tasks("retry", shortcut.id)).toMatchObject(
       refusing(1, "with an instruction"),
     );
-    expect(await sent()).toEqual([]);
+    expect(await countSends()).toEqual([]);
   });
 
   it("exits with 2 for words that it does not understand", async () => {
@@ -351,8 +351,8 @@ describeWithDynamoDb("sekisho tasks of a stage", () => {
     ["sqs:SendMessage", ["cancel", "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"]],
   ])("exits with 1 and says what to do where %s is refused (%j)", async (action, args) => {
     aws.refusals.set(action, { status: 400, name: "AccessDeniedException" });
-    const refused = await place.tasks(...args);
-    expect(refused).toMatchObject(refusing(1, "lack the permission"));
+    const refusal = await place.tasks(...args);
+    expect(refusal).toMatchObject(refusing(1, "lack the permission"));
     aws.refusals.set(action, { status: 500, name: "InternalFailure" });
     expect((await place.tasks(...args)).code).toBe(3);
   });
@@ -377,17 +377,17 @@ const file = join(folder, ".sekisho", "verification.db");
 
 describe("sekisho tasks in a folder", () => {
   it("says where it looked where nothing was ever started, and makes no file", async () => {
-    const ended = await run(["tasks", "list"]);
-    expect(ended).toMatchObject(refusing(1, file));
-    expect(ended.stderr).toContain("--stage");
+    const result = await run(["tasks", "list"]);
+    expect(result).toMatchObject(refusing(1, file));
+    expect(result.stderr).toContain("--stage");
     expect(existsSync(file)).toBe(false);
   });
 
   it("makes no database of an empty file", async () => {
     const empty = join(folder, "empty.db");
     writeFileSync(empty, "");
-    const ended = await commandHere(["tasks", "list", "--store", empty], {});
-    expect(ended).toMatchObject(refusing(1, `${empty} is empty`));
+    const result = await commandHere(["tasks", "list", "--store", empty], {});
+    expect(result).toMatchObject(refusing(1, `${empty} is empty`));
     expect(readFileSync(empty, "utf8")).toBe("");
     expect(existsSync(`${empty}-wal`)).toBe(false);
   });
@@ -418,8 +418,8 @@ describe("sekisho tasks in a folder", () => {
   });
 
   it("says that a file is none of Sekisho's", async () => {
-    const ended = await commandHere(["tasks", "list", "--store", __filename], {});
-    expect(ended).toMatchObject(failing(1, "not a database"));
+    const result = await commandHere(["tasks", "list", "--store", __filename], {});
+    expect(result).toMatchObject(failing(1, "not a database"));
   });
 });
 
@@ -440,7 +440,7 @@ describe.each(places)("sekisho tasks beside a zone at $name", ({ open }) => {
     await place.close();
   });
 
-  const shown = async (id: string) => JSON.parse((await place.tasks("show", id, "--json")).stdout);
+  const result = async (id: string) => JSON.parse((await place.tasks("show", id, "--json")).stdout);
 
   /** Resolves when the record is in that state, of which the observations of a worker tell a little earlier. */
   async function stored(id: string, state: string): Promise<void> {
@@ -455,7 +455,7 @@ describe.each(places)("sekisho tasks beside a zone at $name", ({ open }) => {
     expect(canceled.code).toBe(0);
     expect(JSON.parse(canceled.stdout)).toEqual({ requestId, state: "done", outcome: "canceled" });
     expect(world.answersTo(message)).toHaveLength(1);
-    const { history } = await shown(requestId);
+    const { history } = await result(requestId);
     expect(history.map(({ state }: { state: string }) => state)).toEqual(
       expect.arrayContaining(["received", "announced", "sent", "waiting", "delivering", "done"]),
     );
@@ -467,7 +467,7 @@ describe.each(places)("sekisho tasks beside a zone at $name", ({ open }) => {
     const retried = await place.tasks("retry", requestId, "--json");
     const again = JSON.parse(retried.stdout).requestId;
     await stored(again, "done");
-    expect(await shown(again)).toMatchObject({
+    expect(await result(again)).toMatchObject({
       state: "done",
       retryOf: requestId,
       outcomeText: "answered",

@@ -19,8 +19,10 @@ export function wire(value: unknown): unknown {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as unknown);
 }
 
-export function issuesOf(read: z.ZodSafeParseResult<unknown>): { path: string; message: string }[] {
-  return read.error?.issues.map(({ path, message }) => ({ path: path.join("."), message })) ?? [];
+export function issuesOf(
+  result: z.ZodSafeParseResult<unknown>,
+): { path: string; message: string }[] {
+  return result.error?.issues.map(({ path, message }) => ({ path: path.join("."), message })) ?? [];
 }
 
 const nonsense: fc.Arbitrary<unknown> = fc.oneof(
@@ -45,8 +47,8 @@ const nonsense: fc.Arbitrary<unknown> = fc.oneof(
 /** The value itself, another value, or the value with one member replaced at any depth. */
 export function spoilt(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.record({ value: right, other: nonsense, at: fc.nat() }).map(({ value, other, at }) => {
-    const sent = wire(value);
-    return wire(replaceAt({ value: sent, other, at: at % (sizeOf(sent) + 1) }));
+    const params = wire(value);
+    return wire(replaceAt({ value: params, other, at: at % (sizeOf(params) + 1) }));
   });
 }
 
@@ -156,7 +158,7 @@ export const pushConfig = fc
   .map(({ taskId, target }) => ({ ...target, taskId }));
 
 const send: fc.Arbitrary<OperationParams<"SendMessage">> = withOptional(
-  { message: message.map((sent) => ({ ...sent, role: "ROLE_USER" as const })) },
+  { message: message.map((params) => ({ ...params, role: "ROLE_USER" as const })) },
   {
     configuration: withOptional(
       { returnImmediately: fc.boolean() },

@@ -71,12 +71,12 @@ describe("params", () => {
       { taskId: "t", url: "u" },
     ],
     ["GetExtendedAgentCard", {}, {}],
-  ])("of %s may be %p", (operation, sent, expected) => {
-    expect(wire(operations[operation].parse(sent))).toEqual(expected);
+  ])("of %s may be %p", (operation, params, expected) => {
+    expect(wire(operations[operation].parse(params))).toEqual(expected);
   });
 
-  it.each([undefined, null])("of the extended card may be missing: %p", (sent) => {
-    expect(operations.GetExtendedAgentCard.safeParse(sent).success).toBe(true);
+  it.each([undefined, null])("of the extended card may be missing: %p", (params) => {
+    expect(operations.GetExtendedAgentCard.safeParse(params).success).toBe(true);
   });
 
   it.each<[OperationName, unknown, string]>([
@@ -109,14 +109,14 @@ describe("params", () => {
       "authentication.scheme",
     ],
     ["DeleteTaskPushNotificationConfig", { taskId: "t" }, "id"],
-  ])("of %s are refused: %j", (operation, sent, path) => {
-    expect(issuesOf(operations[operation].safeParse(sent)).map((issue) => issue.path)).toEqual([
+  ])("of %s are refused: %j", (operation, params, path) => {
+    expect(issuesOf(operations[operation].safeParse(params)).map((issue) => issue.path)).toEqual([
       path,
     ]);
   });
 
   it("are read or refused, whatever they are, and once read are read again as they are", () => {
-    const sent = fc
+    const sentValue = fc
       .constantFrom(...(Object.keys(params) as V03OperationName[]))
       .chain((operation) =>
         fc.record({
@@ -125,7 +125,7 @@ describe("params", () => {
         }),
       );
     fc.assert(
-      fc.property(sent, ({ operation, value }) => {
+      fc.property(sentValue, ({ operation, value }) => {
         const { data, success } = operations[operation].safeParse(value);
         if (success) expect(wire(operations[operation].parse(wire(data)))).toEqual(wire(data));
       }),

@@ -65,14 +65,14 @@ describe("a message", () => {
   const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "a" }] };
 
   it("has ids and lists that are unset where they are empty", () => {
-    const sent = {
+    const params = {
       ...message,
       contextId: "",
       taskId: null,
       extensions: [],
       referenceTaskIds: null,
     };
-    expect(wire(messageSchema.parse(sent))).toEqual(message);
+    expect(wire(messageSchema.parse(params))).toEqual(message);
   });
 
   it.each<[string, object, string]>([
@@ -97,9 +97,9 @@ describe("a task", () => {
   const bare = { id: "t", status: { state: "TASK_STATE_WORKING" } };
 
   it("may be without a context, and with members that are set to nothing", () => {
-    const unset = { contextId: null, artifacts: null, history: null, metadata: null };
+    const unsetValues = { contextId: null, artifacts: null, history: null, metadata: null };
     const status = { ...bare.status, message: null, timestamp: "" };
-    expect(wire(a2aTaskSchema.parse({ ...bare, ...unset, status }))).toEqual({
+    expect(wire(a2aTaskSchema.parse({ ...bare, ...unsetValues, status }))).toEqual({
       ...bare,
       contextId: "",
     });
@@ -108,8 +108,8 @@ describe("a task", () => {
   it.each(["TASK_STATE_UNSPECIFIED", "TASK_STATE_NEW", "working", "toString", 2, null])(
     "is refused in a state that nobody knows: %p",
     (state) => {
-      const read = a2aTaskSchema.safeParse({ ...bare, status: { state } });
-      expect(issuesOf(read).map(({ path }) => path)).toEqual(["status.state"]);
+      const result = a2aTaskSchema.safeParse({ ...bare, status: { state } });
+      expect(issuesOf(result).map(({ path }) => path)).toEqual(["status.state"]);
     },
   );
 

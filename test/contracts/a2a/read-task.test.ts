@@ -8,7 +8,7 @@ const nested: unknown = JSON.parse("[".repeat(5000) + "]".repeat(5000));
 const bare = { id: "t1", status: { state: "TASK_STATE_COMPLETED" } };
 const says = (...parts: unknown[]) => ({ messageId: "m1", role: "ROLE_AGENT", parts });
 const answer = { artifactId: "a1", name: "report", parts: [{ text: "the answer" }] };
-const read = {
+const result = {
   ...bare,
   artifacts: [{ name: "report", parts: [{ text: "the answer" }] }],
   history: [],
@@ -37,11 +37,11 @@ describe("an answer is read", () => {
     ["metadata that is endless", { metadata: { nested } }],
     ["lists that are set to nothing", { history: null, metadata: null }],
   ])("beside %s", (_name, members) => {
-    const { task } = taskOf(members) as { task: typeof read };
+    const { task } = taskOf(members) as { task: typeof result };
     const history = task.history.filter(
       (message: { parts: unknown[] }) => message.parts.length > 0,
     );
-    expect({ ...task, history }).toEqual(read);
+    expect({ ...task, history }).toEqual(result);
   });
 
   it.each<[string, unknown]>([
@@ -53,7 +53,7 @@ describe("an answer is read", () => {
     ["that is none", null],
   ])("beside a part %s", (_name, part) => {
     const artifacts = [{ ...answer, parts: [part, ...answer.parts] }];
-    expect(taskOf({ artifacts })).toEqual({ task: read });
+    expect(taskOf({ artifacts })).toEqual({ task: result });
     expect(wire(readAnswerSchema.parse({ message: says(part, { text: "a" }) }))).toEqual({
       message: { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "a" }] },
     });
@@ -64,13 +64,13 @@ describe("an answer is read", () => {
     ["without an id or parts", { artifactId: "", parts: null }],
   ])("beside an artifact %s", (_name, artifact) => {
     expect(taskOf({ artifacts: [answer, artifact] })).toEqual({
-      task: { ...read, artifacts: [...read.artifacts, { parts: [] }] },
+      task: { ...result, artifacts: [...result.artifacts, { parts: [] }] },
     });
   });
 
   it("with its text, whatever is said about it", () => {
     const odd = { text: "the answer", mediaType: 7, filename: "x".repeat(300), metadata: [] };
-    expect(taskOf({ artifacts: [{ ...answer, parts: [odd] }] })).toEqual({ task: read });
+    expect(taskOf({ artifacts: [{ ...answer, parts: [odd] }] })).toEqual({ task: result });
   });
 
   it("with the words of its status, whatever else the message lacks", () => {

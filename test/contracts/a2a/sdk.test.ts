@@ -77,9 +77,9 @@ describe("the official SDK reads what we write, and we what it writes", () => {
   it("in tasks", () => {
     fc.assert(
       fc.property(whatSdkKeeps(task), (value) => {
-        const written = throughSdk({ codec: Task, value });
-        expect(written).toEqual(value);
-        expect(wire(a2aTaskSchema.parse(wire(written)))).toEqual(value);
+        const output = throughSdk({ codec: Task, value });
+        expect(output).toEqual(value);
+        expect(wire(a2aTaskSchema.parse(wire(output)))).toEqual(value);
       }),
       { numRuns },
     );
@@ -101,8 +101,8 @@ describe("the official SDK reads what we write, and we what it writes", () => {
         fc.property(
           whatSdkKeeps(params[operation] as fc.Arbitrary<OperationParams<typeof operation>>),
           (value) => {
-            const written = wire(throughSdk({ codec: paramsCodecs[operation], value }));
-            expect(withoutDefaults(operations[operation].parse(written))).toEqual(
+            const output = wire(throughSdk({ codec: paramsCodecs[operation], value }));
+            expect(withoutDefaults(operations[operation].parse(output))).toEqual(
               withoutDefaults(value),
             );
           },
@@ -154,8 +154,8 @@ describe("the official client of 0.3", () => {
 
   it.each(operationNames)("is understood, and understands us, in %s", async (operation) => {
     await fc.assert(
-      fc.asyncProperty(exchangeOf(operation), async ({ sent, result }) => {
-        let received: unknown;
+      fc.asyncProperty(exchangeOf(operation), async ({ sent: params, result }) => {
+        let requests: unknown;
         const client = new LegacyJsonRpcTransport({
           endpoint: "http://agent.test",
           fetchImpl: async (_url, init) => {
@@ -165,7 +165,7 @@ describe("the official client of 0.3", () => {
               params: unknown;
             };
             expect(toA2aOperation(request.method)).toEqual({ operation, version: "0.3" });
-            received = v03Operations[operation].parse(request.params);
+            requests = v03Operations[operation].parse(request.params);
             return answer({
               id: request.id,
               result: resultToV03({ operation, result: result as never }),
@@ -173,8 +173,11 @@ describe("the official client of 0.3", () => {
             });
           },
         });
-        const got = await calls[operation](client, paramsCodecs[operation].fromJSON(sent) as never);
-        expect(withoutDefaults(received)).toEqual(withoutDefaults(sent));
+        const got = await calls[operation](
+          client,
+          paramsCodecs[operation].fromJSON(params) as never,
+        );
+        expect(withoutDefaults(requests)).toEqual(withoutDefaults(params));
         expect(got === undefined ? undefined : withoutDefaults(got)).toEqual(
           result && withoutDefaults(result),
         );
@@ -201,24 +204,24 @@ describe("the official server of 0.3", () => {
 
   it.each(operationNames)("understands us, and is understood, in %s", async (operation) => {
     await fc.assert(
-      fc.asyncProperty(exchangeOf(operation), async ({ sent, result }) => {
-        const { handler, received } = server(result);
+      fc.asyncProperty(exchangeOf(operation), async ({ sent: params, result }) => {
+        const { handler, received: requests } = server(result);
         const body = {
           jsonrpc: "2.0",
           id: 1,
           method: toA2aMethod({ operation, version: "0.3" }),
-          params: wire(paramsToV03({ operation, params: sent as never })),
+          params: wire(paramsToV03({ operation, params: params as never })),
         };
         const answered = await handler.handle(body, new ServerCallContext());
         const response =
           Symbol.asyncIterator in answered ? (await answered.next()).value : answered;
         if (response === undefined || !("result" in response)) throw new Error("no result");
-        const request = wire(paramsCodecs[operation].toJSON(received() as never));
+        const request = wire(paramsCodecs[operation].toJSON(requests() as never));
         expect(withoutDefaults(operations[operation].parse(request))).toEqual(
-          withoutDefaults(sent),
+          withoutDefaults(params),
         );
-        const read = readers[operation].parse(wire(response.result));
-        expect(read && withoutDefaults(read)).toEqual(result && withoutDefaults(result));
+        const readValue = readers[operation].parse(wire(response.result));
+        expect(readValue && withoutDefaults(readValue)).toEqual(result && withoutDefaults(result));
       }),
       { numRuns },
     );
@@ -228,8 +231,8 @@ describe("the official server of 0.3", () => {
 it("the official receiver of 0.3's push notifications reads every event of ours", () => {
   fc.assert(
     fc.property(whatSdkKeeps(streamEvent), (event) => {
-      const read = legacyPushNotificationToV1StreamResponse(wire(eventToV03(event)));
-      expect(sdk.StreamResponse.toJSON(read)).toEqual(withoutDefaults(event));
+      const result = legacyPushNotificationToV1StreamResponse(wire(eventToV03(event)));
+      expect(sdk.StreamResponse.toJSON(result)).toEqual(withoutDefaults(event));
     }),
     { numRuns },
   );
@@ -268,9 +271,9 @@ async function firstOf(events: AsyncGenerator<sdk.StreamResponse>): Promise<unkn
 
 /** A server that answers every request with `result` and records what it read. */
 function server(result: unknown) {
-  let received: unknown;
+  let requests: unknown;
   const take = (request: unknown) => {
-    received = request;
+    requests = request;
   };
   const sdkTask = async (request: unknown) => {
     take(request);
@@ -302,5 +305,5 @@ function server(result: unknown) {
     },
     deleteTaskPushNotificationConfig: async (request) => take(request),
   } satisfies Partial<A2ARequestHandler>;
-  return { handler: new LegacyJsonRpcTransportHandler(handler as never), received: () => received };
+  return { handler: new LegacyJsonRpcTransportHandler(handler as never), received: () => requests };
 }

@@ -34,7 +34,7 @@ type Write = Pick<
   id: string;
   expressions: (string | undefined)[];
   /** Undefined removes the item. */
-  next: (before: Item | undefined) => Item | undefined;
+  next: (oldValue: Item | undefined) => Item | undefined;
 };
 
 type Index = typeof taskTable.shards | typeof taskTable.principals;
@@ -88,8 +88,12 @@ export function openCountingDynamoDb({
   }
 
   /** An entry has keys only. It is written when it appears, disappears or moves, which is both. */
-  function countIndexWrites(index: Index, before: Item | undefined, after: Item | undefined): void {
-    const [left, entered] = [entryOf(index, before), entryOf(index, after)];
+  function countIndexWrites(
+    index: Index,
+    oldValue: Item | undefined,
+    newValue: Item | undefined,
+  ): void {
+    const [left, entered] = [entryOf(index, oldValue), entryOf(index, newValue)];
     if (left?.key === entered?.key && left?.sort === entered?.sort) return;
     for (const entry of [left, entered])
       if (entry !== undefined)
@@ -221,8 +225,8 @@ function putOf({ Item: item = {}, ...rest }: PutItemInput): Write {
 }
 
 function updateOf({ Key, UpdateExpression = "", ...rest }: UpdateItemInput): Write {
-  const next = (before: Item | undefined) =>
-    applyUpdate(UpdateExpression, before ?? { ...Key }, rest);
+  const next = (oldValue: Item | undefined) =>
+    applyUpdate(UpdateExpression, oldValue ?? { ...Key }, rest);
   return { ...rest, id: idOf(Key), expressions: [UpdateExpression], next };
 }
 

@@ -21,12 +21,12 @@ export function requireAllUsed(
   { ExpressionAttributeNames = {}, ExpressionAttributeValues = {} }: Placeholders,
   expressions: readonly (string | undefined)[],
 ): void {
-  const used = new Set(expressions.join(" ").match(/[#:]\w+/g));
-  const given = [
+  const usedNames = new Set(expressions.join(" ").match(/[#:]\w+/g));
+  const values = [
     ...Object.keys(ExpressionAttributeNames),
     ...Object.keys(ExpressionAttributeValues),
   ];
-  const unused = given.find((name) => !used.has(name));
+  const unused = values.find((name) => !usedNames.has(name));
   if (unused !== undefined) throw invalid(`${unused} is not used`);
 }
 
@@ -48,8 +48,8 @@ function isTermTrue(term: string, item: Item | undefined, placeholders: Placehol
   if (name === undefined || value === undefined)
     throw invalid(`the double does not know the term ${term}`);
   const stored = item?.[nameOf(name, placeholders)];
-  const given = readValue(value, placeholders);
-  const order = stored === undefined ? undefined : compare(stored, given);
+  const values = readValue(value, placeholders);
+  const order = stored === undefined ? undefined : compare(stored, values);
   if (order === undefined) return false;
   if (operator === "=") return order === 0;
   if (operator === "<=") return order <= 0;

@@ -89,7 +89,7 @@ export async function readFirstLine(child: ChildProcess): Promise<string | undef
 
 export async function endEmulator(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
+  const exit = once(child, "exit");
   child.stdin?.end();
-  await exited;
+  await exit;
 }

@@ -28,27 +28,29 @@ export function createSecrets() {
         Description,
         Tags,
       } = input as Record<string, string | undefined>;
-      const known = all.get(SecretId);
+      const cachedValue = all.get(SecretId);
       switch (action) {
         case "DescribeSecret":
-          if (known === undefined) return absent();
+          if (cachedValue === undefined) return absent();
           return json({
             Name: SecretId,
-            ...(known.value === undefined ? {} : { VersionIdsToStages: { "v-1": ["AWSCURRENT"] } }),
-            ...(known.deleted ? { DeletedDate: 1_790_000_000 } : {}),
+            ...(cachedValue.value === undefined
+              ? {}
+              : { VersionIdsToStages: { "v-1": ["AWSCURRENT"] } }),
+            ...(cachedValue.deleted ? { DeletedDate: 1_790_000_000 } : {}),
           });
         case "GetSecretValue":
-          return known?.value === undefined
+          return cachedValue?.value === undefined
             ? absent()
-            : json({ Name: SecretId, SecretString: known.value });
+            : json({ Name: SecretId, SecretString: cachedValue.value });
         case "CreateSecret":
           if (all.has(Name))
             return jsonError({ status: 400, name: "ResourceExistsException", message: Name });
           all.set(Name, { value: SecretString ?? "", description: Description ?? "", tags: Tags });
           return json({ Name });
         case "PutSecretValue":
-          if (known === undefined) return absent();
-          all.set(SecretId, { ...known, value: SecretString ?? "" });
+          if (cachedValue === undefined) return absent();
+          all.set(SecretId, { ...cachedValue, value: SecretString ?? "" });
           return json({ Name: SecretId });
       }
       return jsonError({ status: 400, name: "InvalidAction", message: action });

@@ -65,21 +65,21 @@ export async function startAwsServices({
   const refusals = new Map<string, { status: number; name: string }>();
   const unanswered = new Set<string>();
 
-  async function handle(received: Received): Promise<Response> {
-    const { service, action, isJson, body, functionArn } = readCall(received);
+  async function handle(call: Received): Promise<Response> {
+    const { service, action, isJson, body, functionArn } = readCall(call);
     const [, region = ""] =
-      /\/\d{8}\/([^/]+)\//.exec(received.request.headers.get("authorization") ?? "") ?? [];
+      /\/\d{8}\/([^/]+)\//.exec(call.request.headers.get("authorization") ?? "") ?? [];
     const refuse = service === "lambda" ? lambdaError : isJson ? jsonError : xmlError;
-    const problem = sigv4Problem({ received, credentials, service, region });
+    const problem = sigv4Problem({ received: call, credentials, service, region });
     if (problem !== undefined)
       return refuse({ status: 403, name: "SignatureDoesNotMatch", message: problem });
     calls.push({ action: `${service}:${action}`, region, body });
     const refusal = refusals.get(`${service}:${action}`);
     if (refusal !== undefined) return refuse({ ...refusal, message: `refused: ${body}` });
     if (unanswered.has(`${service}:${action}`)) return new Promise(() => {});
-    if (service === "sqs" && sqsUrl !== undefined) return forward({ received, url: sqsUrl });
+    if (service === "sqs" && sqsUrl !== undefined) return forward({ received: call, url: sqsUrl });
     if (service === "dynamodb" && dynamoUrl !== undefined)
-      return forward({ received, url: dynamoUrl });
+      return forward({ received: call, url: dynamoUrl });
     switch (service) {
       case "secretsmanager":
         return secrets.handle(action, JSON.parse(body));

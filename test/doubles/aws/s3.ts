@@ -15,7 +15,7 @@ export type S3Double = {
   objects: Map<string, S3Object>;
   /** The problems of refused requests, in order. */
   problems: string[];
-  handle(received: Received): Promise<Response>;
+  handle(call: Received): Promise<Response>;
 };
 
 /** Headers that are stored with the object. */
@@ -42,8 +42,8 @@ export function createS3Double({
     return new Response(body, { status, headers: { "content-type": "application/xml" } });
   }
 
-  function problemOf(received: Received): string | undefined {
-    const { request, target } = received;
+  function problemOf(call: Received): string | undefined {
+    const { request, target } = call;
     const query = new URL(target, "http://s3").searchParams;
     const presigned = query.get("X-Amz-Credential");
     const [, fromHeader = ""] =
@@ -51,23 +51,23 @@ export function createS3Double({
     const credentials = credentialsOf(presigned?.split("/")[0] ?? fromHeader);
     if (credentials === undefined) return "unknown access key";
     if (presigned !== null)
-      return presignedProblem({ received, credentials, region, nowMs: now() });
-    return sigv4Problem({ received, credentials, service: "s3", region, nowMs: now() });
+      return presignedProblem({ received: call, credentials, region, nowMs: now() });
+    return sigv4Problem({ received: call, credentials, service: "s3", region, nowMs: now() });
   }
 
   return {
     objects,
     problems,
-    async handle(received) {
-      const { request, target, body } = received;
-      const problem = problemOf(received);
+    async handle(call) {
+      const { request, target, body } = call;
+      const problem = problemOf(call);
       if (problem === "expired") return refuse(403, "AccessDenied", problem);
       if (problem !== undefined) return refuse(403, "SignatureDoesNotMatch", problem);
       const name = decodeURIComponent((target.split("?")[0] ?? "").slice(1));
       if (!buckets.includes(name.split("/")[0] ?? ""))
         return refuse(404, "NoSuchBucket", "no such bucket");
       if (request.method === "PUT") {
-        const wrong = wrongChecksum(received);
+        const wrong = wrongChecksum(call);
         if (wrong !== undefined) return refuse(400, wrong, "wrong checksum");
         const headers = keptHeaders.flatMap((header) => {
           const value = request.headers.get(header);

@@ -37,11 +37,11 @@ export async function startStaleReads({ endpoint }: Pick<Emulator, "endpoint">):
     const [version = "", operation = ""] = request.headers.get("x-amz-target")?.split(".") ?? [];
     const input = JSON.parse(Buffer.from(body).toString()) as Input;
     if (writes.includes(operation)) {
-      const written = input.TransactItems?.flatMap(
+      const writtenText = input.TransactItems?.flatMap(
         ({ Put, Update, Delete }) => Put ?? Update ?? Delete ?? [],
       ) ?? [input];
       const items = await Promise.all(
-        written.map(async (write) => {
+        writtenText.map(async (write) => {
           const look = {
             TableName: write.TableName,
             Key: { id: idOf(write) },

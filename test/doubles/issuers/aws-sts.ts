@@ -29,10 +29,10 @@ export async function startAwsSts({
   const lent: AwsSts["lent"] = [];
   const inputs: AwsSts["inputs"] = [];
 
-  async function answer(received: Received): Promise<Response> {
-    const problem = sigv4Problem({ received, credentials, service: "sts", region });
+  async function answer(httpCall: Received): Promise<Response> {
+    const problem = sigv4Problem({ received: httpCall, credentials, service: "sts", region });
     if (problem !== undefined) return refuse("SignatureDoesNotMatch", problem);
-    const call = readQueryCall({ received, place: { account: "123456789012", region } });
+    const call = readQueryCall({ received: httpCall, place: { account: "123456789012", region } });
     if (call === undefined) return refuse("ValidationError", "", 400);
     inputs.push(call.input);
     return call.action === "sts:AssumeRole" ? lend(call.input) : issue(call.input);
@@ -64,7 +64,7 @@ export async function startAwsSts({
     return queryAnswer("AssumeRole", `<Credentials>${fields}</Credentials>`);
   }
 
-  const issuer = await startIssuer({ answer: (_asked, received) => answer(received) });
+  const issuer = await startIssuer({ answer: (_asked, call) => answer(call) });
   const { close } = issuer;
   return Object.assign(issuer, {
     tokens,

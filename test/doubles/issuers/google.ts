@@ -18,14 +18,15 @@ export async function startGoogle({
 
   function exchange({ form }: Asked): Response {
     const { subject_token = "", ...rest } = form;
-    const expected = {
+    const expectedResult = {
       grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
       audience: `//iam.googleapis.com/${workloadIdentityProvider}`,
       scope: "https://www.googleapis.com/auth/cloud-platform",
       requested_token_type: "urn:ietf:params:oauth:token-type:access_token",
       subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
     };
-    if (JSON.stringify(rest) !== JSON.stringify(expected)) return oauthError("invalid_request");
+    if (JSON.stringify(rest) !== JSON.stringify(expectedResult))
+      return oauthError("invalid_request");
     if (!isSubject(subject_token)) return oauthError("invalid_grant");
     const issued_token_type = "urn:ietf:params:oauth:token-type:access_token";
     return Response.json({
@@ -56,10 +57,10 @@ export async function startGoogle({
   }
 
   return startIssuer({
-    answer(asked) {
-      if (asked.target === "/v1/token") return exchange(asked);
+    answer(tokenRequest) {
+      if (tokenRequest.target === "/v1/token") return exchange(tokenRequest);
       const account = `/v1/projects/-/serviceAccounts/${encodeURIComponent(serviceAccount)}:generateIdToken`;
-      return asked.target === account ? identify(asked) : apiError(404, "NOT_FOUND");
+      return tokenRequest.target === account ? identify(tokenRequest) : apiError(404, "NOT_FOUND");
     },
   });
 }

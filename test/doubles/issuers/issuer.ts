@@ -7,7 +7,7 @@ export type Asked = {
   form: Record<string, string>;
   text: string;
 };
-export type Answer = (asked: Asked) => Response | Promise<Response>;
+export type Answer = (tokenRequest: Asked) => Response | Promise<Response>;
 export type Issuer = {
   url: URL;
   asked: Asked[];
@@ -20,18 +20,18 @@ export type Issuer = {
 export async function startIssuer({
   answer,
 }: {
-  answer: (asked: Asked, received: Received) => Response | Promise<Response>;
+  answer: (tokenRequest: Asked, call: Received) => Response | Promise<Response>;
 }): Promise<Issuer> {
   const server = await startWebServer({
-    async handle(received) {
-      const text = Buffer.from(received.body).toString();
-      const isForm = received.request.headers
+    async handle(call) {
+      const text = Buffer.from(call.body).toString();
+      const isForm = call.request.headers
         .get("content-type")
         ?.startsWith("application/x-www-form-urlencoded");
       const form = isForm ? Object.fromEntries(new URLSearchParams(text)) : {};
-      const asked = { target: received.target, headers: received.request.headers, form, text };
-      issuer.asked.push(asked);
-      return issuer.instead?.(asked) ?? answer(asked, received);
+      const tokenRequest = { target: call.target, headers: call.request.headers, form, text };
+      issuer.asked.push(tokenRequest);
+      return issuer.instead?.(tokenRequest) ?? answer(tokenRequest, call);
     },
   });
   const issuer: Issuer = {

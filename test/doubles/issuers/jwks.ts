@@ -21,12 +21,12 @@ export async function newKey(alg = "ES256"): Promise<SigningKey> {
 export async function startJwksIssuer({ alg = "ES256" } = {}) {
   let current = await newKey(alg);
   let answer: (path: string) => Response | Promise<Response> | undefined = () => undefined;
-  const fetched: string[] = [];
+  const fetchedPaths: string[] = [];
   const jwksPath = "/keys";
 
   const server = await startWebServer({
     async handle({ target }) {
-      fetched.push(target);
+      fetchedPaths.push(target);
       const own = await answer(target);
       if (own !== undefined) return own;
       if (target === jwksPath) return Response.json({ keys: [await publicJwk(current)] });
@@ -41,7 +41,7 @@ export async function startJwksIssuer({ alg = "ES256" } = {}) {
     issuer: server.url,
     jwksUrl: server.url + jwksPath,
     /** The requested paths, in order. */
-    fetched,
+    fetched: fetchedPaths,
     /** The key that signs. */
     key: () => current,
     /** Replaces all published keys with a new one. */

@@ -18,13 +18,14 @@ export function startEntra({
     lifetime: { expires_in: 3599, ext_expires_in: 3599 },
     refuse({ form }) {
       const { client_assertion = "", ...rest } = form;
-      const expected = {
+      const expectedResult = {
         grant_type: "client_credentials",
         client_id: clientId,
         scope,
         client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
       };
-      if (JSON.stringify(rest) !== JSON.stringify(expected)) return oauthError("invalid_request");
+      if (JSON.stringify(rest) !== JSON.stringify(expectedResult))
+        return oauthError("invalid_request");
       return isAssertion(client_assertion) ? undefined : oauthError("invalid_client", 401);
     },
   });
@@ -62,17 +63,21 @@ async function startTokenEndpoint({
 }: {
   path: string;
   lifetime: Record<string, unknown>;
-  refuse: (asked: Asked) => Response | undefined;
+  refuse: (tokenRequest: Asked) => Response | undefined;
 }): Promise<TokenEndpoint> {
-  const issued: string[] = [];
+  const issuedTokens: string[] = [];
   const issuer = await startIssuer({
-    answer(asked) {
-      if (asked.target !== path) return new Response(null, { status: 404 });
-      const refusal = refuse(asked);
+    answer(tokenRequest) {
+      if (tokenRequest.target !== path) return new Response(null, { status: 404 });
+      const refusal = refuse(tokenRequest);
       if (refusal !== undefined) return refusal;
-      issued.push(`access-token-${issued.length + 1}`);
-      return Response.json({ access_token: issued.at(-1), token_type: "Bearer", ...lifetime });
+      issuedTokens.push(`access-token-${issuedTokens.length + 1}`);
+      return Response.json({
+        access_token: issuedTokens.at(-1),
+        token_type: "Bearer",
+        ...lifetime,
+      });
     },
   });
-  return Object.assign(issuer, { issued });
+  return Object.assign(issuer, { issued: issuedTokens });
 }

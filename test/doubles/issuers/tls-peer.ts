@@ -45,10 +45,10 @@ export async function startTlsPeer({
     handshakes: 0,
     status: 200,
     async close() {
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
+      const closing = Promise.withResolvers<void>();
+      server.close(() => closing.resolve());
       for (const socket of sockets) socket.destroy();
-      await closed.promise;
+      await closing.promise;
     },
   };
   server.on("connection", (socket: Socket) => sockets.add(socket));

@@ -4,7 +4,7 @@
  * (https://github.com/aws/aws-lambda-nodejs-runtime-interface-client, src/index.mjs).
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createReadAttachment } from "@sekisho/execution/runs/run.ts";
+import { createReadAttachment } from "@sekisho/execution/runs/attachments.ts";
 import {
   handleUncaughtErrors,
   runAsAgent,

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { deriveTaskId, type ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
-import { createExecutionTask } from "@sekisho/execution/tasks/tasks.ts";
+import { createExecutionTask } from "@sekisho/execution/tasks/submission.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {

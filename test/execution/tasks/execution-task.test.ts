@@ -9,8 +9,8 @@ import {
   type ExecutionTask,
   parseExecutionTask,
 } from "@sekisho/execution/tasks/execution-task.ts";
+import { createExecutionTask } from "@sekisho/execution/tasks/submission.ts";
 import { createChangeTask, createTaskSignal } from "@sekisho/execution/tasks/task-store.ts";
-import { createExecutionTask } from "@sekisho/execution/tasks/tasks.ts";
 import {
   createGate,
   createTestHost,

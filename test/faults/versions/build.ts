@@ -89,8 +89,8 @@ const changes: Readonly<Record<KindOfNext, readonly Change[]>> = {
   ],
 };
 
-function change(file: string, find: string, value: string, before = ""): Change {
-  return { file, find, replace: `${before}JSON.stringify(withNews(${value}))` };
+function change(file: string, find: string, value: string, oldValue = ""): Change {
+  return { file, find, replace: `${oldValue}JSON.stringify(withNews(${value}))` };
 }
 
 /** Members of these are no names of ours, so that nothing may be added to them. */

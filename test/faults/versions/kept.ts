@@ -9,14 +9,14 @@ const added = "addedByNext";
 export function noteLosses({
   world,
   json,
-  before,
+  before: oldValue,
 }: {
   world: World;
   json: string;
   before: string | undefined;
 }): void {
-  if (world.mix === undefined || before === undefined || !before.includes(added)) return;
-  const [was, is] = [JSON.parse(before) as Json, JSON.parse(json) as Json];
+  if (world.mix === undefined || oldValue === undefined || !oldValue.includes(added)) return;
+  const [was, is] = [JSON.parse(oldValue) as Json, JSON.parse(json) as Json];
   // With the texts, or with the end of a host's task, goes what may be a text.
   const isErased = is.textsErased === true || (was.params !== undefined && is.params === undefined);
   if (was.id !== is.id || isErased || was.textsErased === true) return;

@@ -16,8 +16,8 @@ export type Builds = Record<"old" | KindOfNext, Product>;
 let builds: Builds | undefined;
 
 /** For the rest of this process's life. */
-export function useBuilds(given: Builds): void {
-  builds = given;
+export function useBuilds(options: Builds): void {
+  builds = options;
 }
 
 function buildsOf(mix: string | undefined): {

@@ -71,9 +71,9 @@ function signedByHand(url: string): Handle {
   const names = "content-type;host;x-amz-content-sha256;x-amz-date;x-amz-target";
   let scope = "";
   let key: Buffer = Buffer.alloc(0);
-  return async ({ headers: given, body }) => {
-    const text = `v0:${given["x-slack-request-timestamp"]}:${body}`;
-    const signature = Buffer.from((given["x-slack-signature"] ?? "").slice(3), "hex");
+  return async ({ headers: values, body }) => {
+    const text = `v0:${values["x-slack-request-timestamp"]}:${body}`;
+    const signature = Buffer.from((values["x-slack-signature"] ?? "").slice(3), "hex");
     if (!timingSafeEqual(createHmac("sha256", secret).update(text).digest(), signature))
       return { statusCode: 401 };
     JSON.parse(body);

@@ -201,20 +201,20 @@ function openProject({
   stub: AwsStub;
 }): Project {
   const config = createColdConfig({ awsUrl: stub.url, ...code });
-  const made = code.bundleNames.map((name) => ({
+  const stages = code.bundleNames.map((name) => ({
     name,
     ...code.bundle({ name, config, configDirectory: "." }),
   }));
   mkdirSync(folder);
   return {
     sizes: () =>
-      made.map(({ name, files }) => ({
+      stages.map(({ name, files }) => ({
         name,
         coldBytes: code.coldBytes({ name, files }),
         allBytes: code.bundleBytes({ files }),
       })),
     contestant(name, start) {
-      const { files } = made.find((each) => each.name === name) ?? {
+      const { files } = stages.find((each) => each.name === name) ?? {
         files: new Map<string, Uint8Array>(),
       };
       const [file = ""] = code.writeFiles({ files, folder: join(folder, name) });

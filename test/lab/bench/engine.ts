@@ -31,9 +31,9 @@ export async function benchEngine(run: BenchRun): Promise<BenchTable[]> {
     peer: join(folder, "peer.db"),
   };
   const openPeer = findPeer(run);
-  const opened: { close(): unknown }[] = [];
+  const closers: { close(): unknown }[] = [];
   const open = <T extends { close(): unknown }>(database: T): T => {
-    opened.push(database);
+    closers.push(database);
     return database;
   };
   try {
@@ -90,7 +90,7 @@ export async function benchEngine(run: BenchRun): Promise<BenchTable[]> {
       table("engine-by-hand", "by hand", byHand, []),
     ];
   } finally {
-    for (const database of opened.reverse()) await database.close();
+    for (const database of closers.reverse()) await database.close();
     rmSync(folder, { recursive: true });
   }
 }

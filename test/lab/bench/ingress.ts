@@ -74,8 +74,11 @@ function mentionRequest(): IngressRequest {
 
 function bare({ headers, body }: IngressRequest): unknown {
   const [timestamp, signature] = [headers[2]?.[1] ?? "", headers[3]?.[1] ?? ""];
-  const expected = createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body).digest();
-  if (!timingSafeEqual(expected, Buffer.from(signature.slice(3), "hex")))
+  const expectedResult = createHmac("sha256", secret)
+    .update(`v0:${timestamp}:`)
+    .update(body)
+    .digest();
+  if (!timingSafeEqual(expectedResult, Buffer.from(signature.slice(3), "hex")))
     throw new Error("bad signature");
   return JSON.parse(Buffer.from(body).toString());
 }

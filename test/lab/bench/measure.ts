@@ -31,11 +31,11 @@ export async function measureSides(request: {
   cases: readonly Case[];
 }): Promise<BenchTable> {
   const { run, name, cases } = request;
-  const opened: Opened[] = [];
+  const closers: Opened[] = [];
   const open = async (side: Side) => {
     run.beforeRound({ round: 0, of: rounds });
     const one = await openSide(side);
-    opened.push(one);
+    closers.push(one);
     return one;
   };
   try {
@@ -45,13 +45,13 @@ export async function measureSides(request: {
     await takeTurns({
       run,
       usual: 1,
-      turns: opened.map(
+      turns: closers.map(
         ({ caller }) =>
           () =>
             warmUp(caller),
       ),
     });
-    await takeTurns({ run, usual: rounds, turns: opened.flatMap(toTurns) });
+    await takeTurns({ run, usual: rounds, turns: closers.flatMap(toTurns) });
     return sidesTable({
       name,
       together: connections,
@@ -59,7 +59,7 @@ export async function measureSides(request: {
       rows: cases.flatMap((each, index) => toRow(each, sides[index])),
     });
   } finally {
-    for (const { close } of opened) await close();
+    for (const { close } of closers) await close();
   }
 }
 
@@ -103,12 +103,12 @@ function toRow({ name, goals }: Case, side: Opened | undefined): SideRow {
 export async function startServer({ file, words }: { file: string; words: string[] }) {
   // Ctrl-C must not reach it, because it is stopped here in its turn.
   const child = fork(join(import.meta.dirname, file), words, { detached: true });
-  const ended = Promise.withResolvers<void>();
-  child.once("exit", () => ended.resolve());
+  const end = Promise.withResolvers<void>();
+  child.once("exit", () => end.resolve());
   function message(): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     child.once("message", resolve);
-    void ended.promise.then(() => reject(new Error("The bench's server ended.")));
+    void end.promise.then(() => reject(new Error("The bench's server ended.")));
     return promise;
   }
   return {
@@ -120,7 +120,7 @@ export async function startServer({ file, words }: { file: string; words: string
     },
     async stop(): Promise<void> {
       child.kill();
-      await ended.promise;
+      await end.promise;
     },
   };
 }

@@ -126,14 +126,14 @@ async function runBench(request: {
       say(`round ${message.round} of ${message.of}`);
     }
   });
-  const exited = once(child, "exit");
+  const exit = once(child, "exit");
   let cut: NodeJS.Timeout | undefined;
   const stop = () => {
     if (child.connected) child.disconnect();
     cut = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
   };
   signal.addEventListener("abort", stop, { once: true });
-  await exited;
+  await exit;
   clearTimeout(cut);
   signal.removeEventListener("abort", stop);
   if (tables === undefined && !signal.aborted) say("failed");

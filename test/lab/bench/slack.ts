@@ -104,11 +104,11 @@ function undiciCaller(url: string, args: Record<string, unknown>): Caller {
 
 /** The arguments of the post. */
 async function readArgs(): Promise<Record<string, unknown>> {
-  const made = Promise.withResolvers<Record<string, unknown>>();
+  const stages = Promise.withResolvers<Record<string, unknown>>();
   const call: SlackCall = async ({ args }) => {
-    made.resolve(args);
+    stages.resolve(args);
     return { ok: true, ts: "1.000001" };
   };
   await createPosts(call).post(post);
-  return made.promise;
+  return stages.promise;
 }

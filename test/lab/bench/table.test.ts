@@ -14,8 +14,8 @@ describe("a goal", () => {
     [{ value: 1.304, goal: { atMost: 1.3 } }, "at most 1.3"],
     [{ value: 1.306, goal: { atMost: 1.3 } }, "at most 1.3, **missed**"],
     [{ value: 1, goal: undefined }, ""],
-  ])("of %j reads %j", (given, text) => {
-    expect(formatGoal(given)).toBe(text);
+  ])("of %j reads %j", (values, text) => {
+    expect(formatGoal(values)).toBe(text);
   });
 });
 
@@ -81,9 +81,9 @@ describe("the page", () => {
 
   it("is the same when the same tables are written again", () => {
     const tables = [table("task", "new"), table("cold", "$& too")];
-    const written = writeTables({ page, tables, about: "Node 24." });
-    expect(written).toContain("| $& too |");
-    expect(writeTables({ page: written, tables, about: "Node 24." })).toBe(written);
+    const writtenText = writeTables({ page, tables, about: "Node 24." });
+    expect(writtenText).toContain("| $& too |");
+    expect(writeTables({ page: writtenText, tables, about: "Node 24." })).toBe(writtenText);
   });
 
   it.each([

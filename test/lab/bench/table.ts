@@ -123,11 +123,11 @@ export function writeTables(request: {
   return request.tables.reduce((page, table) => {
     const { start, end } = blockOf(table.name);
     const parts = page.split(start);
-    const [, after = ""] = parts;
-    if (parts.length !== 2 || !after.includes(end))
+    const [, newValue = ""] = parts;
+    if (parts.length !== 2 || !newValue.includes(end))
       throw new Error(`The page needs one block ${start} … ${end}.`);
-    const written = `${start}\n\n${formatTable(table)}\n${request.about}\n${end}`;
-    return `${parts[0]}${written}${after.slice(after.indexOf(end) + end.length)}`;
+    const writtenText = `${start}\n\n${formatTable(table)}\n${request.about}\n${end}`;
+    return `${parts[0]}${writtenText}${newValue.slice(newValue.indexOf(end) + end.length)}`;
   }, request.page);
 }
 

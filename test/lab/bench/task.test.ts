@@ -66,16 +66,16 @@ describe("a round", () => {
         "1 of 256 tasks had no answer in time, so their round does not count.",
       ],
     ],
-  ])("%s", async (_what, unanswered, counted, notes) => {
+  ])("%s", async (_what, unanswered, counts, notes) => {
     const [one, many] = [createSide(unanswered), createSide(unanswered)];
     await alone(one)(true);
     await together(many)(true);
-    expect([one.seen.answerMs.length, many.seen.perSecond.length]).toEqual([counted, counted]);
+    expect([one.seen.answerMs.length, many.seen.perSecond.length]).toEqual([counts, counts]);
     await alone(one)(true);
     await together(many)(true);
     expect([one.seen.answerMs.length, many.seen.perSecond.length]).toEqual([
-      counted + 1,
-      counted + 1,
+      counts + 1,
+      counts + 1,
     ]);
     expect([...one.notes, ...many.notes]).toEqual(notes);
   });

@@ -163,12 +163,12 @@ export function together({ seen, ask, note, verification, execution }: Omit<Side
     await Promise.all(Array.from({ length: underWay }, person));
     const seconds = (performance.now() - startMs) / 1000;
     await wait(settleMs);
-    const used = [await verification.processorMs(), await execution.processorMs()] as const;
+    const usedNames = [await verification.processorMs(), await execution.processorMs()] as const;
     if (!isComplete({ tasks, asked: tasksTogether, note }) || !isCounted) return;
     seen.perSecond.push(tasksTogether / seconds);
     seen.togetherMs.push(median(tasks.map(({ answerMs }) => answerMs)));
-    seen.verificationMs.push((used[0] - usedBefore[0]) / tasksTogether);
-    seen.executionMs.push((used[1] - usedBefore[1]) / tasksTogether);
+    seen.verificationMs.push((usedNames[0] - usedBefore[0]) / tasksTogether);
+    seen.executionMs.push((usedNames[1] - usedBefore[1]) / tasksTogether);
   };
 }
 

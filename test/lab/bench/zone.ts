@@ -26,22 +26,22 @@ export async function startZone(request: {
     // Ctrl-C must not reach it, because it is stopped here in its turn.
     detached: true,
   });
-  const died = Promise.withResolvers<never>();
-  died.promise.catch(() => {});
-  child.once("exit", () => died.reject(new Error(`sekisho ${args[0]} has ended.`)));
+  const death = Promise.withResolvers<never>();
+  death.promise.catch(() => {});
+  child.once("exit", () => death.reject(new Error(`sekisho ${args[0]} has ended.`)));
   return {
-    url: await Promise.race([readUrl(child), died.promise]),
+    url: await Promise.race([readUrl(child), death.promise]),
     async processorMs() {
       const answer = once(child, "message");
       child.send("processor time");
-      const [microseconds] = await Promise.race([answer, died.promise]);
+      const [microseconds] = await Promise.race([answer, death.promise]);
       return Number(microseconds) / 1000;
     },
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, "exit");
+      const exit = once(child, "exit");
       child.kill("SIGKILL");
-      await exited;
+      await exit;
     },
   };
 }

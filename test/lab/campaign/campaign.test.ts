@@ -17,7 +17,7 @@ function start(program: string, ...args: string[]) {
   const child = spawn(process.execPath, [join(import.meta.dirname, program), ...args]);
   startedProcesses.add(child);
   let output = "";
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const results = new Promise<number | null>((resolve) => child.once("close", resolve));
   const seen = (text: string) =>
     new Promise<void>((resolve) => {
       for (const stream of [child.stdout, child.stderr]) {
@@ -26,9 +26,9 @@ function start(program: string, ...args: string[]) {
           if (output.includes(text)) resolve();
         });
       }
-      void ended.then(() => resolve());
+      void results.then(() => resolve());
     });
-  return { child, ended, seen, output: () => output };
+  return { child, ended: results, seen, output: () => output };
 }
 
 afterEach(() => {
@@ -57,9 +57,13 @@ describe("a day's campaign", () => {
   });
 
   it("looks for slow texts, and says which were the slowest", async () => {
-    const { seen, ended, output } = start("slow-texts.ts", "--seed", "3", "--seconds", "1");
+    const {
+      seen,
+      ended: results,
+      output,
+    } = start("slow-texts.ts", "--seed", "3", "--seconds", "1");
     await seen("steps per character");
-    expect(await ended).toBe(0);
+    expect(await results).toBe(0);
     expect(output()).toMatch(/texts of 65536 characters, seed 3/);
   });
 
@@ -94,10 +98,15 @@ describe("npm run campaign", () => {
   });
 
   it("stops at Ctrl-C, and says what would repeat it", async () => {
-    const { child, seen, ended, output } = campaign("--seed", "12", "--property-seconds", "600");
+    const {
+      child,
+      seen,
+      ended: results,
+      output,
+    } = campaign("--seed", "12", "--property-seconds", "600");
     await seen("== properties, seed 12");
     child.kill("SIGINT");
-    expect(await ended).toBe(130);
+    expect(await results).toBe(130);
     expect(output()).toContain("Campaign with seed 12: stopped");
     expect(output()).not.toContain("== simulation");
   });

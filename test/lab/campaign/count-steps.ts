@@ -73,7 +73,7 @@ const toFirst: Scan = (text, [sought, from = 0]) => {
 const toLast: Scan = (text, [, from = text.length], at) =>
   Math.min(Number(from), text.length) - Number(at);
 const whole: Scan = ({ length }) => length;
-const made: Scan = (_self, _args, result) => lengthOf(result);
+const stages: Scan = (_self, _args, result) => lengthOf(result);
 const moved: Scan = ({ length }, [start = 0]) => Math.max(0, length - Number(start));
 const removed: Scan = ({ length }, _args, trimmed) => length - lengthOf(trimmed) + 1;
 
@@ -93,7 +93,7 @@ const scans: readonly [string, object, Readonly<Record<string, Scan>>][] = [
         lastIndexOf: toLast,
         split: whole,
         normalize: whole,
-        repeat: made,
+        repeat: stages,
       },
       ...{
         trim: removed,
@@ -117,7 +117,7 @@ const scans: readonly [string, object, Readonly<Record<string, Scan>>][] = [
         unshift: whole,
         splice: moved,
       },
-      ...{ concat: made, slice: made },
+      ...{ concat: stages, slice: stages },
     },
   ],
 ];

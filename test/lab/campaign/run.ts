@@ -100,8 +100,8 @@ async function runSearches(wishes: Wishes): Promise<boolean> {
     nowMs: Date.now(),
   })) {
     if (isInterrupted) break;
-    const ended = await Promise.all(together.map(run));
-    isGood &&= ended.every(Boolean);
+    const results = await Promise.all(together.map(run));
+    isGood &&= results.every(Boolean);
   }
   return isGood;
 }

@@ -130,8 +130,11 @@ type Recipe = {
 };
 type Found = { recipe: Recipe; subject: string; ms: number; steps: number };
 
-function textOf({ before, unit, second, isCounted }: Recipe, length = fullLength): string {
-  const start = before.join("");
+function textOf(
+  { before: oldValue, unit, second, isCounted }: Recipe,
+  length = fullLength,
+): string {
+  const start = oldValue.join("");
   if (second === undefined)
     return (start + filled({ unit, isCounted, upTo: length })).slice(0, length);
   const half = length / 2;
@@ -311,12 +314,12 @@ function search({ seed, seconds }: { seed: number; seconds: number }): {
     second: random(5) === 0 ? Array.from({ length: 1 + random(4) }, pick) : undefined,
     isCounted: random(6) === 0,
   });
-  const changed = ({ before, unit, second, isCounted }: Recipe): Recipe => {
+  const changed = ({ before: oldValue, unit, second, isCounted }: Recipe): Recipe => {
     const next = [...unit];
     const at = random(next.length + 1);
     next.splice(at, random(2), ...Array.from({ length: random(3) }, pick));
     return {
-      before: random(5) === 0 ? [pick(), ...before].slice(0, 3) : before,
+      before: random(5) === 0 ? [pick(), ...oldValue].slice(0, 3) : oldValue,
       unit: next,
       second,
       isCounted,

@@ -64,10 +64,10 @@ export function createPeople({
     threadTs: string | undefined;
     files?: readonly FileOfPerson[];
   }) {
-    const asked = { ...fakeSlack.ask({ eventsUrl, ...words }), kind };
-    messages.push(asked);
-    deliveries.push(asked.delivered);
-    return asked;
+    const posts = { ...fakeSlack.ask({ eventsUrl, ...words }), kind };
+    messages.push(posts);
+    deliveries.push(posts.delivered);
+    return posts;
   }
 
   return {
@@ -79,20 +79,20 @@ export function createPeople({
       )?.message;
       if (slackFault !== undefined) fakeSlack.inject(slackFault);
       const threadTs = isReply && before !== undefined ? threadOf(before) : undefined;
-      const asked = post({
+      const posts = post({
         kind,
         text,
         channel,
         threadTs,
         ...(kind === "filed" ? { files: [notes] } : {}),
       });
-      byPlan.set(planned, asked);
+      byPlan.set(planned, posts);
       if (buttonClick !== undefined)
         clicking.push(
           clickUntilTaken({
             fakeSlack,
             eventsUrl,
-            asked,
+            asked: posts,
             ...buttonClick,
             signal: AbortSignal.any([signal, over.signal]),
           }),
@@ -137,7 +137,7 @@ const labels = ["Yes", "No"] as const;
 async function clickUntilTaken({
   fakeSlack,
   eventsUrl,
-  asked,
+  asked: post,
   label,
   afterMs,
   signal,
@@ -151,8 +151,8 @@ async function clickUntilTaken({
 }): Promise<void> {
   const inTurn = [label, ...labels.filter((each) => each !== label)];
   const isOfTask = ({ metadata }: FakeSlackMessage) =>
-    readPostKey(metadataSchema.parse(metadata))?.requestId === asked.requestId;
-  const { channel, ts, threadTs = ts } = asked.message;
+    readPostKey(metadataSchema.parse(metadata))?.requestId === post.requestId;
+  const { channel, ts, threadTs = ts } = post.message;
   const question = () =>
     fakeSlack
       .thread({ channel, ts: threadTs })

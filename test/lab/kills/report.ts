@@ -24,12 +24,12 @@ const mostLogLines = 60;
 export function reportText({ seed, report }: { seed: number; report: Report }): string {
   const { tasks, cancels, kills, deliveries, unheard, outcomes, starts, violations, log, seconds } =
     report;
-  const ended = Object.entries(outcomes).map(([outcome, count]) => `${outcome} ${count}`);
+  const end = Object.entries(outcomes).map(([outcome, count]) => `${outcome} ${count}`);
   const figures = [
     `seed ${seed}, ${seconds.toFixed(0)} s`,
     `tasks: ${tasks}, requests to cancel: ${cancels}, deliveries of events: ${deliveries}`,
     `kills: ${kills.verification} of the Verification zone, ${kills.execution} of the Execution zone`,
-    `outcomes: ${ended.join(", ")}; never delivered: ${unheard}`,
+    `outcomes: ${end.join(", ")}; never delivered: ${unheard}`,
     `starts of the agent: ${starts}`,
     `violations: ${violations.length}`,
   ];

@@ -155,20 +155,20 @@ async function settle({
   onDone: (count: number) => void;
 }): Promise<void> {
   let endMs = Date.now() + hangMs;
-  const ended = new Set<string>();
+  const end = new Set<string>();
   for (;;) {
     const isQuiet = (await books.queued()).length === 0;
-    const endedCount = ended.size;
+    const endedCount = end.size;
     for (const { requestId } of messages) {
-      if (ended.has(requestId)) continue;
+      if (end.has(requestId)) continue;
       const record = await books.record(requestId);
       // A message that no delivery brought has no record. It is over when the queues are empty.
       if (record === undefined ? isQuiet : record.state === "done" && record.cleanupDone)
-        ended.add(requestId);
+        end.add(requestId);
     }
-    if (ended.size > endedCount) endMs = Date.now() + hangMs;
-    onDone(ended.size);
-    if ((isQuiet && ended.size === messages.length) || Date.now() > endMs) return;
+    if (end.size > endedCount) endMs = Date.now() + hangMs;
+    onDone(end.size);
+    if ((isQuiet && end.size === messages.length) || Date.now() > endMs) return;
     await wait(lookEveryMs, undefined, { signal });
   }
 }

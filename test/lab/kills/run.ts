@@ -78,8 +78,8 @@ function progressLine({
   kills: number;
 }): (progress: Progress) => void {
   let shown = "";
-  return ({ asked, killed, done }) => {
-    const line = `${asked} of ${tasks} asked, ${killed} of ${kills} kills, ${done} done`;
+  return ({ asked: post, killed, done }) => {
+    const line = `${post} of ${tasks} asked, ${killed} of ${kills} kills, ${done} done`;
     if (line !== shown) process.stderr.write(`\r${line} `);
     shown = line;
   };

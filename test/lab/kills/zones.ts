@@ -27,20 +27,20 @@ const secrets = {
 /** Runs a plan against the zones. Rejects when `signal` aborts. All processes end in any case. */
 export async function runStory(request: RunRequest): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-faults-"));
-  const opened: (() => Promise<void>)[] = [
+  const closers: (() => Promise<void>)[] = [
     async () => rmSync(folder, { recursive: true, force: true }),
   ];
   try {
     const { SLACK_SIGNING_SECRET: signingSecret, SLACK_BOT_TOKEN: botToken } = secrets;
     const fakeSlack = await startFakeSlack({ signingSecret, botToken, retryDelaysMs });
-    opened.push(fakeSlack.close);
+    closers.push(fakeSlack.close);
     const zones = await startZones({ folder, slackApiUrl: fakeSlack.apiUrl, secrets });
-    opened.push(zones.close);
+    closers.push(zones.close);
     const books = openSqliteBooks({ folder });
-    opened.push(books.close);
+    closers.push(books.close);
     return await runPlan({ ...request, fakeSlack, zones, books, secrets });
   } finally {
-    for (const close of opened.reverse()) await close();
+    for (const close of closers.reverse()) await close();
   }
 }
 

@@ -79,7 +79,7 @@ export async function askAll({
   repeating: number;
   random: () => number;
   mayAsk: () => Promise<void>;
-  onAsked: (asked: AskedTask) => void;
+  onAsked: (askedTasks: AskedTask) => void;
 }): Promise<number> {
   let repeated = 0;
 
@@ -93,13 +93,13 @@ export async function askAll({
       metadata: undefined,
     });
     const { ts } = message;
-    const asked = {
+    const askedTasks = {
       ...task,
       ts,
       threadTs: threadTs ?? ts,
       requestId: requestIdOf({ appId: workspace.app, channel, ts }),
     };
-    onAsked(asked);
+    onAsked(askedTasks);
     const deliver = async (payload: unknown) => {
       const { status } = await sendEvent({ eventsUrl, signingSecret, payload, retryDelaysMs });
       if (status !== 200) throw new Error(`An event was answered with ${status ?? "nothing"}.`);
@@ -109,7 +109,7 @@ export async function askAll({
       repeated += 1;
       await deliver(createEventPayload({ event: "message", message }));
     }
-    return asked;
+    return askedTasks;
   }
 
   const waiting = threads.values();

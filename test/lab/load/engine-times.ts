@@ -49,23 +49,23 @@ export async function measureEngineTimes({ waiting }: { waiting: number }): Prom
     const listed = await timed(() =>
       store.list({ index: "state", key: "waiting", limit: perRound }),
     );
-    const sent = await timed(() => many(perRound, () => queue.send({ body })));
-    const received = await timed(async () => {
+    const sending = await timed(() => many(perRound, () => queue.send({ body })));
+    const requests = await timed(async () => {
       const receive = () => queue.receive({ max: maxPerReceive, visibilityTimeoutMs, waitMs: 0 });
       return (await many(perRound / maxPerReceive, receive)).flat();
     });
     const finished = await timed(() =>
-      Promise.all(received.value.map(({ receipt }) => queue.finish({ receipt }))),
+      Promise.all(requests.value.map(({ receipt }) => queue.finish({ receipt }))),
     );
-    if (!finished.value.every(Boolean) || received.value.length !== perRound)
+    if (!finished.value.every(Boolean) || requests.value.length !== perRound)
       throw new Error("the queue lost messages");
     return {
       create: items.microseconds,
       get: read.microseconds,
       replace: replaced.microseconds,
       list: listed.microseconds,
-      send: sent.microseconds,
-      receive: received.microseconds,
+      send: sending.microseconds,
+      receive: requests.microseconds,
       finish: finished.microseconds,
     };
   }

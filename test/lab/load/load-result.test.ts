@@ -6,7 +6,7 @@ import { type AskedTask, answerTo, textOf } from "./asker.ts";
 import { type AgentEvent, memoryProblems, problemsOf } from "./load-result.ts";
 
 /** Two tasks of one thread, and one of another. */
-const asked: AskedTask[] = [
+const askedTasks: AskedTask[] = [
   { number: 0, quick: false, requestId: "r0", ts: "1.0", threadTs: "1.0" },
   { number: 1, quick: false, requestId: "r1", ts: "2.0", threadTs: "1.0" },
   { number: 2, quick: true, requestId: "r2", ts: "3.0", threadTs: "3.0" },
@@ -33,13 +33,13 @@ const runOf = (requestId: string): AgentEvent[] => [
   { type: "started", requestId },
   { type: "ended", requestId },
 ];
-const [first, second, other] = asked as [AskedTask, AskedTask, AskedTask];
-const answers = asked.map((task) => post(task));
+const [first, second, other] = askedTasks as [AskedTask, AskedTask, AskedTask];
+const answers = askedTasks.map((task) => post(task));
 const runs = [...runOf("r2"), ...runOf("r0"), ...runOf("r1")];
 
 describe("the verdict over a load run", () => {
   it("finds nothing where all was well", () => {
-    expect(problemsOf({ asked, messages: answers, agentEvents: runs })).toEqual([]);
+    expect(problemsOf({ asked: askedTasks, messages: answers, agentEvents: runs })).toEqual([]);
   });
 
   it.each<[string, FakeSlackMessage[]]>([
@@ -61,7 +61,7 @@ describe("the verdict over a load run", () => {
     ],
     ["a post of a task that nobody asked for", [...answers, post({ ...first, requestId: "r9" })]],
   ])("finds %s", (_what, messages) => {
-    expect(problemsOf({ asked, messages, agentEvents: runs })).toHaveLength(1);
+    expect(problemsOf({ asked: askedTasks, messages, agentEvents: runs })).toHaveLength(1);
   });
 
   it.each<[string, AgentEvent[]]>([
@@ -79,7 +79,7 @@ describe("the verdict over a load run", () => {
       ],
     ],
   ])("finds %s", (_what, agentEvents) => {
-    expect(problemsOf({ asked, messages: answers, agentEvents })).toHaveLength(1);
+    expect(problemsOf({ asked: askedTasks, messages: answers, agentEvents })).toHaveLength(1);
   });
 });
 

@@ -12,7 +12,7 @@ export type AgentEvent = { type: "started" | "ended"; requestId: string };
 
 /** Returns a line for each way in which the promise was broken. */
 export function problemsOf({
-  asked,
+  asked: askedTasks,
   messages,
   agentEvents,
 }: {
@@ -21,26 +21,26 @@ export function problemsOf({
   agentEvents: readonly AgentEvent[];
 }): string[] {
   return [
-    ...answerProblems(asked, messages),
-    ...startProblems(asked, agentEvents),
-    ...orderProblems(asked, agentEvents),
+    ...answerProblems(askedTasks, messages),
+    ...startProblems(askedTasks, agentEvents),
+    ...orderProblems(askedTasks, agentEvents),
   ];
 }
 
 /** Each task needs exactly one post, the agent's own answer. A left-over placeholder is one too many. */
 function answerProblems(
-  asked: readonly AskedTask[],
+  askedTasks: readonly AskedTask[],
   messages: readonly FakeSlackMessage[],
 ): string[] {
   const posts = Map.groupBy(
     messages.filter(({ user }) => user === workspace.botUser),
     (message) => readPostKey(metadataSchema.parse(message.metadata))?.requestId ?? "nobody",
   );
-  const known = new Set(asked.map(({ requestId }) => requestId));
+  const known = new Set(askedTasks.map(({ requestId }) => requestId));
   const strangers = [...posts.keys()].filter((requestId) => !known.has(requestId));
   return [
     ...strangers.map((requestId) => `A post belongs to no task: ${requestId}`),
-    ...asked.flatMap((task) => {
+    ...askedTasks.flatMap((task) => {
       const own = posts.get(task.requestId) ?? [];
       const [answer] = own;
       if (own.length !== 1) return [`${nameOf(task)} has ${own.length} posts in its thread`];
@@ -53,22 +53,28 @@ function answerProblems(
   ];
 }
 
-function startProblems(asked: readonly AskedTask[], agentEvents: readonly AgentEvent[]): string[] {
+function startProblems(
+  askedTasks: readonly AskedTask[],
+  agentEvents: readonly AgentEvent[],
+): string[] {
   const starts = Map.groupBy(
     agentEvents.filter(({ type }) => type === "started"),
     ({ requestId }) => requestId,
   );
-  return asked.flatMap((task) => {
+  return askedTasks.flatMap((task) => {
     const count = starts.get(task.requestId)?.length ?? 0;
     return count === 1 ? [] : [`The agent of ${nameOf(task)} was started ${count} times`];
   });
 }
 
 /** In a thread each agent must end before the next one starts, in the order of the messages. */
-function orderProblems(asked: readonly AskedTask[], agentEvents: readonly AgentEvent[]): string[] {
-  const threadOf = new Map(asked.map(({ requestId, threadTs }) => [requestId, threadTs]));
+function orderProblems(
+  askedTasks: readonly AskedTask[],
+  agentEvents: readonly AgentEvent[],
+): string[] {
+  const threadOf = new Map(askedTasks.map(({ requestId, threadTs }) => [requestId, threadTs]));
   const happened = Map.groupBy(agentEvents, ({ requestId }) => threadOf.get(requestId));
-  const threads = Map.groupBy(asked, ({ threadTs }) => threadTs);
+  const threads = Map.groupBy(askedTasks, ({ threadTs }) => threadTs);
   return [...threads].flatMap(([threadTs, tasks]) => {
     if (tasks.length === 1) return [];
     const wanted = tasks.flatMap(({ requestId }) => [`started ${requestId}`, `ended ${requestId}`]);

@@ -88,10 +88,14 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
       await parts.verification.counts(),
       await parts.execution.counts(),
     ];
-    const { asked, agentEvents } = tally;
+    const { asked: askedTasks, agentEvents } = tally;
     return {
       tasks,
-      problems: problemsOf({ asked, messages: parts.slack.messages.all(), agentEvents }),
+      problems: problemsOf({
+        asked: askedTasks,
+        messages: parts.slack.messages.all(),
+        agentEvents,
+      }),
       answerSeconds: (tally.lastAnswerAtMs() - startedAtMs) / 1000,
       mostAtOnce: tally.mostAtOnce(),
       memory,
@@ -147,7 +151,8 @@ function ask({
     repeating: failing,
     random,
     // Besides the tasks in execution, some have ended and wait to be polled or delivered.
-    mayAsk: () => tally.until(({ asked, answered }) => asked - answered < 3 * atOnce),
+    mayAsk: () =>
+      tally.until(({ asked: askedTasks, answered }) => askedTasks - answered < 3 * atOnce),
     onAsked: tally.add,
   });
 }

@@ -100,13 +100,13 @@ async function measure({
 
 function onProgress({
   seconds,
-  asked,
+  asked: askedTasks,
   answered,
   over,
   inExecution,
 }: Progress & { seconds: number }): void {
   print(
-    `${String(seconds).padStart(5)} s: asked ${asked}, in execution ${inExecution}, answered ${answered}, over ${over}`,
+    `${String(seconds).padStart(5)} s: asked ${askedTasks}, in execution ${inExecution}, answered ${answered}, over ${over}`,
   );
 }
 

@@ -113,12 +113,12 @@ async function startZoneProcess({
     // Ctrl-C must not reach it, because it is closed here in its turn.
     detached: true,
   });
-  const died = Promise.withResolvers<never>();
-  died.promise.catch(() => {});
+  const death = Promise.withResolvers<never>();
+  death.promise.catch(() => {});
   let isClosing = false;
   child.once("exit", () => {
     const error = new Error(`The ${zone} zone's process has ended.`);
-    died.reject(error);
+    death.reject(error);
     if (!isClosing) onDeath(error);
   });
   child.on("message", (message: FromZone) => {
@@ -128,9 +128,9 @@ async function startZoneProcess({
   const ask = async <K extends "memory" | "counts">(type: K): Promise<Told<K>> => {
     const answer = next(child, type);
     child.send({ type } satisfies ToZone);
-    return Promise.race([answer, died.promise]);
+    return Promise.race([answer, death.promise]);
   };
-  const { url } = await Promise.race([next(child, "ready"), died.promise]);
+  const { url } = await Promise.race([next(child, "ready"), death.promise]);
   return {
     url,
     memory: async () => (await ask("memory")).memory,
@@ -141,10 +141,10 @@ async function startZoneProcess({
     async close() {
       isClosing = true;
       if (child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, "exit");
+      const exit = once(child, "exit");
       child.send({ type: "close" } satisfies ToZone);
       const cut = setTimeout(() => child.kill("SIGKILL"), closeTimeoutMs);
-      await exited;
+      await exit;
       clearTimeout(cut);
     },
   };

@@ -24,7 +24,7 @@ export type Tally = {
 };
 
 export function createTally({ now = Date.now }: { now?: () => number } = {}): Tally {
-  const asked: AskedTask[] = [];
+  const askedTasks: AskedTask[] = [];
   const agentEvents: AgentEvent[] = [];
   const answered = new Set<string>();
   const over = new Set<string>();
@@ -42,7 +42,7 @@ export function createTally({ now = Date.now }: { now?: () => number } = {}): Ta
 
   function progress(): Progress {
     return {
-      asked: asked.length,
+      asked: askedTasks.length,
       answered: answered.size,
       over: over.size,
       inExecution: running.size,
@@ -50,9 +50,9 @@ export function createTally({ now = Date.now }: { now?: () => number } = {}): Ta
   }
 
   return {
-    asked,
+    asked: askedTasks,
     agentEvents,
-    add: (task) => void asked.push(task),
+    add: (task) => void askedTasks.push(task),
     tell({ type, requestId }) {
       lastAtMs = now();
       if (type === "started" || type === "ended") agentEvents.push({ type, requestId });
@@ -79,7 +79,7 @@ export function createTally({ now = Date.now }: { now?: () => number } = {}): Ta
       notify();
     },
     standstill() {
-      const some = asked.filter(({ requestId }) => !over.has(requestId)).slice(0, 5);
+      const some = askedTasks.filter(({ requestId }) => !over.has(requestId)).slice(0, 5);
       const names = some.map(({ number, requestId }) => `${number} (${requestId})`).join(", ");
       return `Nothing happens any more: ${JSON.stringify(progress())}. Not over, among others: ${names}`;
     },

@@ -70,13 +70,13 @@ function start(code = server) {
     const request = new Request("http://aws/runtimes/x/invocations", { method: "POST", headers });
     const input = { runtimeArn: arn, qualifier: "live" };
     const body = new Uint8Array(Buffer.from("{}"));
-    const asked = {
+    const post = {
       service: "bedrock-agentcore",
       action: `bedrock-agentcore:${action}`,
       resources: [],
       input,
     };
-    return backend({ call: asked, received: { request, target: "", body }, caller });
+    return backend({ call: post, received: { request, target: "", body }, caller });
   };
   return { call, failures, metrics, arn };
 }
@@ -164,8 +164,8 @@ function open({ activeSessions = 2, newSessionsPerSecond = 100 } = {}) {
   /** Lets time pass, and pings. Resolves to the sessions that have ended and the problems that were met. */
   const pingAfter = async (seconds: number, answer: unknown = { status: "Healthy" }) => {
     pass(seconds);
-    const { expired, problems } = await sessions.pingAll(async () => answer);
-    return [...expired, ...problems];
+    const { expired: expiredSessions, problems } = await sessions.pingAll(async () => answer);
+    return [...expiredSessions, ...problems];
   };
   return { sessions, pass, pingAfter };
 }
@@ -225,8 +225,8 @@ describe("sessions of AgentCore", () => {
     const { sessions, pingAfter } = open();
     sessions.start("a");
     expect(await pingAfter(899, { status: "HealthyBusy" })).toEqual([]);
-    const [ended, ...problems] = await pingAfter(1, { status: "HealthyBusy", ...field });
-    expect([ended, problems.length]).toEqual(["a", Object.keys(field).length]);
+    const [end, ...problems] = await pingAfter(1, { status: "HealthyBusy", ...field });
+    expect([end, problems.length]).toEqual(["a", Object.keys(field).length]);
   });
 
   it("idle from the change to Healthy on, if that is later than the last call", async () => {

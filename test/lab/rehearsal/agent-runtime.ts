@@ -88,15 +88,15 @@ export function runAgentRuntime({
   }
 
   async function enter(sessionId: string): Promise<Entered | Refused> {
-    const known = running.get(sessionId);
-    if (ending.has(sessionId) || known?.isReady === false)
+    const cachedValue = running.get(sessionId);
+    if (ending.has(sessionId) || cachedValue?.isReady === false)
       return { refusal: "RetryableConflictException" };
-    const refusal = known === undefined ? sessions.start(sessionId) : undefined;
+    const refusal = cachedValue === undefined ? sessions.start(sessionId) : undefined;
     if (refusal !== undefined) return { refusal };
-    const session = known ?? start(sessionId);
+    const session = cachedValue ?? start(sessionId);
     const done = sessions.use(sessionId);
     try {
-      return { url: await session.url, isNew: known === undefined, done };
+      return { url: await session.url, isNew: cachedValue === undefined, done };
     } catch {
       done();
       return { refusal: "RuntimeClientError" };
@@ -124,9 +124,9 @@ export function runAgentRuntime({
   }
 
   async function expire(): Promise<void> {
-    const { expired, problems } = await sessions.pingAll(ping);
+    const { expired: expiredSessions, problems } = await sessions.pingAll(ping);
     for (const problem of problems) onFailure(problem);
-    for (const sessionId of expired) stop(sessionId);
+    for (const sessionId of expiredSessions) stop(sessionId);
   }
 
   const timer = setInterval(() => void expire(), expireEveryMs);
@@ -206,7 +206,7 @@ export function createSessions({
       ping: (sessionId: string) => Promise<unknown>,
     ): Promise<{ expired: string[]; problems: string[] }> {
       const problems: string[] = [];
-      const ended = [...sessions].map(async ([sessionId, { startedAtMs, usedAtMs, calls }]) => {
+      const end = [...sessions].map(async ([sessionId, { startedAtMs, usedAtMs, calls }]) => {
         const passedMs = now() - startedAtMs;
         const sinceCallMs = calls > 0 ? 0 : now() - usedAtMs;
         const { isBusy, changedAtMs, problem } = readPing({
@@ -218,7 +218,7 @@ export function createSessions({
         const idleMs = isBusy ? 0 : Math.min(sinceCallMs, now() - changedAtMs);
         return idleMs >= lifecycle.idleSeconds * secondMs ? [sessionId] : [];
       });
-      return { expired: (await Promise.all(ended)).flat(), problems };
+      return { expired: (await Promise.all(end)).flat(), problems };
     },
   };
 }

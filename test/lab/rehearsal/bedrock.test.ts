@@ -17,12 +17,12 @@ suite("an agent of Bedrock", () => {
   let assemblies: Record<"agentcore" | "lambda", Assembly>;
 
   beforeAll(async () => {
-    const { made, remove } = await synthesizeKinds([
+    const { made: stages, remove } = await synthesizeKinds([
       { kind: "agentcore", agent: systemProfile },
       { kind: "lambda", agent: applicationProfile },
     ]);
     closing.push(remove);
-    assemblies = { agentcore: made[0].assembly, lambda: made[1].assembly };
+    assemblies = { agentcore: stages[0].assembly, lambda: stages[1].assembly };
   });
   afterAll(async () => {
     for (const step of closing.reverse()) await step();

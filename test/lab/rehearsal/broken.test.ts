@@ -22,12 +22,12 @@ beforeAll(async () => {
   home = await startWithToken({ token: executionToken });
   closing.push(home.close);
   const urls = { homeUrl: home.url, elsewhereUrl: home.url };
-  const { made, remove } = await synthesizeKinds([
+  const { made: stages, remove } = await synthesizeKinds([
     { kind: "lambda", ...urls },
     { kind: "agentcore", ...urls },
   ]);
   closing.push(remove);
-  [lambda, agentCore] = [made[0].assembly, made[1].assembly];
+  [lambda, agentCore] = [stages[0].assembly, stages[1].assembly];
 });
 
 afterEach(async () => {
@@ -306,8 +306,8 @@ suite("the rehearsal fails, and names the culprit, where", () => {
     });
     const never = (alarm: string) =>
       expect.stringMatching(new RegExp(`${alarm}\\w* watches .*::DEFAULT of .*never`));
-    const told = ["Errors", "Throttles", "Sessions"].map((of) => never(`Runtime${of}`));
-    expect(await problemsOf(assembly, doNothing)).toEqual(expect.arrayContaining(told));
+    const texts = ["Errors", "Throttles", "Sessions"].map((of) => never(`Runtime${of}`));
+    expect(await problemsOf(assembly, doNothing)).toEqual(expect.arrayContaining(texts));
   });
 
   it("no function allows loops, and a task is polled often", async () => {

@@ -127,7 +127,7 @@ function readRefusal({
 }): string | undefined {
   const deployer = `arn:aws:iam::${account}:role/cdk-hnb659fds-cfn-exec-role-${account}-${region}`;
   const stackArn = `arn:aws:cloudformation:${owner.region}:${owner.account}:stack/${owner.name}/0`;
-  const [assume, read] = [
+  const [assume, readSettings] = [
     { arn: deployer, account, action: "sts:AssumeRole", resource: roleArn },
     {
       arn: roleArn,
@@ -136,7 +136,7 @@ function readRefusal({
       resource: stackArn,
     },
   ];
-  for (const { arn, account: from, action, resource } of [assume, read]) {
+  for (const { arn, account: from, action, resource } of [assume, readSettings]) {
     const principal = { type: "role", arn, account: from } as const;
     const decision = authority.check({ principal, action, resource, context: {} });
     if (!decision.allowed) return `${arn} may not ${action} on ${resource}: ${decision.why}`;

@@ -99,18 +99,19 @@ export async function startWithSignature({
     platformPrincipal: roleArn,
   });
   const front = await startWebServer({
-    async handle(received) {
-      const { signal } = received.request;
-      const caller = callerOf(signedBy(received).accessKeyId);
+    async handle(call) {
+      const { signal } = call.request;
+      const caller = callerOf(signedBy(call).accessKeyId);
       const isSigned =
         caller &&
-        sigv4Problem({ received, credentials: caller.credentials, service, region }) === undefined;
+        sigv4Problem({ received: call, credentials: caller.credentials, service, region }) ===
+          undefined;
       if (!isSigned || caller.roleArn !== roleArn)
         return Response.json({ message: "Forbidden" }, { status: 403 });
       return fetch(host.url, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: received.body,
+        body: call.body,
         signal,
       });
     },

@@ -101,8 +101,12 @@ async function start({
   ) => {
     const request = new Request("http://127.0.0.1/", { method: "POST", headers });
     const read = { service: "sqs", action: `sqs:${operation}`, resources: [queueArn], input };
-    const received = { request, target: "/", body: new Uint8Array() };
-    const response = await queues.backend({ call: read, received, caller: toyCaller(toy, "Role") });
+    const requests = { request, target: "/", body: new Uint8Array() };
+    const response = await queues.backend({
+      call: read,
+      received: requests,
+      caller: toyCaller(toy, "Role"),
+    });
     return (await response.json()) as { Messages?: { Attributes?: Record<string, string> }[] };
   };
   return {

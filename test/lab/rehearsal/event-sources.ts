@@ -79,13 +79,13 @@ export async function pollQueue({
     }
     try {
       const receivedAtMs = Date.now();
-      const received = await sqs("ReceiveMessage", {
+      const requests = await sqs("ReceiveMessage", {
         MaxNumberOfMessages: Math.min(source.batchSize, longestBatch),
         WaitTimeSeconds: pollSeconds,
         AttributeNames: ["All"],
         MessageAttributeNames: ["All"],
       });
-      const messages = (received.Messages ?? []) as Message[];
+      const messages = (requests.Messages ?? []) as Message[];
       if (messages.length === 0) continue;
       const batch: Promise<void> = handOver({
         source,

@@ -20,12 +20,12 @@ suite("a stage whose workers are all at a first call", () => {
 
   beforeAll(async () => {
     const common = { hasDefaultTimes: true, onlyHome: true };
-    const { made, remove } = await synthesizeKinds([
+    const { made: stages, remove } = await synthesizeKinds([
       { kind: "agentcore", ...common },
       { kind: "lambda", ...common },
     ]);
     closing.push(remove);
-    assemblies = { agentcore: made[0].assembly, lambda: made[1].assembly };
+    assemblies = { agentcore: stages[0].assembly, lambda: stages[1].assembly };
   });
   afterAll(async () => {
     for (const step of closing.reverse()) await step();
@@ -54,7 +54,7 @@ suite("a stage whose workers are all at a first call", () => {
         },
       );
       expect(seen).toEqual({ waiting: 0, answered: 0 });
-      // In virtual time the last one waited for the first calls that were over before, which each worker made one after the other.
+      // In virtual time the last one waited for the first calls that were over before, which each worker stages one after the other.
       const { workerConcurrency } = stageSchema.shape.scale.parse({});
       const before = asked.flatMap(({ requestId }) =>
         logged(world, {

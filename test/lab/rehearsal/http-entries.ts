@@ -41,15 +41,15 @@ export async function startHttpEntry({
   const routes = routesOf({ resolver, apiId: api.ref });
   const measure = measureEntry({ metrics, place: api.stack, apiId: api.ref });
 
-  async function handle(received: Received): Promise<Response> {
+  async function handle(call: Received): Promise<Response> {
     const beganMs = performance.now();
-    const response = await answer(received);
+    const response = await answer(call);
     measure({ status: response.status, latencyMs: performance.now() - beganMs });
     return response;
   }
 
-  async function answer(received: Received): Promise<Response> {
-    const { request, target } = received;
+  async function answer(call: Received): Promise<Response> {
+    const { request, target } = call;
     const [path] = target.split("?");
     const route = routes.find(
       (candidate) => candidate.method === request.method && candidate.path === path,
@@ -69,7 +69,7 @@ export async function startHttpEntry({
     // A timeout that starts while the clock moves would be over at once.
     await clock.settled();
     const event = eventOf({
-      received,
+      received: call,
       routeKey,
       requestContext: { apiId: path, accountId: account },
     });
@@ -149,14 +149,14 @@ export async function startFunctionUrl({
     onProblem(`${url.label} can be called by anyone: its AuthType is no AWS_IAM.`);
   const { arn, region, label } = fn.fn;
 
-  async function handle(received: Received): Promise<Response> {
+  async function handle(call: Received): Promise<Response> {
     const arrivedMs = Date.now();
     await clock.settled();
-    const { accessKeyId } = signedBy(received);
+    const { accessKeyId } = signedBy(call);
     const caller = callerOf(accessKeyId);
     if (caller === undefined) return refuse(`Someone unknown called the URL of ${label}.`);
     const bad = sigv4ProblemAt({
-      received,
+      received: call,
       credentials: caller.credentials,
       service: "lambda",
       region,
@@ -188,12 +188,15 @@ export async function startFunctionUrl({
       userId: `AROA${roleName}:${session}`,
     };
     const outcome = await fn.invoke(
-      eventOf({ received, routeKey: "$default", requestContext: { authorizer: { iam } } }),
+      eventOf({ received: call, routeKey: "$default", requestContext: { authorizer: { iam } } }),
     );
     if (outcome.ok) return responseOf(outcome.payload);
     // Throttling gives a 429: https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html
-    const throttled = { Reason: "ConcurrentInvocationLimitExceeded", Message: outcome.error };
-    if (outcome.isThrottled) return Response.json(throttled, { status: 429 });
+    const createThrottling = {
+      Reason: "ConcurrentInvocationLimitExceeded",
+      Message: outcome.error,
+    };
+    if (outcome.isThrottled) return Response.json(createThrottling, { status: 429 });
     return new Response("Internal Server Error", { status: 502 });
   }
 

@@ -161,10 +161,10 @@ export function rehearse(kind: ExecutionKind): void {
         entry: "ok",
       });
       const args = ["doctor", "--destination", "home"];
-      const asked = await asOperator(world, { config: deployed, args });
-      expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining("1 ok") });
+      const post = await asOperator(world, { config: deployed, args });
+      expect(post).toMatchObject({ code: 0, stdout: expect.stringContaining("1 ok") });
       for (const secret of Object.values(world.secrets))
-        expect(run.stdout + run.stderr + asked.stdout + asked.stderr).not.toContain(secret);
+        expect(run.stdout + run.stderr + post.stdout + post.stderr).not.toContain(secret);
     });
 
     it("is one trace from Slack's event to the answer, across the zones that are synthesized", async () => {
@@ -188,8 +188,13 @@ export function rehearse(kind: ExecutionKind): void {
     });
 
     it("takes a file along, which its URL alone opens, and brings one back", async () => {
-      const { wanted, read, answers } = await exchangeFiles(world);
-      expect(read).toEqual({ status: 200, text: wanted, type: "text/plain", mayBeShown: false });
+      const { wanted, read: readSettings, answers } = await exchangeFiles(world);
+      expect(readSettings).toEqual({
+        status: 200,
+        text: wanted,
+        type: "text/plain",
+        mayBeShown: false,
+      });
       expect(answers.flatMap(({ files = [] }) => files.map(({ name }) => name))).toEqual([
         expect.stringMatching(/\.csv$/),
       ]);
@@ -284,16 +289,21 @@ export function rehearse(kind: ExecutionKind): void {
 
     if (kind === "agentcore") {
       it("takes tasks elsewhere as soon as a route is edited, while others are under way: all are run once and answered once", async () => {
-        const { before, meanwhile, after } = await moveTasks(world, "elsewhere");
+        const {
+          before: oldValue,
+          meanwhile,
+          after: newValue,
+        } = await moveTasks(world, "elsewhere");
         await quiet(world);
-        for (const { message } of [...before, ...meanwhile, ...after])
+        for (const { message } of [...oldValue, ...meanwhile, ...newValue])
           expect(world.answersTo(message)).toHaveLength(1);
-        const placesOf = (asked: typeof before) =>
-          asked.map(({ requestId }) => startsOf(requestId));
-        expect(placesOf(before)).toEqual(before.map(() => ["home"]));
+        const placesOf = (post: typeof oldValue) =>
+          post.map(({ requestId }) => startsOf(requestId));
+        expect(placesOf(oldValue)).toEqual(oldValue.map(() => ["home"]));
         for (const places of placesOf(meanwhile)) expect(places).toHaveLength(1);
-        expect(placesOf(after)).toEqual(after.map(() => ["elsewhere"]));
-        for (const { requestId } of before) expect(elsewhere.lines.join()).not.toContain(requestId);
+        expect(placesOf(newValue)).toEqual(newValue.map(() => ["elsewhere"]));
+        for (const { requestId } of oldValue)
+          expect(elsewhere.lines.join()).not.toContain(requestId);
       });
     }
 
@@ -352,9 +362,9 @@ export function rehearse(kind: ExecutionKind): void {
     // This story must be the last: a message about its question stays in a queue for as long as the question might.
     if (kind === "lambda") {
       it("serves A2A clients whose role is named: a signed card, tasks, questions, lists, and pushes by the worker", async () => {
-        const { listed, told } = await serveA2aClient(world);
+        const { listed, told: texts } = await serveA2aClient(world);
         expect(listed).toBe(1);
-        expect(told.at(-1)).toBe("TASK_STATE_COMPLETED");
+        expect(texts.at(-1)).toBe("TASK_STATE_COMPLETED");
       });
     }
 
@@ -380,8 +390,8 @@ export function rehearse(kind: ExecutionKind): void {
     });
 
     it("writes its metrics as CloudWatch reads them: of the entry, of tasks, calls and answers, and of agents where they run on Lambda", () => {
-      const written = world.lines.filter(({ line }) => line.includes('"_aws"'));
-      const documents = written.map(({ line }) => JSON.parse(line) as EmfDocument);
+      const writtenText = world.lines.filter(({ line }) => line.includes('"_aws"'));
+      const documents = writtenText.map(({ line }) => JSON.parse(line) as EmfDocument);
       expect(documents.flatMap(emfProblems)).toEqual([]);
       const names = new Set(
         documents.flatMap(({ _aws }) => _aws.CloudWatchMetrics[0]?.Metrics[0]?.Name ?? []),

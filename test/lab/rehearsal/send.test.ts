@@ -24,10 +24,10 @@ suite.each(["lambda", "agentcore"] as const)("a new stage of kind %s", (kind) =>
   let config: object;
 
   beforeAll(async () => {
-    const made = await synthesizeKind({ kind, onlyHome: true });
-    config = Object(made.config);
-    closing.push(made.remove);
-    world = await startWorld({ assembly: made.assembly });
+    const stages = await synthesizeKind({ kind, onlyHome: true });
+    config = Object(stages.config);
+    closing.push(stages.remove);
+    world = await startWorld({ assembly: stages.assembly });
     closing.push(world.close);
   });
   afterAll(async () => {

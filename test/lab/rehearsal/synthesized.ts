@@ -138,17 +138,17 @@ export async function synthesizeKinds<const Wishes extends readonly Wish[]>(
 ): Promise<{ made: { [Index in keyof Wishes]: Synthesized }; remove(): void }> {
   const configs = wishes.map(configOf);
   const directory = await synthInto({ configs: { ...configs }, stageName });
-  const made = configs.map((config, index) => ({
+  const stages = configs.map((config, index) => ({
     config,
     assembly: readAssembly(join(directory, String(index))),
   }));
   return {
-    made: made as { [Index in keyof Wishes]: Synthesized },
+    made: stages as { [Index in keyof Wishes]: Synthesized },
     remove: () => rmSync(directory, { recursive: true, force: true }),
   };
 }
 
 export async function synthesizeKind(wish: Wish): Promise<Synthesized & { remove(): void }> {
-  const { made, remove } = await synthesizeKinds([wish]);
-  return { ...made[0], remove };
+  const { made: stages, remove } = await synthesizeKinds([wish]);
+  return { ...stages[0], remove };
 }

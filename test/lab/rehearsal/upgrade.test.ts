@@ -32,9 +32,9 @@ beforeAll(async () => {
     unknown
   >;
   const directory = await synthInto({ configs, stageName: "dev" });
-  const read = (stage: Stage) =>
+  const readValue = (stage: Stage) =>
     readJson(join(directory, stage, "Verification.template.json")) as Template;
-  upgraded = { production: read("production"), other: read("other") };
+  upgraded = { production: readValue("production"), other: readValue("other") };
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -115,7 +115,7 @@ describe.each(stages)("an upgrade of the stage %s", (stage) => {
       async look(code) {
         // Workers of the version before finish what they have begun.
         if (code === "upgraded") warm.push(startWorker());
-        return Promise.all([readAsBefore, ...warm].map((read) => read()));
+        return Promise.all([readAsBefore, ...warm].map((readBody) => readBody()));
       },
     });
     expect([...settings]).toEqual([pushed]);

@@ -86,12 +86,12 @@ type Wish = {
 };
 
 export async function startWorld(wish: Wish) {
-  const opened: (() => unknown)[] = [];
+  const closers: (() => unknown)[] = [];
   const close = async () => {
-    for (const step of opened.splice(0).reverse()) await step();
+    for (const step of closers.splice(0).reverse()) await step();
   };
   try {
-    return await start({ ...wish, opened, close });
+    return await start({ ...wish, opened: closers, close });
   } catch (error) {
     await close();
     throw error;
@@ -105,7 +105,7 @@ async function start({
   visibilitySeconds,
   retryDelaysMs,
   formerSettings,
-  opened,
+  opened: closers,
   close,
 }: Wish & {
   opened: (() => unknown)[];
@@ -136,11 +136,11 @@ async function start({
   };
 
   const dynamodb = await startDynamoDbEmulator();
-  opened.push(dynamodb.close);
+  closers.push(dynamodb.close);
   const queues = createQueues({ resolver, visibilitySeconds });
   const tables = await createTables({ endpoint: dynamodb.endpoint, resolver });
   const metrics = createMetrics();
-  opened.push(sampleQueues({ metrics, resolver, queues }));
+  closers.push(sampleQueues({ metrics, resolver, queues }));
   const secrets = secretsOfStage();
   const parameters = createParameters();
   await deployStacks({ assembly, parameters, formerSettings });
@@ -178,7 +178,7 @@ async function start({
     endpointArn: endpointArnOf({ runtimes }),
     onProblem,
   });
-  opened.push(gateway.close);
+  closers.push(gateway.close);
   const { SLACK_SIGNING_SECRET: signingSecret, SLACK_BOT_TOKEN: botToken } = secrets;
   const fakeSlack = await startFakeSlack({
     signingSecret,
@@ -187,7 +187,7 @@ async function start({
     answerTimeoutMs: hangMs,
     ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
   });
-  opened.push(fakeSlack.close);
+  closers.push(fakeSlack.close);
 
   const dependencies = createDependencies({ gateway, slackApiUrl: fakeSlack.apiUrl });
   const buckets = createBuckets({ resolver, callerOf: dependencies.callerOf, onProblem });
@@ -195,11 +195,11 @@ async function start({
   const concurrency = createConcurrency({ reserved: reservedConcurrency(declared) });
   const each = { functions: declared, resolver, calls: gateway.calls, concurrency };
   const { running, urls } = await startFunctions({ ...each, ...common });
-  opened.push(...[...running.values(), ...urls].map((each) => each.close));
+  closers.push(...[...running.values(), ...urls].map((each) => each.close));
   for (const runtime of runtimes) {
     const started = startRuntime({ runtime, quotas, resolver, ...common });
     runningRuntimes.set(runtime.arn, started);
-    opened.push(started.close);
+    closers.push(started.close);
   }
   const entry = await startHttpEntry({
     resolver,
@@ -208,7 +208,7 @@ async function start({
     metrics,
     onProblem,
   });
-  opened.push(entry.close);
+  closers.push(entry.close);
   dependencies.move({ believed: entry.origin, actual: entry.url });
   const stop = new AbortController();
   const { signal } = stop;
@@ -226,13 +226,13 @@ async function start({
   const polling = sources.map((source) =>
     startEventSource({ source: { ...source, ...hidden }, ...others }),
   );
-  opened.push(async () => {
+  closers.push(async () => {
     stop.abort();
     // Invocations end with their instances.
     await Promise.all([...running.values()].map((fn) => fn.close()));
     await Promise.all(polling);
   });
-  opened.push(clock.onAdvance(queues.lookAgain));
+  closers.push(clock.onAdvance(queues.lookAgain));
   // Queues of the Execution account do not count: a message there stays hidden for as long as its agent works.
   const ownQueues = sources
     .map(({ queueArn }) => queueArn)

@@ -6,18 +6,18 @@ import { agentContext, agentTask } from "../../execution/agents/agent-context.ts
 
 /** The agent as the host runs it, to its last update or its error. */
 async function run(agent: Agent, signal = new AbortController().signal) {
-  const shown: string[] = [];
+  const shownTexts: string[] = [];
   const updates: TaskUpdate[] = [];
-  const reported = reportAgent({ agent, show: (text) => shown.push(text) });
-  const given = [agentTask({ channel: "C1", text: "hello" }), agentContext(signal)] as const;
-  const ended = (async () => {
-    for await (const update of runAgent(reported, ...given)) updates.push(update);
+  const reported = reportAgent({ agent, show: (text) => shownTexts.push(text) });
+  const args = [agentTask({ channel: "C1", text: "hello" }), agentContext(signal)] as const;
+  const end = (async () => {
+    for await (const update of runAgent(reported, ...args)) updates.push(update);
   })();
-  const error = await ended.then(
+  const error = await end.then(
     () => undefined,
     (error: unknown) => error,
   );
-  return { shown: shown.join(""), updates, error, reported };
+  return { shown: shownTexts.join(""), updates, error, reported };
 }
 
 const late = new Error("too late");
@@ -27,12 +27,12 @@ const throwing: Agent = async function* () {
 };
 
 it("passes each update and the error on as they are", async () => {
-  const { updates, error, shown } = await run(throwing);
+  const { updates, error, shown: shownText } = await run(throwing);
   expect({ updates, error }).toEqual({
     updates: [{ type: "progress", text: "so far" }],
     error: late,
   });
-  expect(shown).toContain("Error: too late");
+  expect(shownText).toContain("Error: too late");
 });
 
 it("says nothing of an agent that was told to stop", async () => {
@@ -62,20 +62,20 @@ it("says once what is wrong, although the agent then ends without an answer", as
   const wrong: Agent = async function* () {
     yield { type: "answer", text: 7 } as unknown as TaskUpdate;
   };
-  const { shown } = await run(wrong);
-  expect(shown).toContain("`text` must be a string");
-  expect(shown).not.toContain("without an answer");
+  const { shown: shownText } = await run(wrong);
+  expect(shownText).toContain("`text` must be a string");
+  expect(shownText).not.toContain("without an answer");
 });
 
 it("says which part of the progress is left out, and that the agent then ends without an answer", async () => {
   const wrong: Agent = async function* () {
     yield { type: "progress", percent: "half" } as unknown as TaskUpdate;
   };
-  const { shown } = await run(wrong);
-  expect(shown).toMatch(
+  const { shown: shownText } = await run(wrong);
+  expect(shownText).toMatch(
     /part of the progress was left out in request .*:\n.*`percent` must be a number/,
   );
-  expect(shown).toContain("without an answer");
+  expect(shownText).toContain("without an answer");
 });
 
 it("says that an agent failed after its answer", async () => {
@@ -98,14 +98,14 @@ it("says that an agent failed after its answer", async () => {
 });
 
 it("has the function feedback of the agent, and reports what that throws", async () => {
-  const shown: string[] = [];
+  const shownTexts: string[] = [];
   const agent: Agent = Object.assign(async () => "hello", {
     feedback: async () => {
       throw new Error("the store is full");
     },
   });
-  const { feedback } = reportAgent({ agent, show: (text) => shown.push(text) });
+  const { feedback } = reportAgent({ agent, show: (text) => shownTexts.push(text) });
   const vote = { vote: "up", voterId: "v", requestId: "r", taskId: "t", caller: "c" } as const;
   await expect(feedback?.(vote)).rejects.toThrow("the store is full");
-  expect(shown.join("")).toMatch(/function feedback failed:\n.*the store is full/);
+  expect(shownTexts.join("")).toMatch(/function feedback failed:\n.*the store is full/);
 });

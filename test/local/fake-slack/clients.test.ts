@@ -273,13 +273,13 @@ describe("an app of Bolt", () => {
       text: "",
     };
     const attachment = { color: "danger", title: "Disk &lt;full&gt;", text: "*97 %* used", fields };
-    const expected = { type: "message", ...shown, attachments: [attachment] };
-    expect(heard[0]?.said.event).toMatchObject(expected);
+    const expectedResult = { type: "message", ...shown, attachments: [attachment] };
+    expect(heard[0]?.said.event).toMatchObject(expectedResult);
     for (const absent of ["subtype", "client_msg_id", "blocks"])
       expect(heard[0]?.said.event).not.toHaveProperty(absent);
     const slack = new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl });
     const { messages } = await slack.conversations.replies({ channel, ts: message.ts });
-    expect(messages).toMatchObject([expected]);
+    expect(messages).toMatchObject([expectedResult]);
     const direct = { eventsUrl, alert, channel: workspace.directMessages.id };
     expect(() => fakeSlack.postAlert(direct)).toThrow("direct messages");
   });
@@ -299,7 +299,13 @@ describe("an app of Bolt", () => {
       channel_id: channel,
       channel_name: "general",
     };
-    const written = { ...copy, id: 1, ts: original.ts, author_id: "UPERSON", author_name: "You" };
+    const writtenText = {
+      ...copy,
+      id: 1,
+      ts: original.ts,
+      author_id: "UPERSON",
+      author_name: "You",
+    };
     const text = "<@UBOTSTANDIN> 1 &lt; 2";
     const elements = [{ elements: [{ type: "user" }, { type: "text", text: " 1 < 2" }] }];
     const message_blocks = [
@@ -307,7 +313,7 @@ describe("an app of Bolt", () => {
     ];
     const attachments = [
       {
-        ...written,
+        ...writtenText,
         text,
         message_blocks,
         files: [{ name: "a.csv" }],
@@ -364,8 +370,8 @@ describe("an app of Bolt", () => {
     expect(modal).toMatchObject({ user: "UHANAKO", view: { private_metadata: "kept" } });
     const id = modal?.id ?? "";
     const filledIn = { name: "x", count: "6", day: "2026-03-31", one: "b", several: ["a", "b"] };
-    const refused = await fakeSlack.submitModal({ eventsUrl, id, filledIn });
-    expect(refused).toMatchObject({ status: 200, errors: { count: "It must be 7." } });
+    const refusal = await fakeSlack.submitModal({ eventsUrl, id, filledIn });
+    expect(refusal).toMatchObject({ status: 200, errors: { count: "It must be 7." } });
     expect(heard[1]?.said).toMatchObject({
       name: { input: { type: "plain_text_input", value: "x" } },
       count: { input: { type: "number_input", value: "6" } },
@@ -456,13 +462,13 @@ describe("an app of Bolt", () => {
       botToken,
       retryDelaysMs: [0, 0],
     });
-    const refused = { status: 401, isAmbiguous: false };
+    const refusal = { status: 401, isAmbiguous: false };
     expect(await stranger.ask({ eventsUrl, text: "hi" }).delivered).toEqual({
-      ...refused,
+      ...refusal,
       deliveries: 3,
     });
     expect(await stranger.command({ eventsUrl, text: "hi" }).delivered).toEqual({
-      ...refused,
+      ...refusal,
       deliveries: 1,
     });
     await stranger.close();

@@ -61,11 +61,11 @@ describe("a call", () => {
       expect((await call("reactions.remove", args)).error).toBe("no_reaction");
     nowMs += 1000;
     const headers = { authorization: `Bearer ${botToken}` };
-    const refused = await fetch(`${slack.fakeSlack.apiUrl}reactions.remove`, {
+    const refusal = await fetch(`${slack.fakeSlack.apiUrl}reactions.remove`, {
       method: "POST",
       headers,
     });
-    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "39"]);
+    expect([refusal.status, refusal.headers.get("retry-after")]).toEqual([429, "39"]);
     expect((await call("reactions.remove", args, otherTokens.second)).error).toBe(
       "channel_not_found",
     );
@@ -397,8 +397,8 @@ describe("a file", () => {
 
   async function uploaded(content: Uint8Array = bytes) {
     const { id, url } = await announce();
-    const sent = await fetch(url, { method: "POST", body: new Uint8Array(content) });
-    return { id, status: sent.status };
+    const sending = await fetch(url, { method: "POST", body: new Uint8Array(content) });
+    return { id, status: sending.status };
   }
 
   function complete(...ids: string[]) {

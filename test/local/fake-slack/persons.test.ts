@@ -18,12 +18,12 @@ async function open() {
       send: async ({ body }) => void queued.push(queueMessageSchema.parse(JSON.parse(body))),
     },
   });
-  const { url, received } = await serve(async ({ request, body }) => {
+  const { url, received: requests } = await serve(async ({ request, body }) => {
     const { status } = await ingress({ headers: [...request.headers], body });
     return new Response("", { status });
   });
   const fakeSlack = closeAfterTest(await startFakeSlack({ signingSecret, botToken: "xoxb-test" }));
-  const events = () => received.map(({ body }) => JSON.parse(Buffer.from(body).toString()).event);
+  const events = () => requests.map(({ body }) => JSON.parse(Buffer.from(body).toString()).event);
   const messages = () => queued.flatMap((each) => ("message" in each ? [each.message] : []));
   return { fakeSlack, eventsUrl: url, events, messages };
 }

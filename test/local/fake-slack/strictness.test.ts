@@ -478,9 +478,9 @@ const refusals: [string, SlackMethod, Args, string][] = [
 
 describe("the fake Slack refuses", () => {
   it.each(refusals)("%s (%s)", async (_what, method, change, error) => {
-    const given = { ...(await validArgs(method)), ...change };
+    const values = { ...(await validArgs(method)), ...change };
     const args = Object.fromEntries(
-      Object.entries(given).filter(([, value]) => value !== undefined),
+      Object.entries(values).filter(([, value]) => value !== undefined),
     );
     expect(await slack.call(method, args)).toMatchObject({ ok: false, error });
   });

@@ -39,8 +39,8 @@ const view = (more: object = {}) => ({
   blocks: [input()],
   ...more,
 });
-const open = (given: unknown = view(), trigger = triggerId) =>
-  slack.call("views.open", { trigger_id: trigger, view: given });
+const open = (values: unknown = view(), trigger = triggerId) =>
+  slack.call("views.open", { trigger_id: trigger, view: values });
 
 describe("views.open", () => {
   it("opens a modal by a trigger, once", async () => {
@@ -165,14 +165,14 @@ describe("an answer to a submitted modal", () => {
   const opened = parseView(
     view({ blocks: [input(undefined, { block_id: "a" }), { type: "divider", block_id: "b" }] }),
   );
-  const read = (reply: unknown) => {
+  const readValue = (reply: unknown) => {
     if ("problem" in opened) throw new Error(opened.problem);
     return readErrorsReply(opened.view, reply);
   };
 
   it("closes the modal where it is empty, and says what is wrong with its inputs", () => {
-    expect(read(undefined)).toBeUndefined();
-    expect(read({ response_action: "errors", errors: { a: "Too long" } })).toEqual({
+    expect(readValue(undefined)).toBeUndefined();
+    expect(readValue({ response_action: "errors", errors: { a: "Too long" } })).toEqual({
       a: "Too long",
     });
   });
@@ -188,7 +188,7 @@ describe("an answer to a submitted modal", () => {
     ["has another action", { response_action: "error", errors: { a: "No" } }],
     ["is no object", "ok"],
   ])("that %s is refused", (_what, reply) => {
-    expect(() => read(reply)).toThrow();
+    expect(() => readValue(reply)).toThrow();
   });
 });
 

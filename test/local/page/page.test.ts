@@ -3,20 +3,20 @@ import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { type Answer, markup, readScripts, type Visitor, visit } from "../web/ask.ts";
 import { botToken, serveLocalPage } from "./serve-local-page.ts";
 
-let served: Awaited<ReturnType<typeof serveLocalPage>>;
+let site: Awaited<ReturnType<typeof serveLocalPage>>;
 let visitor: Visitor;
 
 beforeEach(async () => {
-  served = await serveLocalPage();
-  visitor = await visit(served.address);
+  site = await serveLocalPage();
+  visitor = await visit(site.address);
 });
 
-afterEach(() => served.close());
+afterEach(() => site.close());
 const sendMessage = (body: unknown) => visitor.post("/local/messages", body);
 
 describe("the local page", () => {
   it("is a document and files of this server that let nothing else run", async () => {
-    const { url } = served;
+    const { url } = site;
     const { status, headers, body } = await visitor.ask("/");
     expect(status).toBe(200);
     const policy = String(headers["content-security-policy"]);
@@ -47,7 +47,7 @@ describe("the local page", () => {
   });
 
   it("streams what there is, then what comes", async () => {
-    const { url, fakeSlack } = served;
+    const { url, fakeSlack } = site;
     fakeSlack.ask({ eventsUrl: `${url}/slack/events`, text: "before" });
     const response = await fetch(`${url}/local/events`, { headers: { cookie: visitor.cookie } });
     const reader = (response.body ?? new ReadableStream())
@@ -102,11 +102,11 @@ describe("the local page", () => {
     ["something else than an object", "{"],
   ])("refuses %s", async (_name, body) => {
     expect((await sendMessage(body)).status).toBe(400);
-    expect(served.fakeSlack.messages()).toEqual([]);
+    expect(site.fakeSlack.messages()).toEqual([]);
   });
 
   it("refuses what is no JSON", async () => {
-    const headers = { "content-type": "application/json", origin: served.url };
+    const headers = { "content-type": "application/json", origin: site.url };
     expect(
       await visitor.ask("/local/messages", { method: "POST", headers, body: "{" }),
     ).toMatchObject({ status: 400 });
@@ -115,7 +115,7 @@ describe("the local page", () => {
   it("answers in a thread, and in a direct message", async () => {
     const { ts } = JSON.parse((await sendMessage({ text: "first" })).body);
     expect((await sendMessage({ text: "more", thread_ts: ts })).status).toBe(200);
-    expect(served.fakeSlack.thread({ channel: workspace.channel.id, ts }).length).toBe(2);
+    expect(site.fakeSlack.thread({ channel: workspace.channel.id, ts }).length).toBe(2);
     expect((await sendMessage({ text: "hi", channel: workspace.directMessages.id })).status).toBe(
       200,
     );
@@ -126,21 +126,21 @@ const channel = workspace.channel.id;
 const requestId = "0c4d6d3e-8d4f-5a55-9d6c-0a6c2b6c7f11";
 const send = (path: string, body: unknown) => visitor.post(path, body);
 
-async function done<T>(sent: Promise<Answer>): Promise<T> {
-  const { status, body } = await sent;
+async function done<T>(countSends: Promise<Answer>): Promise<T> {
+  const { status, body } = await countSends;
   expect(status).toBe(200);
   return JSON.parse(body) as T;
 }
 
 function attach(name: string, type: string, bytes: Uint8Array) {
-  const headers = { "content-type": "application/octet-stream", origin: served.url };
+  const headers = { "content-type": "application/octet-stream", origin: site.url };
   const query = new URLSearchParams({ name, type });
   return visitor.ask(`/local/files?${query}`, { method: "POST", headers, body: bytes });
 }
 
 async function call(method: string, args: Record<string, string>) {
   const headers = { authorization: `Bearer ${botToken}` };
-  const response = await fetch(`${served.fakeSlack.apiUrl}${method}`, {
+  const response = await fetch(`${site.fakeSlack.apiUrl}${method}`, {
     method: "POST",
     headers,
     body: new URLSearchParams(args),
@@ -149,34 +149,34 @@ async function call(method: string, args: Record<string, string>) {
 }
 
 /** Resolves when the ingress has got so many requests; the test's own time-out is the bound. */
-async function received(count: number) {
-  while (served.requests.length < count) await new Promise((r) => setTimeout(r, 10));
-  return served.requests;
+async function requests(count: number) {
+  while (site.requests.length < count) await new Promise((r) => setTimeout(r, 10));
+  return site.requests;
 }
 
 /** The ingress's answer is the last step that a message makes by itself. */
 async function answered(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  served.stepRecorder.onStep(({ title }) => title.startsWith("ingress responded") && resolve());
+  site.stepRecorder.onStep(({ title }) => title.startsWith("ingress responded") && resolve());
   await promise;
 }
 
 describe("on the page a person", () => {
   it("mentions the bot: a signed event, which is the first steps of the timeline", async () => {
     const taken = answered();
-    const sent = await done<{ request_id: string }>(
+    const sending = await done<{ request_id: string }>(
       send("/local/messages", { text: "What is a sekisho?" }),
     );
     await taken;
-    const [event] = await received(1);
+    const [event] = await requests(1);
     expect(event?.headers.map(([name]) => name.toLowerCase())).toContain("x-slack-signature");
     expect(JSON.parse(event?.body ?? "").event).toMatchObject({
       type: "app_mention",
       text: `<@${workspace.botUser}> What is a sekisho?`,
     });
-    expect(served.stepRecorder.steps().map((step) => [step.requestId, step.kind])).toEqual([
-      [sent.request_id, "event"],
-      [sent.request_id, "event"],
+    expect(site.stepRecorder.steps().map((step) => [step.requestId, step.kind])).toEqual([
+      [sending.request_id, "event"],
+      [sending.request_id, "event"],
     ]);
   });
 
@@ -188,22 +188,22 @@ describe("on the page a person", () => {
       fields: [{ title: "Host", value: "web-3" }],
     };
     const { ts } = await done<{ ts: string }>(send("/local/alerts", { channel, ...alert }));
-    const [event] = await received(1);
+    const [event] = await requests(1);
     expect(JSON.parse(event?.body ?? "").event).toMatchObject({
       ts,
       type: "message",
       text: "",
       attachments: [alert],
     });
-    expect(served.stepRecorder.steps()).toEqual([]);
-    const { length } = served.fakeSlack.messages();
-    const refused = [
+    expect(site.stepRecorder.steps()).toEqual([]);
+    const { length } = site.fakeSlack.messages();
+    const refusal = [
       {},
       { ...alert, channel: workspace.directMessages.id },
       { channel, ...alert, color: "red" },
     ];
-    for (const body of refused) expect((await send("/local/alerts", body)).status).toBe(400);
-    expect(served.fakeSlack.messages()).toHaveLength(length);
+    for (const body of refusal) expect((await send("/local/alerts", body)).status).toBe(400);
+    expect(site.fakeSlack.messages()).toHaveLength(length);
   });
 
   it("forwards a message with a comment, or without one", async () => {
@@ -214,7 +214,7 @@ describe("on the page a person", () => {
     const direct = { channel: workspace.directMessages.id, forward };
     await done(send("/local/messages", { ...direct, text: "/what now?" }));
     await done(send("/local/messages", { ...direct, text: "" }));
-    const events = (await received(3)).map(({ body }) => JSON.parse(body).event);
+    const events = (await requests(3)).map(({ body }) => JSON.parse(body).event);
     const forwarded = events.filter((event) => event.type === "message");
     expect(forwarded.map(({ text }) => text).sort()).toEqual(["", "/what now?"]);
     for (const { attachments } of forwarded)
@@ -233,7 +233,7 @@ describe("on the page a person", () => {
     const bytes = new TextEncoder().encode("a,b\n");
     const { id } = await done<{ id: string }>(attach("表.csv", "text/csv", bytes));
     await done(send("/local/messages", { text: "", file_ids: [id] }));
-    const [event] = await received(1);
+    const [event] = await requests(1);
     expect(JSON.parse(event?.body ?? "").event.files).toMatchObject([
       { id, name: "表.csv", mimetype: "text/csv", size: 4 },
     ]);
@@ -261,7 +261,7 @@ describe("on the page a person", () => {
     const { ts } = await done<{ ts: string }>(send("/local/messages", { text: "first" }));
     await done(send("/local/messages", { text: "more", thread_ts: ts }));
     await done(send("/local/messages", { text: "@Sekisho again", thread_ts: ts, user: "UHANAKO" }));
-    const events = (await received(3)).map(({ body }) => JSON.parse(body).event);
+    const events = (await requests(3)).map(({ body }) => JSON.parse(body).event);
     const byText = new Map(events.map((event) => [event.text, event]));
     expect(byText.get("more")).toMatchObject({ type: "message", thread_ts: ts });
     expect(byText.get(`<@${workspace.botUser}> again`)).toMatchObject({
@@ -274,14 +274,14 @@ describe("on the page a person", () => {
     const { request_id } = await done<{ request_id: string }>(
       send("/local/messages", { text: "/sekisho What is it?" }),
     );
-    const [request] = await received(1);
+    const [request] = await requests(1);
     expect(Object.fromEntries(new URLSearchParams(request?.body))).toMatchObject({
       command: "/sekisho",
       text: "What is it?",
       channel_id: channel,
     });
-    expect(served.fakeSlack.messages()).toEqual([]);
-    expect(served.stepRecorder.steps()[0]).toMatchObject({
+    expect(site.fakeSlack.messages()).toEqual([]);
+    expect(site.stepRecorder.steps()[0]).toMatchObject({
       requestId: request_id,
       title: "Slack sent the command /sekisho",
     });
@@ -301,21 +301,21 @@ describe("on the page a person", () => {
       }),
     });
     await done(send("/local/clicks", { channel, ts, action_id: "a0", user: "UHANAKO" }));
-    const [request] = await received(1);
+    const [request] = await requests(1);
     const payload = JSON.parse(new URLSearchParams(request?.body).get("payload") ?? "");
     expect(payload).toMatchObject({
       type: "block_actions",
       user: { id: "UHANAKO" },
       actions: [{ action_id: "a0" }],
     });
-    const titles = served.stepRecorder
+    const titles = site.stepRecorder
       .steps()
       .flatMap((step) => (step.requestId === requestId ? step.title : []));
     expect(titles).toEqual(
       expect.arrayContaining(["chat.postMessage", "Slack sent a button click"]),
     );
-    const refused = await send("/local/clicks", { channel, ts, action_id: "a1" });
-    expect([refused.status, refused.body]).toEqual([
+    const refusal = await send("/local/clicks", { channel, ts, action_id: "a1" });
+    expect([refusal.status, refusal.body]).toEqual([
       400,
       expect.stringContaining("no longer has this button"),
     ]);
@@ -323,7 +323,7 @@ describe("on the page a person", () => {
 
   it("opens the direct messages with the bot", async () => {
     await done(send("/local/direct-messages", {}));
-    const [request] = await received(1);
+    const [request] = await requests(1);
     expect(JSON.parse(request?.body ?? "").event).toMatchObject({
       type: "app_home_opened",
       ...{ tab: "messages", user: workspace.person },
@@ -331,13 +331,13 @@ describe("on the page a person", () => {
   });
 
   it("is told what is wrong with a file", async () => {
-    const refused = await Promise.all([
+    const refusal = await Promise.all([
       attach("", "text/csv", new Uint8Array(1)),
       attach("empty.csv", "text/csv", new Uint8Array()),
       send("/local/files?name=a", {}),
       send("/local/messages", { text: "", file_ids: [] }),
     ]);
-    expect(refused.map(({ status }) => status)).toEqual([400, 400, 415, 400]);
+    expect(refusal.map(({ status }) => status)).toEqual([400, 400, 415, 400]);
     expect((await visitor.ask("/local/files/F0")).status).toBe(404);
   });
 });

@@ -10,15 +10,18 @@ export type Asked = {
 
 export type Visitor = {
   cookie: string;
-  ask(path: string, asked?: Asked): Promise<Answer>;
+  ask(path: string, options?: Asked): Promise<Answer>;
   /** As the page's own script does it; headers may say otherwise. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
 };
 
 /** A browser that came without the printed address. */
 export function stranger(url: string, cookie = ""): Visitor {
-  const ask: Visitor["ask"] = (path, { headers, ...asked } = {}) =>
-    send(`${url}${path}`, { ...asked, headers: { ...(cookie !== "" && { cookie }), ...headers } });
+  const ask: Visitor["ask"] = (path, { headers, ...options } = {}) =>
+    send(`${url}${path}`, {
+      ...options,
+      headers: { ...(cookie !== "" && { cookie }), ...headers },
+    });
   return {
     cookie,
     ask,
@@ -42,21 +45,17 @@ export function cookieIn({ headers }: Answer): string {
 }
 
 /** The script at `path` and all that it imports, by address. */
-export async function readScripts(
-  visitor: Visitor,
-  path: string,
-  known = new Map<string, string>(),
-) {
+export async function readScripts(visitor: Visitor, path: string, one = new Map<string, string>()) {
   const { status, headers, body } = await visitor.ask(path);
   if (status !== 200 || headers["content-type"] !== "text/javascript; charset=utf-8") {
     throw new Error(`${path} is no script: ${status} ${headers["content-type"]}`);
   }
-  known.set(path, body);
+  one.set(path, body);
   for (const [, imported = ""] of body.matchAll(/from "([^"]+)"/g)) {
     const { pathname } = new URL(imported, `http://page.invalid${path}`);
-    if (!known.has(pathname)) await readScripts(visitor, pathname, known);
+    if (!one.has(pathname)) await readScripts(visitor, pathname, one);
   }
-  return known;
+  return one;
 }
 
 /** What a script could make markup of a text with, or load from elsewhere. */
@@ -65,7 +64,7 @@ export const markup =
 
 function send(url: string, { method = "GET", headers = {}, body = "" }: Asked): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const sent = httpRequest(url, { method, headers, agent: false }, (response) => {
+  const sending = httpRequest(url, { method, headers, agent: false }, (response) => {
     let text = "";
     response.setEncoding("utf8");
     response.on("data", (chunk: string) => {
@@ -76,7 +75,7 @@ function send(url: string, { method = "GET", headers = {}, body = "" }: Asked): 
     );
     response.on("error", reject);
   });
-  sent.on("error", reject);
-  sent.end(body);
+  sending.on("error", reject);
+  sending.end(body);
   return promise;
 }

@@ -13,13 +13,13 @@ type Served = {
 
 async function serveOperatorsPage(): Promise<Served> {
   const tasks = openTasksInFile();
-  const served = await servePage({ folder: tasks.folder });
+  const site = await servePage({ folder: tasks.folder });
   await tasks.add(1, { state: "waiting" });
   return {
-    ...served,
+    ...site,
     effects: tasks.queued,
     async close() {
-      await served.close();
+      await site.close();
       await tasks.close();
     },
   };
@@ -29,8 +29,8 @@ const pages = [
   {
     name: "the local page",
     serve: async () => {
-      const served = await serveLocalPage();
-      return { ...served, effects: async () => served.fakeSlack.messages() };
+      const site = await serveLocalPage();
+      return { ...site, effects: async () => site.fakeSlack.messages() };
     },
     home: "/",
     /** What a browser without the printed address gets for the document. */
@@ -59,22 +59,22 @@ const pages = [
 ];
 
 describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action, body }) => {
-  let served: Served;
+  let site: Served;
   let url: string;
   let port: string;
   let visitor: Visitor;
   beforeAll(async () => {
-    served = await serve();
-    ({ url } = served);
+    site = await serve();
+    ({ url } = site);
     ({ port } = new URL(url));
   });
   beforeEach(async () => {
-    visitor = await visit(served.address);
+    visitor = await visit(site.address);
   });
-  afterAll(() => served.close());
+  afterAll(() => site.close());
 
   it("exchanges the token of the printed address for a cookie, and leads to the address without it", async () => {
-    const { search } = new URL(served.address);
+    const { search } = new URL(site.address);
     const { status, headers, body } = await stranger(url).ask(`${home}${search}`);
     expect({ status, location: headers.location }).toEqual({ status: 303, location: home });
     expect(headers["set-cookie"]).toEqual([
@@ -84,9 +84,9 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
     ]);
     expect(JSON.stringify([headers, body])).not.toContain(search.split("=")[1]);
     for (const wrong of ["?token=", "?token=wrong", search.slice(0, -1), `${search}x`]) {
-      const refused = await stranger(url).ask(`${home}${wrong}`);
-      expect(refused).toMatchObject(closed);
-      expect(refused.headers["set-cookie"]).toBeUndefined();
+      const refusal = await stranger(url).ask(`${home}${wrong}`);
+      expect(refusal).toMatchObject(closed);
+      expect(refusal.headers["set-cookie"]).toBeUndefined();
     }
   });
 
@@ -98,7 +98,7 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
     expect(await ask(home)).toMatchObject(closed);
     for (const path of reads) expect(await ask(path)).toMatchObject({ status: 401 });
     expect(await post(action, body)).toMatchObject({ status: 401 });
-    expect(await served.effects()).toEqual([]);
+    expect(await site.effects()).toEqual([]);
   });
 
   it("finds its session among cookies of the same name that another port of the host has set", async () => {
@@ -130,16 +130,16 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
     ["this machine by another name", { origin: "http://localhost:PORT" }],
     ["no site at all", { origin: "null" }],
     ["a frame of another site", { "sec-fetch-site": "cross-site" }],
-  ])("refuses a request of %s, and does nothing", async (_who, given: Record<string, string>) => {
+  ])("refuses a request of %s, and does nothing", async (_who, values: Record<string, string>) => {
     const headers = Object.fromEntries(
-      Object.entries(given).map(([key, value]) => [key, value.replace("PORT", port)]),
+      Object.entries(values).map(([key, value]) => [key, value.replace("PORT", port)]),
     );
     for (const path of reads)
       expect(await visitor.ask(path, { headers })).toMatchObject({ status: 403 });
     expect(await visitor.post(action, body, headers)).toMatchObject({ status: 403 });
-    if (given.host !== undefined)
+    if (values.host !== undefined)
       expect(await visitor.ask(home, { headers })).toMatchObject({ status: 403 });
-    expect(await served.effects()).toEqual([]);
+    expect(await site.effects()).toEqual([]);
   });
 
   it("does nothing for a post without an origin, or one that a form of another site could send", async () => {
@@ -153,7 +153,7 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
     for (const type of ["text/plain", "application/jsonp"]) {
       expect((await visitor.post(action, body, { "content-type": type })).status).toBe(415);
     }
-    expect(await served.effects()).toEqual([]);
+    expect(await site.effects()).toEqual([]);
   });
 
   it("takes the names of this machine, and opens its document for whoever comes by a link of another site", async () => {

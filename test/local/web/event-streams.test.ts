@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { describe, expect, it } from "@jest/globals";
 import { createEventStreams } from "@sekisho/local/web/event-streams.ts";
 
-function start(ended: AbortSignal) {
+function start(end: AbortSignal) {
   const listeners = new Set<(data: object) => void>();
   const response = new ServerResponse(new IncomingMessage(new Socket()));
   const watch = (send: (data: object) => void) => {
@@ -11,7 +11,7 @@ function start(ended: AbortSignal) {
     return () => void listeners.delete(send);
   };
   createEventStreams().open(
-    { response, visitor: { operator: "bearer", ended } },
+    { response, visitor: { operator: "bearer", ended: end } },
     { watch, endsInMs: 300_000 },
   );
   return () => [response.writableEnded, listeners.size];

@@ -105,17 +105,17 @@ describe("a cached value", () => {
   });
 
   it("is given to the load that replaces it, however old it is", async () => {
-    const given: (string | undefined)[] = [];
+    const values: (string | undefined)[] = [];
     let nowMs = 0;
     const load = async (last: string | undefined) => {
-      given.push(last);
-      return { value: `v${given.length}`, keepMs: 1000 };
+      values.push(last);
+      return { value: `v${values.length}`, keepMs: 1000 };
     };
-    const cached = createCachedValue({ load, now: () => nowMs });
-    await cached.get();
+    const value = createCachedValue({ load, now: () => nowMs });
+    await value.get();
     nowMs += 1_000_000;
-    await cached.get();
-    expect(given).toEqual([undefined, "v1"]);
+    await value.get();
+    expect(values).toEqual([undefined, "v1"]);
   });
 
   it("is replaced by one that a caller has loaded, which ages from then on", async () => {
@@ -233,15 +233,20 @@ describe("a cached value by key", () => {
     tell: (value: string) => void;
     fail: (error: Error) => void;
   }[] = [];
-  let kept: CachedValues<string>;
+  let cache: CachedValues<string>;
   beforeEach(() => {
     nowMs = 1_000_000;
     reads = [];
-    kept = createCachedValues({ now: () => nowMs, staleMs: 5000, refreshWaitMs: 5, maxEntries: 2 });
+    cache = createCachedValues({
+      now: () => nowMs,
+      staleMs: 5000,
+      refreshWaitMs: 5,
+      maxEntries: 2,
+    });
   });
 
   const get = (key: string, signal = new AbortController().signal, refreshAfterMs = 1000) =>
-    kept.get({
+    cache.get({
       key,
       signal,
       refreshAfterMs,
@@ -258,35 +263,35 @@ describe("a cached value by key", () => {
 
   const unread = { signal: new AbortController().signal };
 
-  async function known(key: string, value: string): Promise<void> {
-    const asked = get(key);
+  async function cachedValue(key: string, value: string): Promise<void> {
+    const pending = get(key);
     reads.at(-1)?.tell(value);
-    expect(await asked).toBe(value);
+    expect(await pending).toBe(value);
   }
 
   it("is read once by all who ask at once, and once more when its time is over", async () => {
-    const asked = [get("a"), get("a"), get("b")];
+    const pending = [get("a"), get("a"), get("b")];
     expect(reads.map(({ key }) => key)).toEqual(["a", "b"]);
     for (const { key, tell } of reads) tell(`of ${key}`);
-    expect(await Promise.all(asked)).toEqual(["of a", "of a", "of b"]);
+    expect(await Promise.all(pending)).toEqual(["of a", "of a", "of b"]);
     nowMs += 999;
     expect(await get("a")).toBe("of a");
     expect(reads).toHaveLength(2);
     nowMs += 1;
-    await known("a", "newer");
+    await cachedValue("a", "newer");
     expect(reads).toHaveLength(3);
   });
 
   it("counts its time from when the read began, so that it is never older than it may be", async () => {
-    const asked = get("a");
+    const pending = get("a");
     nowMs += 1000;
     reads[0]?.tell("slow");
-    await asked;
-    await known("a", "newer");
+    await pending;
+    await cachedValue("a", "newer");
   });
 
   it("goes on for its time where it cannot be read anew, and then no longer", async () => {
-    await known("a", "old");
+    await cachedValue("a", "old");
     nowMs += 4999;
     const stale = get("a");
     reads.at(-1)?.fail(new Error("away"));
@@ -299,42 +304,42 @@ describe("a cached value by key", () => {
 
   it("lets go who waits no longer, and ends the read when it was the last", async () => {
     const [first, second] = [new AbortController(), new AbortController()];
-    const asked = [get("a", first.signal), get("a", second.signal)];
+    const pending = [get("a", first.signal), get("a", second.signal)];
     first.abort(new Error("first is gone"));
-    await expect(asked[0]).rejects.toThrow("first is gone");
+    await expect(pending[0]).rejects.toThrow("first is gone");
     expect(reads[0]?.signal.aborted).toBe(false);
     second.abort(new Error("second is gone"));
-    await expect(asked[1]).rejects.toThrow("second is gone");
+    await expect(pending[1]).rejects.toThrow("second is gone");
     expect(reads[0]?.signal.aborted).toBe(true);
-    await known("a", "for the next one");
+    await cachedValue("a", "for the next one");
   });
 
   it("makes room by what was used the longest time ago", async () => {
-    await known("a", "A");
-    await known("b", "B");
+    await cachedValue("a", "A");
+    await cachedValue("b", "B");
     expect(await get("a")).toBe("A");
-    await known("c", "C");
+    await cachedValue("c", "C");
     expect(await get("a")).toBe("A");
-    await known("b", "read anew");
+    await cachedValue("b", "read anew");
   });
 
   describe("that is to be refreshed", () => {
     const fresh = () => get("a", undefined, 100);
 
     it("is read anew by one caller; the others get what is kept and wait for nothing", async () => {
-      await known("a", "old");
+      await cachedValue("a", "old");
       nowMs += 100;
-      const asked = fresh();
+      const pending = fresh();
       expect([await fresh(), await get("a")]).toEqual(["old", "old"]);
       expect(reads).toHaveLength(2);
       reads[1]?.tell("new");
-      expect([await asked, await fresh()]).toEqual(["new", "new"]);
+      expect([await pending, await fresh()]).toEqual(["new", "new"]);
       expect(reads).toHaveLength(2);
     });
 
     it("goes on where it cannot be read anew or takes too long, and is left alone for a minute then", async () => {
-      kept = createCachedValues({ now: () => nowMs, refreshWaitMs: 5 });
-      const stored = kept.get({
+      cache = createCachedValues({ now: () => nowMs, refreshWaitMs: 5 });
+      const stored = cache.get({
         key: "b",
         ...unread,
         read: async () => ({ value: "old", keepMs: 300_000 }),
@@ -345,25 +350,26 @@ describe("a cached value by key", () => {
         count += 1;
         return count === 1 ? Promise.reject(new Error("away")) : new Promise<never>(() => {});
       };
-      const read = () => kept.get({ key: "b", ...unread, read: failing, refreshAfterMs: 100 });
-      for (const [passMs, counted] of [
+      const readValue = () =>
+        cache.get({ key: "b", ...unread, read: failing, refreshAfterMs: 100 });
+      for (const [passMs, counts] of [
         [100, 1],
         [59_999, 1],
         [1, 2],
         [59_999, 2],
       ] as const) {
         nowMs += passMs;
-        expect([await read(), count]).toEqual(["old", counted]);
+        expect([await readValue(), count]).toEqual(["old", counts]);
       }
     });
 
     it("ends with the signal", async () => {
-      await known("a", "old");
+      await cachedValue("a", "old");
       nowMs += 100;
       const stop = new AbortController();
-      const asked = get("a", stop.signal, 100);
+      const pending = get("a", stop.signal, 100);
       stop.abort(new Error("the lease is over"));
-      await expect(asked).rejects.toThrow("the lease is over");
+      await expect(pending).rejects.toThrow("the lease is over");
     });
   });
 });

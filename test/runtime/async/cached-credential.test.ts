@@ -14,14 +14,14 @@ function keptFrom(
   { random = () => 0, timeoutMs = 5000 }: { random?: () => number; timeoutMs?: number } = {},
 ) {
   const world = { nowMs: 1_000_000, fetches: 0 };
-  const kept = createCachedCredential<string>({
+  const credential = createCachedCredential<string>({
     fetch: async () => fetch(++world.fetches),
     now: () => world.nowMs,
     random,
     timeoutMs,
     retryAfterMs: 10_000,
   });
-  return { world, kept };
+  return { world, credential };
 }
 
 const minutes = (count: number) => ({ lifetimeMs: count * 60_000 });
@@ -31,68 +31,74 @@ describe("a kept credential", () => {
     ["in the last fifth of its life", 0, 239_000],
     ["up to a tenth of its life later by chance", 0.99, 268_000],
   ])("is renewed %s, while others get the kept one at once", async (_when, random, keptMs) => {
-    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }), {
-      random: () => random,
-    });
-    await kept.current();
+    const { world, credential } = keptFrom(
+      (count) => ({ credential: `c${count}`, ...minutes(5) }),
+      {
+        random: () => random,
+      },
+    );
+    await credential.current();
     world.nowMs += keptMs;
-    expect(kept.current()).toBe("c1");
+    expect(credential.current()).toBe("c1");
     world.nowMs += 2000;
-    const renewal = kept.current();
-    expect(kept.current()).toBe("c1");
+    const renewal = credential.current();
+    expect(credential.current()).toBe("c1");
     expect(await renewal).toBe("c2");
     expect(world.fetches).toBe(2);
   });
 
   it("goes on where the renewal fails, which is tried again only after a while", async () => {
-    const { world, kept } = keptFrom((count) => {
+    const { world, credential } = keptFrom((count) => {
       if (count > 1) throw new Error("the issuer is down");
       return { credential: "c1", ...minutes(5) };
     });
-    await kept.current();
+    await credential.current();
     world.nowMs += 241_000;
-    expect(await kept.current()).toBe("c1");
+    expect(await credential.current()).toBe("c1");
     world.nowMs += 9000;
-    expect(kept.current()).toBe("c1");
+    expect(credential.current()).toBe("c1");
     expect(world.fetches).toBe(2);
     world.nowMs += 2000;
-    expect(await kept.current()).toBe("c1");
+    expect(await credential.current()).toBe("c1");
     expect(world.fetches).toBe(3);
   });
 
   it("is not used after its end, nor just before it, when nobody could renew it", async () => {
-    const { world, kept } = keptFrom((count) => {
+    const { world, credential } = keptFrom((count) => {
       if (count > 1) throw new Error("the issuer is down");
       return { credential: "c1", ...minutes(5) };
     });
-    await kept.current();
+    await credential.current();
     world.nowMs += 286_000;
-    await expect(kept.current()).rejects.toThrow("the issuer is down");
+    await expect(credential.current()).rejects.toThrow("the issuer is down");
   });
 
   it("is not waited for longer than its time, and fetched anew by the next who asks", async () => {
-    const { world, kept } = keptFrom(
+    const { world, credential } = keptFrom(
       (count) => (count === 1 ? new Promise(() => {}) : { credential: `c${count}`, ...minutes(5) }),
       { timeoutMs: 20 },
     );
-    await expect(kept.current()).rejects.toMatchObject({ name: "TimeoutError" });
-    expect(await kept.current()).toBe("c2");
+    await expect(credential.current()).rejects.toMatchObject({ name: "TimeoutError" });
+    expect(await credential.current()).toBe("c2");
     expect(world.fetches).toBe(2);
   });
 
   it("without an end is renewed all the same where that is wished for, and outlives a failed renewal for ever", async () => {
     const endless = { lifetimeMs: Number.POSITIVE_INFINITY };
-    const { world, kept } = keptFrom((count) => {
+    const { world, credential } = keptFrom((count) => {
       if (count > 1) throw new Error("the store is down");
       return { credential: "c1", ...endless, renewAfterMs: 60_000 };
     });
-    await kept.current();
+    await credential.current();
     for (let hour = 0; hour < 5; hour += 1) {
       world.nowMs += 3600_000;
-      expect(await kept.current()).toBe("c1");
+      expect(await credential.current()).toBe("c1");
     }
     expect(world.fetches).toBe(6);
-    const { world: quiet, kept: keptForEver } = keptFrom(() => ({ credential: "c1", ...endless }));
+    const { world: quiet, credential: keptForEver } = keptFrom(() => ({
+      credential: "c1",
+      ...endless,
+    }));
     await keptForEver.current();
     quiet.nowMs += 1e12;
     expect(keptForEver.current()).toBe("c1");
@@ -110,7 +116,7 @@ describe("a kept credential", () => {
       async (steps, lifetimeMs, random) => {
         let isDown = false;
         const issuedAtMs: number[] = [];
-        const { world, kept } = keptFrom(
+        const { world, credential } = keptFrom(
           (count) => {
             if (isDown) throw new Error("down");
             issuedAtMs[count] = world.nowMs;
@@ -125,13 +131,13 @@ describe("a kept credential", () => {
           isDown = issuerIsDown;
           const fetches = world.fetches;
           const isYoung = good !== undefined && ageMs(good) < lifetimeMs * 0.8;
-          const got = await Promise.resolve(kept.current()).catch(() => undefined);
+          const got = await Promise.resolve(credential.current()).catch(() => undefined);
           if (got === undefined) expect(isDown).toBe(true);
           else expect(ageMs(got)).toBeLessThan(lifetimeMs);
           if (isYoung) expect(got).toBe(good);
           expect(world.fetches - fetches).toBeLessThanOrEqual(isYoung ? 0 : 1);
           good = isRefused ? undefined : got;
-          if (isRefused) kept.forget((credential) => credential === got);
+          if (isRefused) credential.forget((value) => value === got);
         }
       },
       200,

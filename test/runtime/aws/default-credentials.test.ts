@@ -6,13 +6,13 @@ import { serve } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 
 const region = "eu-central-1";
-const before = { ...process.env };
+const savedEnv = { ...process.env };
 const startMs = 1_762_750_300_000;
 const minuteMs = 60_000;
 
 afterEach(() => {
   jest.restoreAllMocks();
-  process.env = { ...before };
+  process.env = { ...savedEnv };
 });
 
 it("are asked for again before they expire, and the next call is signed with the new ones", async () => {
@@ -36,7 +36,7 @@ it("are asked for again before they expire, and the next call is signed with the
   // No profile of whoever runs the tests.
   process.env.AWS_CONFIG_FILE = process.env.AWS_SHARED_CREDENTIALS_FILE = "/dev/null";
 
-  const { url, received } = await serve(() =>
+  const { url, received: requests } = await serve(() =>
     Response.json({}, { headers: { date: new Date(nowMs).toUTCString() } }),
   );
   const client = openDynamoDb({
@@ -48,7 +48,7 @@ it("are asked for again before they expire, and the next call is signed with the
   async function signerAfter(minutes: number): Promise<number> {
     nowMs = startMs + minutes * minuteMs;
     await client.call("GetItem", { TableName: "tasks", Key: { id: { S: "a" } } });
-    const last = received.at(-1);
+    const last = requests.at(-1);
     if (last === undefined) throw new Error("nothing arrived");
     const count = Number(
       /Credential=AKID(\d+)/.exec(last.request.headers.get("authorization") ?? "")?.[1],

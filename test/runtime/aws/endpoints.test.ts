@@ -15,7 +15,7 @@ import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
 import { RegionInfo } from "aws-cdk-lib/region-info";
 
 const credentials = { accessKeyId: "a", secretAccessKey: "b" };
-const before = { ...process.env };
+const savedEnv = { ...process.env };
 
 const clients = {
   dynamodb: (region: string) => ({
@@ -61,13 +61,13 @@ async function sdkUrl(service: keyof typeof clients, region: string): Promise<st
 
 async function expectSame(region: string) {
   const endpointOf = createEndpointResolver({ region });
-  const expected = await Promise.all(services.map((service) => sdkUrl(service, region)));
-  expect(services.map((service) => endpointOf(service).href)).toEqual(expected);
-  return expected;
+  const expectedResult = await Promise.all(services.map((service) => sdkUrl(service, region)));
+  expect(services.map((service) => endpointOf(service).href)).toEqual(expectedResult);
+  return expectedResult;
 }
 
 afterEach(() => {
-  process.env = { ...before };
+  process.env = { ...savedEnv };
 });
 
 const regions = [
@@ -123,7 +123,7 @@ describe("the endpoints of AWS are the SDK's", () => {
 
 it("what is called in another region has that region's endpoints, with the same credentials", async () => {
   process.env = {
-    ...before,
+    ...savedEnv,
     AWS_REGION: "eu-central-1",
     AWS_ACCESS_KEY_ID: "a",
     AWS_SECRET_ACCESS_KEY: "b",

@@ -18,7 +18,7 @@ const credentials = {
 };
 const region = "eu-central-1";
 /** A service that answers whatever a test likes, and what it received. */
-async function service(answer: (received: Received) => Response | Promise<Response>) {
+async function service(answer: (call: Received) => Response | Promise<Response>) {
   const { url, received: requests } = await serve(answer);
   const endpoint = new URL(url);
   const dependencies = { region, credentials: async () => credentials, endpointOf: () => endpoint };
@@ -84,7 +84,7 @@ describe("a call of an AWS service that speaks JSON", () => {
       new Response(
         new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("{")) }),
       );
-    const throttled = () =>
+    const createThrottling = () =>
       Response.json(
         { __type: "ThrottlingException" },
         { status: 400, headers: { "x-amz-retry-after": "9000" } },
@@ -92,13 +92,15 @@ describe("a call of an AWS service that speaks JSON", () => {
     const reading = await service(endless);
     const late = reading.open({ timeoutMs: 100 }).call("SendMessage", {});
     await expect(late).rejects.toMatchObject({ name: "TimeoutError" });
-    for (const answer of [endless, throttled, () => new Promise<Response>(() => {})]) {
+    for (const answer of [endless, createThrottling, () => new Promise<Response>(() => {})]) {
       const { open } = await service(answer);
-      const [reason, ended] = [new Error("no longer wanted"), new AbortController()];
-      const call = open().call("SendMessage", {}, { signal: ended.signal });
-      setTimeout(() => ended.abort(reason), 100);
+      const [reason, endController] = [new Error("no longer wanted"), new AbortController()];
+      const call = open().call("SendMessage", {}, { signal: endController.signal });
+      setTimeout(() => endController.abort(reason), 100);
       await expect(call).rejects.toBe(reason);
-      await expect(open().call("SendMessage", {}, { signal: ended.signal })).rejects.toBe(reason);
+      await expect(open().call("SendMessage", {}, { signal: endController.signal })).rejects.toBe(
+        reason,
+      );
     }
   });
 
@@ -111,18 +113,18 @@ describe("a call of an AWS service that speaks JSON", () => {
       timeoutMs: 100,
     });
     await expect(client.call("SendMessage", {})).rejects.toMatchObject({ name: "TimeoutError" });
-    const [reason, ended] = [new Error("no longer wanted"), new AbortController()];
-    const call = client.call("SendMessage", {}, { signal: ended.signal });
-    ended.abort(reason);
+    const [reason, endController] = [new Error("no longer wanted"), new AbortController()];
+    const call = client.call("SendMessage", {}, { signal: endController.signal });
+    endController.abort(reason);
     await expect(call).rejects.toBe(reason);
     expect(requests).toEqual([]);
   });
 
   it("does not begin a pause that is longer than the time that is left", async () => {
     const headers = { "x-amz-retry-after": "4000" };
-    const throttled = () =>
+    const createThrottling = () =>
       Response.json({ __type: "ThrottlingException" }, { status: 400, headers });
-    const { open, requests } = await service(throttled);
+    const { open, requests } = await service(createThrottling);
     const call = open({ timeoutMs: 3000 }).call("SendMessage", {});
     await expect(call).rejects.toMatchObject({ name: "ThrottlingException" });
     expect(requests).toHaveLength(1);

@@ -4,7 +4,7 @@ import { createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
 import { AwsCallError, createRetries } from "@sekisho/runtime/aws/retry.ts";
 import { serve } from "../../doubles/serving.ts";
 
-const throttled = (retryAfterMs?: number) =>
+const createThrottling = (retryAfterMs?: number) =>
   new AwsCallError({
     name: "ThrottlingException",
     status: 400,
@@ -72,14 +72,16 @@ describe("the pause before a further attempt", () => {
 
   it("is shorter at first for DynamoDB, longer where AWS throttles, and random", async () => {
     expect(await pausesAfter([failed(), failed()], { baseMs: 25 })).toEqual([24, 49]);
-    expect(await pausesAfter([throttled(), throttled()], { baseMs: 25 })).toEqual([999, 1999]);
-    expect(await pausesAfter([throttled(), throttled()], { random: () => 0.25 })).toEqual([
-      250, 500,
+    expect(await pausesAfter([createThrottling(), createThrottling()], { baseMs: 25 })).toEqual([
+      999, 1999,
     ]);
+    expect(
+      await pausesAfter([createThrottling(), createThrottling()], { random: () => 0.25 }),
+    ).toEqual([250, 500]);
   });
 
   it("is what AWS asks for, within bounds", async () => {
-    expect(await pausesAfter([failed(2000), failed(60_000), throttled(300)])).toEqual([
+    expect(await pausesAfter([failed(2000), failed(60_000), createThrottling(300)])).toEqual([
       2000, 5099, 3999,
     ]);
   });
@@ -87,7 +89,7 @@ describe("the pause before a further attempt", () => {
 
 describe("the limits of a call", () => {
   async function open(options: { timeoutMs?: number; maxAttempts?: number } = {}) {
-    const { url, received } = await serve(() => new Promise(() => {}));
+    const { url, received: requests } = await serve(() => new Promise(() => {}));
     const client = createJsonClient({
       service: "sqs",
       region: "eu-central-1",
@@ -99,16 +101,16 @@ describe("the limits of a call", () => {
       random: () => 0,
       ...options,
     });
-    return { client, received };
+    return { client, received: requests };
   }
 
   /** Lets the event loop turn until so many requests are there. */
-  async function arrived(received: readonly unknown[], count: number): Promise<void> {
-    while (received.length < count) await new Promise<void>((resolve) => setImmediate(resolve));
+  async function arrived(call: readonly unknown[], count: number): Promise<void> {
+    while (call.length < count) await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
   it("end an attempt whose connection is not there after a second", async () => {
-    const { client, received } = await open({ maxAttempts: 1 });
+    const { client, received: requests } = await open({ maxAttempts: 1 });
     const call = client.call("SendMessage", {}).catch((error: unknown) => error);
     await eventuallyTimers(2);
     jest.advanceTimersByTime(1000);
@@ -116,14 +118,14 @@ describe("the limits of a call", () => {
       name: "TimeoutError",
       message: expect.stringContaining("connection"),
     });
-    expect(received).toHaveLength(0);
+    expect(requests).toHaveLength(0);
   });
 
   it("end an attempt that is not answered after three seconds, and begin another", async () => {
-    const { client, received } = await open();
+    const { client, received: requests } = await open();
     const call = client.call("SendMessage", {}).catch((error: unknown) => error);
     for (const attempt of [1, 2, 3]) {
-      await arrived(received, attempt);
+      await arrived(requests, attempt);
       jest.advanceTimersByTime(3000);
       // The pause of no time.
       await eventuallyTimers(1);
@@ -133,16 +135,16 @@ describe("the limits of a call", () => {
       name: "TimeoutError",
       message: expect.stringContaining("answer"),
     });
-    expect(received).toHaveLength(3);
+    expect(requests).toHaveLength(3);
   });
 
   it("give a long poll its time in addition", async () => {
-    const { client, received } = await open({ maxAttempts: 1 });
+    const { client, received: requests } = await open({ maxAttempts: 1 });
     let isOver = false;
     const call = client.call("ReceiveMessage", {}, { waitMs: 20_000 }).catch(() => {
       isOver = true;
     });
-    await arrived(received, 1);
+    await arrived(requests, 1);
     jest.advanceTimersByTime(22_999);
     await new Promise<void>((resolve) => setImmediate(resolve));
     expect(isOver).toBe(false);

@@ -38,7 +38,7 @@ const queueUrl = "https://sqs.eu-central-1.amazonaws.com/111111111111/tasks";
 /** Characters that JSON escapes, in the SDK's way or in another. */
 const odd = 'a "quoted" \\ text\n\t\u0000\u001f\u007f\u2028 関所 🏯 <&> \ud83c / é';
 const trace = "Root=1-2-3;Parent=4;Sampled=0;Lineage=1:5:6";
-const before = { ...process.env };
+const savedEnv = { ...process.env };
 
 type InvokeStore = { run(context: object, act: () => Promise<void>): Promise<void> };
 
@@ -79,18 +79,18 @@ beforeEach(() => {
 });
 afterEach(() => {
   jest.restoreAllMocks();
-  process.env = { ...before };
+  process.env = { ...savedEnv };
 });
 
 /** What arrives when `act` runs. Its own errors do not matter here. */
 async function arrivingFrom(act: (aws: AwsDependencies) => Promise<unknown>): Promise<Received[]> {
-  const { url, received } = await serve(answer);
+  const { url, received: requests } = await serve(answer);
   await act({
     region,
     credentials: async () => credentials,
     endpointOf: () => new URL(`${url}/`),
   }).catch(() => {});
-  return received;
+  return requests;
 }
 
 /** The same call as the SDK's client makes it. */
@@ -107,11 +107,11 @@ async function bySdk({ request, body }: Received): Promise<Received> {
 async function sentBy(
   make: (endpoint: string) => { client: Client | undefined; command: unknown },
 ): Promise<Received> {
-  const { url, received } = await serve(answer);
+  const { url, received: requests } = await serve(answer);
   const { client, command } = make(url);
   await client?.send(command as never).catch(() => {});
   client?.destroy();
-  const [first] = received;
+  const [first] = requests;
   if (first === undefined) throw new Error("the SDK sent nothing");
   return first;
 }
@@ -268,11 +268,13 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
     expect(ours.map(({ request }) => request.headers.get("x-amz-target")?.split(".")[1])).toEqual(
       operations,
     );
-    for (const received of ours) {
-      expect(bytesOf(received)).toEqual(bytesOf(await bySdk(received)));
+    for (const requests of ours) {
+      expect(bytesOf(requests)).toEqual(bytesOf(await bySdk(requests)));
       const [, service = ""] =
-        /\/([a-z]+)\/aws4_request/.exec(received.request.headers.get("authorization") ?? "") ?? [];
-      expect(sigv4Problem({ received, credentials, service, region, nowMs })).toBeUndefined();
+        /\/([a-z]+)\/aws4_request/.exec(requests.request.headers.get("authorization") ?? "") ?? [];
+      expect(
+        sigv4Problem({ received: requests, credentials, service, region, nowMs }),
+      ).toBeUndefined();
     }
   });
 
@@ -300,11 +302,11 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
     ]);
     Object.assign(process.env, variables);
     await awslambda?.InvokeStore?.run(Object.fromEntries(symbols), async () => {
-      const [received] = await arrivingFrom(act);
-      if (received === undefined) throw new Error("nothing arrived");
-      expect(bytesOf(received)).toEqual(bytesOf(await bySdk(received)));
+      const [requests] = await arrivingFrom(act);
+      if (requests === undefined) throw new Error("nothing arrived");
+      expect(bytesOf(requests)).toEqual(bytesOf(await bySdk(requests)));
       const isInFunction = "AWS_LAMBDA_FUNCTION_NAME" in variables;
-      expect(received.request.headers.get("x-amzn-trace-id")).toBe(isInFunction ? trace : null);
+      expect(requests.request.headers.get("x-amzn-trace-id")).toBe(isInFunction ? trace : null);
     });
     await awslambda?.InvokeStore?.run({}, async () => {});
     expect.assertions(2);
@@ -320,16 +322,16 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
     const warn = jest.spyOn(process, "emitWarning").mockImplementation(() => {});
     jest.spyOn(console, "warn").mockImplementation(() => {});
     if (id !== undefined) process.env.AWS_SDK_UA_APP_ID = id;
-    const [received] = await arrivingFrom((aws) => storeOf(aws).get(item));
-    if (received === undefined) throw new Error("nothing arrived");
-    const sdk = await bySdk(received);
+    const [requests] = await arrivingFrom((aws) => storeOf(aws).get(item));
+    if (requests === undefined) throw new Error("nothing arrived");
+    const sdk = await bySdk(requests);
     const agentOf = ({ request }: Received) => request.headers.get("user-agent") ?? "";
     const appOf = (agent: string) =>
       agent.split(" ").filter((section) => section.startsWith("app/"));
-    expect(agentOf(received).split(" ")[0]).toBe(`sekisho/${version}`);
-    expect(appOf(agentOf(received))).toEqual(appOf(agentOf(sdk)));
+    expect(agentOf(requests).split(" ")[0]).toBe(`sekisho/${version}`);
+    expect(appOf(agentOf(requests))).toEqual(appOf(agentOf(sdk)));
     expect(appOf(agentOf(sdk))).toHaveLength(id === undefined ? 0 : 1);
-    for (const { request } of [received, sdk]) {
+    for (const { request } of [requests, sdk]) {
       expect(request.headers.get("authorization")).not.toMatch(/[;=]user-agent[;,]/);
     }
     expect(warn).toHaveBeenCalledTimes((id?.length ?? 0) > 50 ? 1 : 0);
@@ -362,15 +364,15 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
       },
     ];
     for (const { ours, command } of pairs) {
-      const [received] = await arrivingFrom(ours);
-      if (received === undefined) throw new Error("nothing arrived");
+      const [requests] = await arrivingFrom(ours);
+      if (requests === undefined) throw new Error("nothing arrived");
       const sdk = await sentBy((endpoint) => ({
         client: new sts.STSClient({ region, credentials, endpoint }),
         command,
       }));
-      expect(bytesOf(received)).toEqual(bytesOf(sdk));
+      expect(bytesOf(requests)).toEqual(bytesOf(sdk));
       expect(
-        sigv4Problem({ received, credentials, service: "sts", region, nowMs }),
+        sigv4Problem({ received: requests, credentials, service: "sts", region, nowMs }),
       ).toBeUndefined();
     }
   });

@@ -13,7 +13,7 @@ const region = "eu-central-1";
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret" };
 const read = { TableName: "tasks", Key: { id: { S: "a" } } };
 
-type Answer = (received: Received) => Response | Promise<Response>;
+type Answer = (call: Received) => Response | Promise<Response>;
 type Caller = () => Promise<unknown>;
 
 function ownAws(url: string): AwsDependencies {
@@ -54,14 +54,14 @@ afterEach(() => {
 /** The results of some calls one after the other, and how many requests arrived by then. */
 async function follow(open: (url: string) => Caller, answers: readonly Answer[], calls = 1) {
   const left = [...answers];
-  const { url, received } = await serve((each) =>
+  const { url, received: requests } = await serve((each) =>
     (left.shift() ?? (() => Response.json({})))(each),
   );
   const call = open(url);
   const results: [string, number][] = [];
   for (let count = 0; count < calls; count += 1) {
     const result = await call().then(() => "success", kindOf);
-    results.push([result, received.length]);
+    results.push([result, requests.length]);
   }
   return results;
 }
@@ -77,9 +77,9 @@ async function expectSame(
   { calls = 1, service = "dynamodb" }: { calls?: number; service?: keyof typeof clients } = {},
 ) {
   const { ours, sdk } = clients[service];
-  const expected = await follow(sdk, answers, calls);
-  expect(await follow(ours, answers, calls)).toEqual(expected);
-  return expected;
+  const expectedResult = await follow(sdk, answers, calls);
+  expect(await follow(ours, answers, calls)).toEqual(expectedResult);
+  return expectedResult;
 }
 
 const refusal =
@@ -213,13 +213,13 @@ describe("the name of an error is the SDK's", () => {
 it("STS is asked twice at most, and its error has its name", async () => {
   const body = (code: string) =>
     `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code></Error></ErrorResponse>`;
-  const refused = (code: string, status: number) => () => new Response(body(code), { status });
+  const refusal = (code: string, status: number) => () => new Response(body(code), { status });
   const ask = (url: string) => {
     const sts = createSts({ region, credentials: async () => credentials, endpoint: new URL(url) });
     return () => sts.assumeRole({ roleArn: "r", durationSeconds: 900, signal: hangSignal() });
   };
-  expect(await follow(ask, [refused("AccessDenied", 403)])).toEqual([["AccessDenied", 1]]);
-  expect(await follow(ask, [refused("Throttling", 400), page(503), page(503)])).toEqual([
+  expect(await follow(ask, [refusal("AccessDenied", 403)])).toEqual([["AccessDenied", 1]]);
+  expect(await follow(ask, [refusal("Throttling", 400), page(503), page(503)])).toEqual([
     ["NoName", 2],
   ]);
 });

@@ -46,8 +46,8 @@ const urls = fc
 const headerValues = fc.stringMatching(/^[ \t!-~]{0,30}$/);
 const headers = fc
   .dictionary(fc.stringMatching(/^(x-amz-|proxy-|sec-)?[a-z]{1,12}$/), headerValues, { maxKeys: 5 })
-  .map((given) => ({
-    ...given,
+  .map((value) => ({
+    ...value,
     "user-agent": "ours",
     traceparent: "00-1-2-00",
     "x-amzn-trace-id": "Root=1",
@@ -81,7 +81,7 @@ describe("a signed request", () => {
         bodies,
         identities,
         times,
-      ).holdAsync(async (method, url, given, body, credentials, atMs) => {
+      ).holdAsync(async (method, url, value, body, credentials, atMs) => {
         const sdk = new SignatureV4({
           service,
           region,
@@ -90,7 +90,7 @@ describe("a signed request", () => {
           uriEscapePath: service !== "s3",
         });
         const unsigned = ["traceparent"];
-        const expected = await sdk.sign(toSdkRequest({ method, url, headers: given, body }), {
+        const expectedResult = await sdk.sign(toSdkRequest({ method, url, headers: value, body }), {
           signingDate: new Date(atMs),
           unsignableHeaders: new Set(unsigned),
         });
@@ -100,7 +100,9 @@ describe("a signed request", () => {
           credentials: async () => credentials,
           unsigned,
         });
-        expect(await sign({ method, url, headers: given, body, atMs })).toEqual(expected.headers);
+        expect(await sign({ method, url, headers: value, body, atMs })).toEqual(
+          expectedResult.headers,
+        );
       });
     },
   );
@@ -123,8 +125,8 @@ describe("a signed request", () => {
     ] as const) {
       credentials = { accessKeyId: "AKID", secretAccessKey };
       const sdk = new SignatureV4({ service: "sqs", region, credentials, sha256 });
-      const expected = await sdk.sign(toSdkRequest(request), { signingDate: new Date(atMs) });
-      expect(await sign({ ...request, atMs })).toEqual(expected.headers);
+      const expectedResult = await sdk.sign(toSdkRequest(request), { signingDate: new Date(atMs) });
+      expect(await sign({ ...request, atMs })).toEqual(expectedResult.headers);
     }
   });
 });

@@ -31,8 +31,8 @@ async function countUp(): Promise<void> {
   await store.create({ item: item("counter") });
   for (;;) {
     const read = await store.get({ id: "counter" });
-    const written = read && (await store.replace({ item: { ...read, count: read.count + 1 } }));
-    if (written !== undefined) acknowledge("counted", written.count);
+    const writtenText = read && (await store.replace({ item: { ...read, count: read.count + 1 } }));
+    if (writtenText !== undefined) acknowledge("counted", writtenText.count);
   }
 }
 

@@ -279,15 +279,15 @@ describe("the end", () => {
       started.push(body);
       await gate.promise;
     };
-    let ended = false;
+    let end = false;
     const running = run({ handle }).then(() => {
-      ended = true;
+      end = true;
     });
     await until(() => started.length === 1);
     stop.abort();
     await send(["too late"]);
     await setTimeout(20);
-    expect(ended).toBe(false);
+    expect(end).toBe(false);
     gate.resolve();
     await running;
     expect(started).toEqual(["under way"]);
@@ -296,16 +296,16 @@ describe("the end", () => {
 
   it("leaves a handler that is told to stop the time to save how far it came", async () => {
     await send(["saves"]);
-    const begun = Promise.withResolvers<void>();
+    const beginning = Promise.withResolvers<void>();
     let isSaved = false;
     const handle = async (_: ReceivedMessage, signal: AbortSignal) => {
-      begun.resolve();
+      beginning.resolve();
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       await setTimeout(20);
       isSaved = true;
     };
     const running = run({ handle, graceMs: 1 });
-    await begun.promise;
+    await beginning.promise;
     stop.abort();
     await running;
     expect(isSaved).toBe(true);

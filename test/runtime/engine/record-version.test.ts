@@ -12,7 +12,7 @@ import * as z from "zod";
 
 const schema = z.object({ id: z.string(), part: z.object({ state: z.enum(["old"]) }) });
 const parse = (json: unknown) => checkRecord({ schema, json });
-const read = (json: object) => readItem({ text: JSON.stringify(json), parse });
+const readValue = (json: object) => readItem({ text: JSON.stringify(json), parse });
 const known = { id: "a", part: { state: "old" } };
 
 describe("a record", () => {
@@ -24,7 +24,7 @@ describe("a record", () => {
 
   it("keeps what only a newer version knows, at every depth", () => {
     const newer = { ...known, more: 1, part: { state: "old", more: 2 } };
-    expect(JSON.parse(writeItem(read({ ...newer, recordVersion: "1.7.0" })))).toEqual({
+    expect(JSON.parse(writeItem(readValue({ ...newer, recordVersion: "1.7.0" })))).toEqual({
       ...newer,
       recordVersion,
     });
@@ -52,15 +52,15 @@ describe("a record", () => {
 
   it("is left to the newer version if it cannot be read, or is of a newer major version", () => {
     const other = { id: "a", part: { state: "new" } };
-    expect(() => read({ ...other, recordVersion: "1.0.1" })).toThrow(NewerRecordError);
-    expect(() => read({ ...known, recordVersion: "2.0.0" })).toThrow(NewerRecordError);
-    expect(() => read({ ...known, recordVersion: "10.0.0" })).toThrow(NewerRecordError);
+    expect(() => readValue({ ...other, recordVersion: "1.0.1" })).toThrow(NewerRecordError);
+    expect(() => readValue({ ...known, recordVersion: "2.0.0" })).toThrow(NewerRecordError);
+    expect(() => readValue({ ...known, recordVersion: "10.0.0" })).toThrow(NewerRecordError);
   });
 
   it.each([recordVersion, "0.9.9", "nonsense", undefined])(
     "is broken if it cannot be read and says %s",
     (version) => {
-      expect(() => read({ id: 1, recordVersion: version })).toThrow(ItemError);
+      expect(() => readValue({ id: 1, recordVersion: version })).toThrow(ItemError);
     },
   );
 
@@ -74,8 +74,8 @@ describe("a message for a newer version", () => {
   const dayMs = 24 * 3600_000;
 
   async function leave(message: object, nowMs: number, notBeforeMs?: number) {
-    const sent: { body: string; delayMs?: number; group?: string }[] = [];
-    const send = async (request: (typeof sent)[number]) => void sent.push(request);
+    const sentMessages: { body: string; delayMs?: number; group?: string }[] = [];
+    const send = async (request: (typeof sentMessages)[number]) => void sentMessages.push(request);
     const body = JSON.stringify(message);
     const isLeft = await leaveToNewerVersion({
       queue: { send },
@@ -84,13 +84,16 @@ describe("a message for a newer version", () => {
       notBeforeMs,
       nowMs,
     });
-    return { isLeft, sent: sent.map((one) => ({ ...one, body: JSON.parse(one.body) as object })) };
+    return {
+      isLeft,
+      sent: sentMessages.map((one) => ({ ...one, body: JSON.parse(one.body) as object })),
+    };
   }
 
   it("is sent again as it is, soon", async () => {
-    const { isLeft, sent } = await leave({ type: "new", more: 1 }, 1000);
+    const { isLeft, sent: sentMessages } = await leave({ type: "new", more: 1 }, 1000);
     expect(isLeft).toBe(true);
-    expect(sent).toEqual([
+    expect(sentMessages).toEqual([
       { body: { type: "new", more: 1, leftSinceMs: 1000 }, delayMs: 5000, group: "g" },
     ]);
   });

@@ -102,8 +102,8 @@ describe("the memory of records", () => {
     const memory = createRecordMemory<Counter>();
     const store = withMemory(createStore(), memory);
     expect(memory.recall(id)).toBeUndefined();
-    const created = await store.create({ item: none() });
-    expect(memory.recall(id)).toEqual(created);
+    const newItem = await store.create({ item: none() });
+    expect(memory.recall(id)).toEqual(newItem);
     await store.replace({ item: { ...none(), count: 7 } });
     await store.replace({ item: { ...none(), count: 8 } });
     expect(memory.recall(id)).toMatchObject({ count: 7, revision: 2 });

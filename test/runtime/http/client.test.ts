@@ -26,7 +26,7 @@ function clientOf(options: Parameters<typeof createHttpClient>[0] = {}) {
   const client = closeAfterTest(createHttpClient(options));
   return {
     ...client,
-    send: (url: string, { maxBytes = 1000, ...given }: Given = {}) =>
+    send: (url: string, { maxBytes = 1000, ...args }: Given = {}) =>
       client.send({
         method: "POST",
         url: new URL(url),
@@ -34,14 +34,14 @@ function clientOf(options: Parameters<typeof createHttpClient>[0] = {}) {
         body: "{}",
         signal: hangSignal(),
         collect: upTo(maxBytes),
-        ...given,
+        ...args,
       }),
   };
 }
 
 /** The kind of the HttpError, or the status of the response. */
-function outcome(sent: Promise<{ status: number }>): Promise<string | number> {
-  return sent.then(
+function outcome(sending: Promise<{ status: number }>): Promise<string | number> {
+  return sending.then(
     ({ status }) => status,
     ({ name, kind }: HttpError) => (name === "HttpError" ? kind : name),
   );
@@ -66,14 +66,14 @@ async function socketPeer(serve: (socket: Socket, count: number) => void, scheme
 const answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
 
 async function httpPeer(handle: (request: IncomingMessage, response: ServerResponse) => void) {
-  const received: { request: IncomingMessage; body: string }[] = [];
+  const requests: { request: IncomingMessage; body: string }[] = [];
   const server = createHttpServer(async (request, response) => {
     let body = "";
     for await (const chunk of request.setEncoding("utf8")) body += chunk;
-    received.push({ request, body });
+    requests.push({ request, body });
     handle(request, response);
   });
-  return { url: `http://127.0.0.1:${await listen(server)}/`, received };
+  return { url: `http://127.0.0.1:${await listen(server)}/`, received: requests };
 }
 
 async function closed(socket: Socket | undefined): Promise<void> {
@@ -83,7 +83,7 @@ async function closed(socket: Socket | undefined): Promise<void> {
 
 describe("a request", () => {
   it("is sent as it is given, and the response comes back whole", async () => {
-    const { url, received } = await httpPeer((_request, response) => {
+    const { url, received: requests } = await httpPeer((_request, response) => {
       response.setHeader("x-many", ["a", "b"]).setHeader("retry-after", ["1", "2"]).end("Grüße");
     });
     const { send } = clientOf();
@@ -94,11 +94,11 @@ describe("a request", () => {
       headers: { "x-many": "a, b", "retry-after": "1" },
     });
     expect(response.body.toString()).toBe("Grüße");
-    expect(received[0]).toMatchObject({
+    expect(requests[0]).toMatchObject({
       body: "頼",
       request: { method: "POST", url: "/a/b?c=d%20e" },
     });
-    expect(received[0]?.request.headers).toEqual({
+    expect(requests[0]?.request.headers).toEqual({
       host: new URL(url).host,
       connection: "keep-alive",
       "x-one": "1",
@@ -107,14 +107,16 @@ describe("a request", () => {
   });
 
   it("without a body has the length 0, and a GET has none", async () => {
-    const { url, received } = await httpPeer((_request, response) => response.writeHead(204).end());
+    const { url, received: requests } = await httpPeer((_request, response) =>
+      response.writeHead(204).end(),
+    );
     const { send } = clientOf();
     expect(await send(url, { body: undefined })).toMatchObject({
       status: 204,
       body: Buffer.alloc(0),
     });
     await send(url, { method: "GET", body: new Uint8Array() });
-    expect(received.map(({ request }) => request.headers["content-length"])).toEqual([
+    expect(requests.map(({ request }) => request.headers["content-length"])).toEqual([
       "0",
       undefined,
     ]);
@@ -238,8 +240,8 @@ describe("a failed request", () => {
 
   it("was certainly not sent where nobody listens, or where the name has no address", async () => {
     const { send } = clientOf();
-    const refused = send(`http://127.0.0.1:${await unusedPort()}/`);
-    await expect(refused).rejects.toMatchObject({
+    const refusal = send(`http://127.0.0.1:${await unusedPort()}/`);
+    await expect(refusal).rejects.toMatchObject({
       kind: "unsent",
       cause: { code: "ECONNREFUSED" },
     });
@@ -306,8 +308,8 @@ describe("a request that its caller gives up", () => {
   it("before it begins opens no connection", async () => {
     const { url, sockets } = await socketPeer(() => {});
     const reason = new Error("no longer needed");
-    const sent = clientOf().send(url, { signal: AbortSignal.abort(reason) });
-    await expect(sent).rejects.toMatchObject({ kind: "unsent", cause: reason });
+    const sending = clientOf().send(url, { signal: AbortSignal.abort(reason) });
+    await expect(sending).rejects.toMatchObject({ kind: "unsent", cause: reason });
     expect(sockets).toEqual([]);
   });
 
@@ -327,8 +329,11 @@ describe("a request that its caller gives up", () => {
     const { url, sockets } = await socketPeer((socket) =>
       socket.write(bytes, () => setImmediate(() => caller.abort())),
     );
-    const sent = clientOf().send(url, { signal: caller.signal });
-    await expect(sent).rejects.toMatchObject({ kind: "ambiguous", cause: { name: "AbortError" } });
+    const sending = clientOf().send(url, { signal: caller.signal });
+    await expect(sending).rejects.toMatchObject({
+      kind: "ambiguous",
+      cause: { name: "AbortError" },
+    });
     await closed(sockets[0]);
   });
 
@@ -352,8 +357,8 @@ describe("a request that its caller gives up", () => {
   it("is given up by the client where the connection takes too long", async () => {
     const { url, sockets } = await socketPeer(() => {}, "https");
     // Undici's own limit is longer than the caller's patience.
-    const sent = clientOf({ connectTimeoutMs: 50 }).send(url, { signal: hangSignal() });
-    await expect(sent).rejects.toMatchObject({
+    const sending = clientOf({ connectTimeoutMs: 50 }).send(url, { signal: hangSignal() });
+    await expect(sending).rejects.toMatchObject({
       kind: "unsent",
       cause: { code: "UND_ERR_CONNECT_TIMEOUT" },
     });
@@ -446,25 +451,25 @@ describe("a connection", () => {
   });
 
   it("is closed with the client, and a request that is under way fails", async () => {
-    const arrived = Promise.withResolvers<void>();
+    const arrival = Promise.withResolvers<void>();
     const { url, sockets } = await socketPeer((socket, count) =>
-      count === 1 ? socket.write(answer) : arrived.resolve(),
+      count === 1 ? socket.write(answer) : arrival.resolve(),
     );
     const { send, close } = clientOf();
     await send(url);
     const waiting = outcome(send(url));
-    await arrived.promise;
+    await arrival.promise;
     close();
     expect(await waiting).toBe("ambiguous");
     await closed(sockets[0]);
   });
 
   it("that is being opened is closed with the client as well", async () => {
-    const arrived = Promise.withResolvers<void>();
-    const { url, sockets } = await socketPeer(() => arrived.resolve(), "https");
+    const arrival = Promise.withResolvers<void>();
+    const { url, sockets } = await socketPeer(() => arrival.resolve(), "https");
     const { send, close } = clientOf();
     const waiting = outcome(send(url));
-    await arrived.promise;
+    await arrival.promise;
     close();
     expect(await waiting).toBe("unsent");
     await closed(sockets[0]);

@@ -115,7 +115,7 @@ describe("a process behind a proxy", () => {
   });
 });
 
-const read = (variables: Record<string, string>) => {
+const readValue = (variables: Record<string, string>) => {
   const proxies = readProxies(variables);
   if (proxies === undefined) throw new Error("no proxy");
   return proxies;
@@ -160,13 +160,16 @@ describe("the rules of proxies", () => {
     ["a.test *", ["https://example.com/", "https://slack.com/"], []],
     ["", [], ["https://example.com/"]],
   ])("exempt the hosts of NO_PROXY=%j", (noProxy, direct, proxied) => {
-    const proxies = read({ HTTPS_PROXY: "http://proxy.test:3128", NO_PROXY: noProxy });
+    const proxies = readValue({ HTTPS_PROXY: "http://proxy.test:3128", NO_PROXY: noProxy });
     expect(direct.filter((url) => isProxied(proxies, url))).toEqual([]);
     expect(proxied.filter((url) => !isProxied(proxies, url))).toEqual([]);
   });
 
   it("exempt this machine and link-local addresses", () => {
-    const proxies = read({ HTTPS_PROXY: "http://proxy.test", HTTP_PROXY: "http://proxy.test" });
+    const proxies = readValue({
+      HTTPS_PROXY: "http://proxy.test",
+      HTTP_PROXY: "http://proxy.test",
+    });
     const names = [
       "localhost",
       "LOCALHOST.",
@@ -186,23 +189,31 @@ describe("the rules of proxies", () => {
     const urls = hosts.flatMap((name) => [`http://${name}:80/`, `https://${name}:8443/`]);
     expect(urls.filter((url) => isProxied(proxies, url))).toEqual([]);
     // node:http and node:https hand over what their caller wrote.
-    const written = ["127.1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "fe80::1%eth0", "Localhost."];
+    const writtenText = [
+      "127.1",
+      "0:0:0:0:0:0:0:1",
+      "::ffff:127.0.0.1",
+      "fe80::1%eth0",
+      "Localhost.",
+    ];
     expect(
-      written.filter((hostname) => findProxy(proxies, { protocol: "https:", hostname })),
+      writtenText.filter((hostname) => findProxy(proxies, { protocol: "https:", hostname })),
     ).toEqual([]);
     expect(isProxied(proxies, "http://127.example.com/")).toBe(true);
   });
 
   it("take the proxy of the scheme, and the name in lower case first", () => {
     const variables = { HTTPS_PROXY: "http://upper.test:1", https_proxy: "lower.test:2" };
-    const { https } = read(variables);
+    const { https } = readValue(variables);
     expect(https).toMatchObject({ variable: "https_proxy", url: new URL("http://lower.test:2") });
-    expect(isProxied(read(variables), "http://example.com/")).toBe(false);
-    expect(isProxied(read({ HTTP_PROXY: "http://a.test" }), "https://example.com/")).toBe(false);
+    expect(isProxied(readValue(variables), "http://example.com/")).toBe(false);
+    expect(isProxied(readValue({ HTTP_PROXY: "http://a.test" }), "https://example.com/")).toBe(
+      false,
+    );
   });
 
   it("take a password without a user", () => {
-    const { https } = read({ HTTPS_PROXY: "http://:token@proxy.test:3128/" });
+    const { https } = readValue({ HTTPS_PROXY: "http://:token@proxy.test:3128/" });
     expect(https?.authorization).toBe(`Basic ${btoa(":token")}`);
   });
 

@@ -17,7 +17,7 @@ import { type Certified, createAuthority } from "../../doubles/issuers/certifica
 import { listen, serve, unusedPort } from "../../doubles/serving.ts";
 import { connectionReset } from "../../doubles/web-server.ts";
 
-function read(
+function readValue(
   fetch: PublicFetch,
   {
     url,
@@ -34,7 +34,7 @@ const nobodyAsks: Resolve = async (name) => {
 };
 
 const guarded = createPublicFetch({ resolve: nobodyAsks });
-const refused = { name: "SekishoError", reason: "permission_denied" };
+const refusedFile = { name: "SekishoError", reason: "permission_denied" };
 
 function resolvingTo(...addresses: readonly string[]): Resolve {
   return async () =>
@@ -43,9 +43,9 @@ function resolvingTo(...addresses: readonly string[]): Resolve {
 
 /** A server on loopback; which hosts it was asked for. */
 async function startCounted() {
-  const { url, received } = await serve(() => raw("secret"));
+  const { url, received: requests } = await serve(() => raw("secret"));
   return {
-    hosts: () => received.map(({ request }) => request.headers.get("host")),
+    hosts: () => requests.map(({ request }) => request.headers.get("host")),
     port: new URL(url).port,
     url,
   };
@@ -71,12 +71,14 @@ describe("a URL that somebody else chose", () => {
     ["holds a password", "https://:secret@example.com/a"],
     ["names this machine", "https://127.0.0.1/"],
   ])("is refused where it %s, and nothing is looked up", async (_why, url) => {
-    await expect(read(guarded, { url })).rejects.toMatchObject(refused);
+    await expect(readValue(guarded, { url })).rejects.toMatchObject(refusedFile);
   });
 
   it("is refused with http for a name, also where loopback is allowed", async () => {
     const local = createPublicFetch({ resolve: resolvingTo("127.0.0.1"), allowLoopback: true });
-    await expect(read(local, { url: "http://files.test/" })).rejects.toMatchObject(refused);
+    await expect(readValue(local, { url: "http://files.test/" })).rejects.toMatchObject(
+      refusedFile,
+    );
   });
 
   it("is refused on any private network, also where loopback is allowed", async () => {
@@ -89,7 +91,9 @@ describe("a URL that somebody else chose", () => {
       "[::]",
       "[::ffff:127.0.0.1]",
     ]) {
-      await expect(read(local, { url: `https://${host}/` })).rejects.toMatchObject(refused);
+      await expect(readValue(local, { url: `https://${host}/` })).rejects.toMatchObject(
+        refusedFile,
+      );
     }
   });
 
@@ -119,9 +123,9 @@ describe("a URL that somebody else chose", () => {
       ),
     });
     await forAll(privateAddress, spelling).holdAsync(async (address, how) => {
-      await expect(read(guarded, { url: `https://${spell(address, how)}/` })).rejects.toMatchObject(
-        refused,
-      );
+      await expect(
+        readValue(guarded, { url: `https://${spell(address, how)}/` }),
+      ).rejects.toMatchObject(refusedFile);
     }, 300);
   });
 });
@@ -135,31 +139,33 @@ describe("a name", () => {
     ["no address at all", ["localhost"]],
   ])("is refused where its address is %s", async (_what, addresses) => {
     const fetch = createPublicFetch({ resolve: resolvingTo(...addresses) });
-    await expect(read(fetch, { url: "https://files.test/" })).rejects.toMatchObject(refused);
+    await expect(readValue(fetch, { url: "https://files.test/" })).rejects.toMatchObject(
+      refusedFile,
+    );
   });
 
   it("of this machine is refused as the system resolves it", async () => {
     const { port, hosts } = await startCounted();
     await expect(
-      read(createPublicFetch(), { url: `https://localhost:${port}/` }),
-    ).rejects.toMatchObject(refused);
+      readValue(createPublicFetch(), { url: `https://localhost:${port}/` }),
+    ).rejects.toMatchObject(refusedFile);
     expect(hosts()).toEqual([]);
   });
 
   it("is looked up once, and the connection goes where that look-up led", async () => {
     const { port, hosts } = await startCounted();
-    const asked: string[] = [];
+    const lookedUpNames: string[] = [];
     const fetch = createPublicFetch({
       allowLoopback: true,
       async resolve(name) {
-        asked.push(name);
+        lookedUpNames.push(name);
         // Rebinding: whoever asks again gets another address.
-        return [{ address: asked.length === 1 ? "127.0.0.1" : "127.0.0.9", family: 4 }];
+        return [{ address: lookedUpNames.length === 1 ? "127.0.0.1" : "127.0.0.9", family: 4 }];
       },
     });
-    const bytes = await read(fetch, { url: `http://localhost:${port}/` });
+    const bytes = await readValue(fetch, { url: `http://localhost:${port}/` });
     expect(Buffer.from(bytes).toString()).toBe("secret");
-    expect({ asked, hosts: hosts() }).toEqual({
+    expect({ asked: lookedUpNames, hosts: hosts() }).toEqual({
       asked: ["localhost"],
       hosts: [`localhost:${port}`],
     });
@@ -171,7 +177,7 @@ describe("a name", () => {
       allowLoopback: true,
       resolve: resolvingTo("::1", "127.0.0.1"),
     });
-    await expect(read(fetch, { url: `http://localhost:${port}/` })).resolves.toHaveLength(6);
+    await expect(readValue(fetch, { url: `http://localhost:${port}/` })).resolves.toHaveLength(6);
   });
 
   it.each([
@@ -179,19 +185,19 @@ describe("a name", () => {
     ["has no address", resolvingTo()],
   ])("that %s is unavailable", async (_why, resolve) => {
     const fetch = createPublicFetch({ resolve });
-    await expect(read(fetch, { url: "https://files.test/" })).rejects.toMatchObject({
+    await expect(readValue(fetch, { url: "https://files.test/" })).rejects.toMatchObject({
       reason: "unavailable",
     });
   });
 
   it("that takes for ever to resolve is not waited for", async () => {
     const fetch = createPublicFetch({ resolve: () => new Promise(() => {}) });
-    const late = read(fetch, { url: "https://files.test/", timeoutMs: 20 });
+    const late = readValue(fetch, { url: "https://files.test/", timeoutMs: 20 });
     await expect(late).rejects.toMatchObject({ reason: "unavailable" });
     const caller = new AbortController();
-    const given = read(fetch, { url: "https://files.test/", signal: caller.signal });
+    const values = readValue(fetch, { url: "https://files.test/", signal: caller.signal });
     caller.abort(new Error("enough"));
-    await expect(given).rejects.toThrow("enough");
+    await expect(values).rejects.toThrow("enough");
   });
 
   it("that resolves too late is not connected to", async () => {
@@ -203,7 +209,7 @@ describe("a name", () => {
     };
     const fetch = createPublicFetch({ resolve, allowLoopback: true });
     await expect(
-      read(fetch, { url: `http://localhost:${port}/`, timeoutMs: 20 }),
+      readValue(fetch, { url: `http://localhost:${port}/`, timeoutMs: 20 }),
     ).rejects.toThrow();
     answerNow();
     await new Promise((passed) => setTimeout(passed, 50));
@@ -252,13 +258,13 @@ async function serveBytes(text: string): Promise<string> {
 
 describe("what a guarded fetch brings back", () => {
   it("is the body of a 200, asked for without a credential and without compression", async () => {
-    const { url, received } = await serve(() => raw("関所"));
-    const bytes = await read(fetchHere, { url: `${url}/file?signature=a%2Fb` });
+    const { url, received: requests } = await serve(() => raw("関所"));
+    const bytes = await readValue(fetchHere, { url: `${url}/file?signature=a%2Fb` });
     expect(Buffer.from(bytes).toString()).toBe("関所");
-    expect(received.map(({ request, target }) => [request.method, target])).toEqual([
+    expect(requests.map(({ request, target }) => [request.method, target])).toEqual([
       ["GET", "/file?signature=a%2Fb"],
     ]);
-    const headers = received[0]?.request.headers;
+    const headers = requests[0]?.request.headers;
     expect([...(headers?.keys() ?? [])].sort()).toEqual([
       "accept",
       "accept-encoding",
@@ -270,11 +276,13 @@ describe("what a guarded fetch brings back", () => {
 
   it("is at most what was asked for, announced or not", async () => {
     const whole = await serve(() => raw("x".repeat(100)));
-    await expect(read(fetchHere, { url: whole.url, maxBytes: 100 })).resolves.toHaveLength(100);
+    await expect(readValue(fetchHere, { url: whole.url, maxBytes: 100 })).resolves.toHaveLength(
+      100,
+    );
     const announced = await serve(() => halfOf("x".repeat(101), { rest: "stall" }));
     const endless = await serve(() => raw(endlessStream()));
     for (const { url } of [announced, endless]) {
-      await expect(read(fetchHere, { url, maxBytes: 100 })).rejects.toMatchObject({
+      await expect(readValue(fetchHere, { url, maxBytes: 100 })).rejects.toMatchObject({
         reason: "payload_too_large",
       });
     }
@@ -284,7 +292,9 @@ describe("what a guarded fetch brings back", () => {
     const target = await serve(() => raw("secret"));
     for (const status of [301, 302, 303, 307, 308]) {
       const { url } = await serve(() => raw("", { status, headers: { location: target.url } }));
-      await expect(read(fetchHere, { url })).rejects.toMatchObject({ reason: "invalid_response" });
+      await expect(readValue(fetchHere, { url })).rejects.toMatchObject({
+        reason: "invalid_response",
+      });
     }
     expect(target.received).toEqual([]);
   });
@@ -297,17 +307,19 @@ describe("what a guarded fetch brings back", () => {
     [503, "unavailable"],
   ])("is nothing where the status is %i: %s", async (status, reason) => {
     const { url } = await serve(() => new Response(status === 204 ? null : "body", { status }));
-    await expect(read(fetchHere, { url })).rejects.toMatchObject({ reason });
+    await expect(readValue(fetchHere, { url })).rejects.toMatchObject({ reason });
   });
 
   it("is nothing where it is compressed", async () => {
     const { url } = await serve(() => raw("x", { headers: { "content-encoding": "gzip" } }));
-    await expect(read(fetchHere, { url })).rejects.toMatchObject({ reason: "invalid_response" });
+    await expect(readValue(fetchHere, { url })).rejects.toMatchObject({
+      reason: "invalid_response",
+    });
   });
 
   it("is nothing where it is no HTTP", async () => {
     const noHttp = await serveBytes("SSH-2.0-OpenSSH_9.9\r\n");
-    await expect(read(fetchHere, { url: noHttp })).rejects.toMatchObject({
+    await expect(readValue(fetchHere, { url: noHttp })).rejects.toMatchObject({
       reason: "invalid_response",
     });
   });
@@ -318,7 +330,7 @@ describe("what a guarded fetch brings back", () => {
     });
     const broken = await serve(() => halfOf("x".repeat(100), { rest: "break" }));
     for (const url of [reset.url, broken.url, `http://127.0.0.1:${await unusedPort()}/`]) {
-      await expect(read(fetchHere, { url })).rejects.toMatchObject({ reason: "unavailable" });
+      await expect(readValue(fetchHere, { url })).rejects.toMatchObject({ reason: "unavailable" });
     }
   });
 
@@ -327,22 +339,22 @@ describe("what a guarded fetch brings back", () => {
     ["the rest of the body", () => halfOf("x".repeat(100), { rest: "stall" })],
   ])("is nothing where %s does not come in time", async (_what, handle) => {
     const { url } = await serve(handle);
-    await expect(read(fetchHere, { url, timeoutMs: 150 })).rejects.toMatchObject({
+    await expect(readValue(fetchHere, { url, timeoutMs: 150 })).rejects.toMatchObject({
       reason: "unavailable",
     });
   });
 
   it("is nothing for a caller that gave up, and the server learns of it", async () => {
-    const { url, received } = await serve(({ request }) => silence(request));
+    const { url, received: requests } = await serve(({ request }) => silence(request));
     const caller = new AbortController();
-    const pending = read(fetchHere, { url, signal: caller.signal });
-    const ended = expect(pending).rejects.toThrow("enough");
-    while (received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const pending = readValue(fetchHere, { url, signal: caller.signal });
+    const end = expect(pending).rejects.toThrow("enough");
+    while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     caller.abort(new Error("enough"));
-    await ended;
-    await hungUp(received[0]);
-    await expect(read(fetchHere, { url, signal: caller.signal })).rejects.toThrow("enough");
-    expect(received).toHaveLength(1);
+    await end;
+    await hungUp(requests[0]);
+    await expect(readValue(fetchHere, { url, signal: caller.signal })).rejects.toThrow("enough");
+    expect(requests).toHaveLength(1);
   });
 });
 
@@ -350,9 +362,9 @@ function endlessStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(64)) });
 }
 
-async function hungUp(received: { request: Request } | undefined): Promise<void> {
-  if (received === undefined) throw new Error("the server was not asked");
-  const { signal } = received.request;
+async function hungUp(call: { request: Request } | undefined): Promise<void> {
+  if (call === undefined) throw new Error("the server was not asked");
+  const { signal } = call.request;
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
 }
 
@@ -368,9 +380,9 @@ function send(
 
 describe("a guarded post", () => {
   it("sends the body and the headers that were given, and no others of its own but what HTTP needs", async () => {
-    const { url, received } = await serve(() => new Response(null, { status: 204 }));
+    const { url, received: requests } = await serve(() => new Response(null, { status: 204 }));
     expect(await send(postHere, { url })).toEqual({ status: 204, retryAfter: undefined });
-    const { request, body } = received[0] ?? {};
+    const { request, body } = requests[0] ?? {};
     expect(request?.method).toBe("POST");
     expect(Buffer.from(body ?? []).toString()).toBe("関所");
     expect(Object.fromEntries(request?.headers ?? [])).toEqual({
@@ -392,9 +404,11 @@ describe("a guarded post", () => {
   });
 
   it("does not wait for the answer's body, and hangs up on it", async () => {
-    const { url, received } = await serve(() => halfOf("x".repeat(1000), { rest: "stall" }));
+    const { url, received: requests } = await serve(() =>
+      halfOf("x".repeat(1000), { rest: "stall" }),
+    );
     expect(await send(postHere, { url })).toMatchObject({ status: 200 });
-    await hungUp(received[0]);
+    await hungUp(requests[0]);
   });
 
   it("is not sent to an address that is not for everybody, and nobody there hears of it", async () => {
@@ -405,8 +419,8 @@ describe("a guarded post", () => {
       `https://localhost:${port}/`,
       `https://client.example:${port}/`,
     ]) {
-      const refused = send(createPublicPost({ resolve }), { url });
-      await expect(refused).rejects.toMatchObject({ reason: "permission_denied" });
+      const refusal = send(createPublicPost({ resolve }), { url });
+      await expect(refusal).rejects.toMatchObject({ reason: "permission_denied" });
     }
     expect(seen.connections).toBe(0);
   });
@@ -446,14 +460,16 @@ describe("a connection that is pinned to an address", () => {
 
   it("asks for the name, and takes the name's certificate", async () => {
     const { port, names } = await serveTls(certificate);
-    const bytes = await read(fetchHere, { url: `https://files.test:${port}/` });
+    const bytes = await readValue(fetchHere, { url: `https://files.test:${port}/` });
     expect(Buffer.from(bytes).toString()).toBe(`files.test:${port}`);
     expect(names).toEqual(["files.test"]);
   });
 
   it("does not take the certificate of another name", async () => {
     const { port, names } = await serveTls(certificate);
-    await expect(read(fetchHere, { url: `https://other.test:${port}/` })).rejects.toMatchObject({
+    await expect(
+      readValue(fetchHere, { url: `https://other.test:${port}/` }),
+    ).rejects.toMatchObject({
       reason: "unavailable",
       cause: { code: "ERR_TLS_CERT_ALTNAME_INVALID" },
     });
@@ -462,15 +478,19 @@ describe("a connection that is pinned to an address", () => {
 
   it("does not take the name's certificate for a bare address", async () => {
     const { port } = await serveTls(certificate);
-    await expect(read(fetchHere, { url: `https://127.0.0.1:${port}/` })).rejects.toMatchObject({
-      cause: { code: "ERR_TLS_CERT_ALTNAME_INVALID" },
-    });
+    await expect(readValue(fetchHere, { url: `https://127.0.0.1:${port}/` })).rejects.toMatchObject(
+      {
+        cause: { code: "ERR_TLS_CERT_ALTNAME_INVALID" },
+      },
+    );
   });
 
   it("does not take a certificate of nobody's", async () => {
     const stranger = await createAuthority("stranger");
     const { port } = await serveTls(await stranger.issue(request));
-    await expect(read(fetchHere, { url: `https://files.test:${port}/` })).rejects.toMatchObject({
+    await expect(
+      readValue(fetchHere, { url: `https://files.test:${port}/` }),
+    ).rejects.toMatchObject({
       reason: "unavailable",
       cause: { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" },
     });

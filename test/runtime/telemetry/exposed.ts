@@ -7,11 +7,11 @@ export function exposed(text: string): Sample[] {
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
     .map((line) => {
-      const [, name = "", written = "", value = ""] =
+      const [, name = "", writtenText = "", value = ""] =
         /^([a-z_][a-z0-9_]*)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? [];
       if (name === "" || Number.isNaN(Number(value.replace("+Inf", "Infinity"))))
         throw new Error(`No sample: ${line}`);
-      const labels = [...written.matchAll(/([a-z_][a-z0-9_]*)="((?:[^"\\]|\\.)*)"/gi)];
+      const labels = [...writtenText.matchAll(/([a-z_][a-z0-9_]*)="((?:[^"\\]|\\.)*)"/gi)];
       return {
         name,
         labels: Object.fromEntries(labels.map(([, label, of]) => [label, of])),

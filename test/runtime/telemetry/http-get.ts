@@ -13,8 +13,8 @@ export async function httpGet(
   url: string,
   { method = "GET", headers = {} }: { method?: string; headers?: Record<string, string> } = {},
 ): Promise<HttpAnswer> {
-  const sent = request(url, { method, headers, agent: false });
-  sent.end();
-  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  const sending = request(url, { method, headers, agent: false });
+  sending.end();
+  const [response] = (await once(sending, "response")) as [IncomingMessage];
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }

@@ -90,12 +90,12 @@ describe("a log line for CloudWatch", () => {
       const { metrics, flush, lines, documents } = emf();
       for (const { row, value, label } of calls) {
         const [name, { kind, labels }] = table[row] ?? fail();
-        const given = Object.fromEntries(labels.map((each) => [each, label]));
+        const values = Object.fromEntries(labels.map((each) => [each, label]));
         if (kind === "histogram")
-          metrics.observe(name as "sekisho_agent_seconds", given as { agent: string }, value);
+          metrics.observe(name as "sekisho_agent_seconds", values as { agent: string }, value);
         else if (kind === "gauge")
-          metrics.set(name as "sekisho_circuit_open", given as { destination: string }, value);
-        else metrics.add(name as "sekisho_tasks_total", given as typeof answered, value);
+          metrics.set(name as "sekisho_circuit_open", values as { destination: string }, value);
+        else metrics.add(name as "sekisho_tasks_total", values as typeof answered, value);
       }
       flush();
       expect(documents().flatMap(emfProblems)).toEqual([]);

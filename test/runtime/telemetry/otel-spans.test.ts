@@ -58,31 +58,31 @@ function ownSdk({ sampleRatio = 1 } = {}) {
     startRoot: own.startRoot,
     sampleRatio,
   });
-  const sent = async () => {
+  const takeSpans = async () => {
     await own.flush();
     return exporter.getFinishedSpans();
   };
-  return { spans, sent, close: own.close };
+  return { spans, sent: takeSpans, close: own.close };
 }
 
 describe("without an SDK", () => {
   it("each span has an id of its own in the trace that it was given", async () => {
     const trace = { ...createTrace(), tracestate: "vendor=1" };
-    const seen = await createOtelSpans().within(
+    const innerTrace = await createOtelSpans().within(
       { name: "a", kind: "client", trace },
       async ({ trace }) => trace,
     );
-    expect(readTraceId(seen)).toBe(readTraceId(trace));
-    expect(spanIdOf(seen)).not.toBe(spanIdOf(trace));
-    expect(seen.tracestate).toBe("vendor=1");
+    expect(readTraceId(innerTrace)).toBe(readTraceId(trace));
+    expect(spanIdOf(innerTrace)).not.toBe(spanIdOf(trace));
+    expect(innerTrace.tracestate).toBe("vendor=1");
   });
 
   it("a request without a trace begins one", async () => {
-    const seen = await createOtelSpans().within(
+    const innerTrace = await createOtelSpans().within(
       { name: "a", kind: "server" },
       async ({ trace }) => trace,
     );
-    expect(seen.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+    expect(innerTrace.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
   });
 });
 
@@ -112,7 +112,7 @@ describe("with an application's own SDK", () => {
 
 describe("a span", () => {
   it("that is under way is the parent of the next one of the same trace, and of no other", async () => {
-    const { spans, sent } = ownSdk();
+    const { spans, sent: takeSpans } = ownSdk();
     const [first, other] = [createTrace(), createTrace()];
     await spans.within({ name: "outer", kind: "consumer", trace: first }, async (outer) => {
       await spans.within({ name: "same", kind: "client", trace: first }, async () => {});
@@ -120,7 +120,7 @@ describe("a span", () => {
       await spans.within({ name: "other", kind: "client", trace: other }, async () => {});
       return outer;
     });
-    const all = await sent();
+    const all = await takeSpans();
     const outer = all.find(({ name }) => name === "outer")?.spanContext().spanId;
     expect(
       Object.fromEntries(
@@ -135,19 +135,19 @@ describe("a span", () => {
   });
 
   it("is none where what it is of lies in no trace", async () => {
-    const { spans, sent } = ownSdk();
+    const { spans, sent: takeSpans } = ownSdk();
     await spans.within({ name: "slack usergroups.users.list", kind: "client" }, async () => {});
-    expect(await sent()).toEqual([]);
+    expect(await takeSpans()).toEqual([]);
   });
 
   it("says of a failure its kind and never its words", async () => {
-    const { spans, sent } = ownSdk();
+    const { spans, sent: takeSpans } = ownSdk();
     const trace = createTrace();
     const failing = spans.within({ name: "a", kind: "client", trace }, async () => {
       throw Object.assign(new Error("hunter2"), { reason: "timeout", kind: "hunter2 too" });
     });
     await expect(failing).rejects.toThrow("hunter2");
-    const [span] = await sent();
+    const [span] = await takeSpans();
     expect(span).toMatchObject({
       status: { code: 2 },
       attributes: { "error.type": "timeout" },
@@ -157,20 +157,20 @@ describe("a span", () => {
   });
 
   it("ends where the work does, and keeps what it was told last", async () => {
-    const { spans, sent } = ownSdk();
+    const { spans, sent: takeSpans } = ownSdk();
     await spans.within({ name: "a", kind: "client", trace: createTrace() }, async (span) => {
-      expect(await sent()).toEqual([]);
+      expect(await takeSpans()).toEqual([]);
       span.set({ a: 1, b: undefined });
       span.fail("first");
       span.fail("second");
     });
-    expect((await sent())[0]?.attributes).toEqual({ a: 1, "error.type": "first" });
+    expect((await takeSpans())[0]?.attributes).toEqual({ a: 1, "error.type": "first" });
   });
 });
 
 describe("the root", () => {
   it("has the ids of the trace itself, its times and no parent", async () => {
-    const { spans, sent } = ownSdk();
+    const { spans, sent: takeSpans } = ownSdk();
     const trace = createTrace();
     spans.root({
       name: "task",
@@ -180,7 +180,7 @@ describe("the root", () => {
       endMs: 2500,
       failed: "timeout",
     });
-    const [root] = await sent();
+    const [root] = await takeSpans();
     expect(root?.spanContext()).toMatchObject({
       traceId: readTraceId(trace),
       spanId: spanIdOf(trace),
@@ -194,25 +194,25 @@ describe("the root", () => {
   });
 
   it("leaves the ids of the next span to chance again", async () => {
-    const { spans, sent } = ownSdk();
+    const { spans, sent: takeSpans } = ownSdk();
     const trace = createTrace();
     spans.root({ name: "task", kind: "internal", trace, startMs: 1000, endMs: 2000 });
     await spans.within({ name: "next", kind: "server" }, async () => {});
-    const [root, next] = await sent();
+    const [root, next] = await takeSpans();
     expect(next?.spanContext().traceId).not.toBe(root?.spanContext().traceId);
   });
 });
 
 describe("whether a trace is kept", () => {
   it("is what its flag says, whatever the share here is", async () => {
-    const { spans, sent } = ownSdk({ sampleRatio: 1 });
-    const seen = await spans.within(
+    const { spans, sent: takeSpans } = ownSdk({ sampleRatio: 1 });
+    const innerTrace = await spans.within(
       { name: "a", kind: "server", trace: unsampled() },
       async ({ trace }) => trace,
     );
     spans.root({ name: "task", kind: "internal", trace: unsampled(), startMs: 1000, endMs: 2000 });
-    expect(seen.traceparent).toMatch(/-00$/);
-    expect(await sent()).toEqual([]);
+    expect(innerTrace.traceparent).toMatch(/-00$/);
+    expect(await takeSpans()).toEqual([]);
     const none = ownSdk({ sampleRatio: 0 });
     await none.spans.within({ name: "kept", kind: "server", trace: createTrace() }, async () => {});
     none.spans.root({
@@ -226,10 +226,13 @@ describe("whether a trace is kept", () => {
   });
 
   it("is decided by the share where it begins here", async () => {
-    const { spans, sent } = ownSdk({ sampleRatio: 0 });
-    const seen = await spans.within({ name: "a", kind: "server" }, async ({ trace }) => trace);
-    expect(seen.traceparent).toMatch(/-00$/);
-    expect(await sent()).toEqual([]);
+    const { spans, sent: takeSpans } = ownSdk({ sampleRatio: 0 });
+    const innerTrace = await spans.within(
+      { name: "a", kind: "server" },
+      async ({ trace }) => trace,
+    );
+    expect(innerTrace.traceparent).toMatch(/-00$/);
+    expect(await takeSpans()).toEqual([]);
   });
 
   it("is the same for the same id, and a larger share keeps all that a smaller one does", () => {

@@ -52,7 +52,7 @@ function fail(): never {
 
 type Busy = { status: number; retryAfter?: string; times?: number; flushMs?: number };
 
-async function collect(answer?: (received: Received) => Promise<Response>) {
+async function collect(answer?: (call: Received) => Promise<Response>) {
   const collector = closeAfterTest(
     await startOtlpCollector(answer === undefined ? {} : { answer }),
   );
@@ -94,13 +94,13 @@ describe("a collector", () => {
       for (let count = 0; count < 512; count++) await span();
       await eventually(() => collector.received.length === 1);
       let isOver = false;
-      const ended = tracing[end]().then(() => {
+      const ending = tracing[end]().then(() => {
         isOver = true;
       });
       await setImmediate();
       expect(isOver).toBe(false);
       release();
-      await ended;
+      await ending;
     },
   );
 
@@ -169,7 +169,7 @@ describe("a collector", () => {
 
 describe("a task goes on, and the log says it at most once a minute, where a collector", () => {
   const never = () => new Promise<never>(() => {});
-  it.each<[string, (received: Received) => Promise<Response>]>([
+  it.each<[string, (call: Received) => Promise<Response>]>([
     ["finds it too large", async () => Response.json({}, { status: 413 })],
     ["fails", async () => Response.json({}, { status: 500 })],
     ["answers with garbage", async () => new Response("<html>", { status: 502 })],
@@ -256,8 +256,8 @@ describe("an exporter", () => {
     [499, 1, 2],
     [500, 1, 1],
   ])("takes status %i for %i (0 is success), and posts %i times", async (status, code, posts) => {
-    const sent = await sendAt([1_000_000, 1_000_001], status);
-    expect(sent).toMatchObject({ codes: [code, expect.any(Number)], posts });
+    const sending = await sendAt([1_000_000, 1_000_001], status);
+    expect(sending).toMatchObject({ codes: [code, expect.any(Number)], posts });
   });
 
   it("pauses for ten seconds after a failure, and warns once a minute", async () => {
@@ -292,10 +292,10 @@ describe("X-Ray", () => {
     const { span, flush } = trace({ exporter: { type: "xray" }, xray });
     await span();
     await flush();
-    const [received] = collector.received;
-    expect(received?.target).toBe("/v1/traces");
+    const [requests] = collector.received;
+    expect(requests?.target).toBe("/v1/traces");
     expect(
-      received && sigv4Problem({ received, credentials, service: "xray", region }),
+      requests && sigv4Problem({ received: requests, credentials, service: "xray", region }),
     ).toBeUndefined();
     expect(collector.spans()).toHaveLength(1);
   });

@@ -13,7 +13,7 @@ import { hangMs, hangSignal, longestLimits } from "../../tooling/hang.ts";
 const peerToken = "token-of-the-peer-0123456789/abc";
 const botToken = "xoxb-0123456789-of-the-bot";
 /** Asks about a destination whose peer says this title of itself. `sent` is its authorization header. */
-async function answer(says: (sent: string) => string) {
+async function answer(says: (sentText: string) => string) {
   const { url } = await serve(({ request, body }) => {
     const info = { title: says(request.headers.get("authorization") ?? ""), version: "1" };
     const document = { openrpc: "1.3.2", info, methods: [] };
@@ -51,7 +51,7 @@ describe("the answer to an operator", () => {
   it("repeats no credential, whole or in part, that a peer repeats", async () => {
     // Names are cut after 200 characters, which must not leave the beginning of a token.
     for (const before of ["You sent ", "x".repeat(190)]) {
-      const { text, health } = await answer((sent) => `${before}${sent} and ${botToken}`);
+      const { text, health } = await answer((sentText) => `${before}${sentText} and ${botToken}`);
       expect(health).toBe("healthy");
       for (const secret of [peerToken, botToken]) expect(text).not.toContain(secret.slice(0, 8));
       expect(text).toContain("[redacted]".slice(0, 5));
@@ -98,18 +98,18 @@ const peer = {
 
 /** Answers every call with this status. */
 function sessionPeer({ status }: { status: number }) {
-  const sent = new Set<string>();
-  const stopped: { sessionId: string; signal: AbortSignal }[] = [];
+  const sessionIds = new Set<string>();
+  const stops: { sessionId: string; signal: AbortSignal }[] = [];
   const transport: Transport = {
     send: async ({ body, sessionId }) => {
-      sent.add(sessionId);
+      sessionIds.add(sessionId);
       const { id } = JSON.parse(Buffer.from(body).toString("utf8"));
       const result = { openrpc: "1.3.2", info: { title: "A peer", version: "1" }, methods: [] };
       return { status, body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, result })) };
     },
-    stopSession: async (request) => void stopped.push(request),
+    stopSession: async (request) => void stops.push(request),
   };
-  return { transport, sent, stopped };
+  return { transport, sent: sessionIds, stops };
 }
 
 describe("a check stops its session", () => {
@@ -117,7 +117,7 @@ describe("a check stops its session", () => {
     { status: 200, health: "healthy" },
     { status: 503, health: "unhealthy" },
   ])("when the peer is $health", async ({ status, health }) => {
-    const { transport, sent, stopped } = sessionPeer({ status });
+    const { transport, sent: sessionIds, stops } = sessionPeer({ status });
     if (status !== 200) {
       const send = transport.send.bind(transport);
       transport.send = async (request) => ({
@@ -132,15 +132,15 @@ describe("a check stops its session", () => {
       ...peer,
     });
     expect(probed.health).toBe(health);
-    expect(stopped.map(({ sessionId }) => sessionId)).toEqual([...sent]);
+    expect(stops.map(({ sessionId }) => sessionId)).toEqual([...sessionIds]);
   });
 
   it("and gives up when the function ends", async () => {
-    const { transport, stopped } = sessionPeer({ status: 200 });
+    const { transport, stops } = sessionPeer({ status: 200 });
     const ending = new AbortController();
     await probeDestination({ transport, timeoutMs: 60_000, signal: ending.signal, ...peer });
-    expect(stopped[0]?.signal.aborted).toBe(false);
+    expect(stops[0]?.signal.aborted).toBe(false);
     ending.abort();
-    expect(stopped[0]?.signal.aborted).toBe(true);
+    expect(stops[0]?.signal.aborted).toBe(true);
   });
 });

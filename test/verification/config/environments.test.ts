@@ -46,20 +46,22 @@ const readers = [
   ["installation flow", readOauthEnvironment, oauth],
 ] as const;
 
-describe.each(readers)("the environment of the %s", (_name, read, variables) => {
+describe.each(readers)("the environment of the %s", (_name, readBody, variables) => {
   it.each(Object.keys(variables))("is refused without %s, which the error names", (name) => {
-    expect(() => read({ ...variables, [name]: "" })).toThrow(name);
+    expect(() => readBody({ ...variables, [name]: "" })).toThrow(name);
   });
 
   it("says which log lines to write, and refuses a level that there is not, and a share that is none", () => {
-    expect(read(variables)).toMatchObject({ logs: { level: "info", debugRatio: 0 } });
+    expect(readBody(variables)).toMatchObject({ logs: { level: "info", debugRatio: 0 } });
     const said = { SEKISHO_LOG_LEVEL: "debug", SEKISHO_LOG_DEBUG_RATIO: "0.25" };
-    expect(read({ ...variables, ...said })).toMatchObject({
+    expect(readBody({ ...variables, ...said })).toMatchObject({
       logs: { level: "debug", debugRatio: 0.25 },
     });
-    expect(() => read({ ...variables, SEKISHO_LOG_LEVEL: "loud" })).toThrow("SEKISHO_LOG_LEVEL");
+    expect(() => readBody({ ...variables, SEKISHO_LOG_LEVEL: "loud" })).toThrow(
+      "SEKISHO_LOG_LEVEL",
+    );
     for (const share of ["2", "some"]) {
-      expect(() => read({ ...variables, SEKISHO_LOG_DEBUG_RATIO: share })).toThrow(
+      expect(() => readBody({ ...variables, SEKISHO_LOG_DEBUG_RATIO: share })).toThrow(
         "SEKISHO_LOG_DEBUG_RATIO",
       );
     }
@@ -68,7 +70,7 @@ describe.each(readers)("the environment of the %s", (_name, read, variables) => 
   it("never puts a secret into an error", () => {
     const message = (() => {
       try {
-        return String(read({ ...variables, AWS_REGION: "" }));
+        return String(readBody({ ...variables, AWS_REGION: "" }));
       } catch (error) {
         return String(error);
       }

@@ -120,8 +120,8 @@ describe("the worker", () => {
 
   it("takes the settings over once, and looks at the parameter once per process", async () => {
     put(["{}", template], ["a", person]);
-    const { read, lines } = startWorker();
-    expect([await read(), await read()]).toEqual(["a", "a"]);
+    const { read: readSettings, lines } = startWorker();
+    expect([await readSettings(), await readSettings()]).toEqual(["a", "a"]);
     expect(calls).toEqual(["GetParameter"]);
     expect(lines.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({ message: "live_settings_taken_over", version: 2 }),
@@ -145,12 +145,12 @@ describe("the worker", () => {
       await push("b");
       return racing.create(request);
     };
-    const read = createReadLiveSettings({
+    const readSettings = createReadLiveSettings({
       store: { ...racing, create },
       readFormer,
       log: collectLog().log,
     });
-    expect(await read()).toBe("b");
+    expect(await readSettings()).toBe("b");
   });
 
   it("takes over what the version before pushed after a rollback", async () => {
@@ -175,20 +175,20 @@ describe("the worker", () => {
     put(["{}", template], ["a", person]);
     await startWorker().read();
     put(["b", person]);
-    const { read } = startWorker();
+    const { read: readSettings } = startWorker();
     failure = new Error("throttled");
-    expect(await read()).toBe("a");
+    expect(await readSettings()).toBe("a");
     failure = undefined;
-    expect(await read()).toBe("b");
+    expect(await readSettings()).toBe("b");
   });
 
   it("fails, and tries again at the next read, where nothing is stored and the parameter cannot be read", async () => {
     put(["{}", template], ["a", person]);
     failure = new Error("throttled");
-    const { read } = startWorker();
-    await expect(read()).rejects.toThrow("throttled");
+    const { read: readSettings } = startWorker();
+    await expect(readSettings()).rejects.toThrow("throttled");
     failure = undefined;
-    expect(await read()).toBe("a");
+    expect(await readSettings()).toBe("a");
   });
 
   it("uses settings that it cannot store, and tries to store them at the next read", async () => {
@@ -197,11 +197,11 @@ describe("the worker", () => {
     let isDown = true;
     const create: ReturnType<typeof store>["create"] = (request) =>
       isDown ? Promise.reject(new Error("down")) : store().create(request);
-    const read = createReadLiveSettings({ store: { ...store(), create }, readFormer, log });
-    expect(await read()).toBe("a");
+    const readSettings = createReadLiveSettings({ store: { ...store(), create }, readFormer, log });
+    expect(await readSettings()).toBe("a");
     expect(lines.join()).toContain("live_settings_not_stored");
     isDown = false;
-    expect(await read()).toBe("a");
+    expect(await readSettings()).toBe("a");
     expect(await store().get({ id: "live-settings" })).toMatchObject({ settings: "a" });
   });
 });

@@ -50,8 +50,8 @@ describe("an artifact at an address of this machine", () => {
 
   it.each(localDestinations)("is not fetched from another port (%s)", async (destination) => {
     const url = `${neighbour.url}/file`;
-    const fetched = fetchFor({ destination, url, executionUrl: agent.url });
-    await expect(fetched).rejects.toMatchObject({ reason: "permission_denied" });
+    const fetching = fetchFor({ destination, url, executionUrl: agent.url });
+    await expect(fetching).rejects.toMatchObject({ reason: "permission_denied" });
     expect(neighbour.received).toEqual([]);
   });
 
@@ -66,8 +66,8 @@ describe("an artifact at an address of this machine", () => {
   it.each(["far", "unknown", "constructor", undefined])(
     "is fetched for no other agent (%s)",
     async (destination) => {
-      const fetched = fetchFor({ destination, url: agent.url, executionUrl: agent.url });
-      await expect(fetched).rejects.toMatchObject({ reason: "permission_denied" });
+      const fetching = fetchFor({ destination, url: agent.url, executionUrl: agent.url });
+      await expect(fetching).rejects.toMatchObject({ reason: "permission_denied" });
     },
   );
 });

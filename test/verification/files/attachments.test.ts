@@ -13,9 +13,9 @@ import { gif, pdf, png, zip } from "./sample-files.ts";
 const token = "xoxb-of-the-test";
 
 /** `seen` are the authorization headers of all requests. */
-async function start(answer: (received: Received) => Response | Promise<Response>) {
-  const { url, received } = await serve(answer);
-  return { url, seen: () => received.map(({ request }) => request.headers.get("authorization")) };
+async function start(answer: (call: Received) => Response | Promise<Response>) {
+  const { url, received: requests } = await serve(answer);
+  return { url, seen: () => requests.map(({ request }) => request.headers.get("authorization")) };
 }
 
 type FetchFromOptions = { url: string; apiUrl?: string; maxBytes?: number; timeoutMs?: number };
@@ -41,8 +41,8 @@ describe("a file of a message", () => {
 
   it("is not asked for anywhere else", async () => {
     const elsewhere = await start(() => new Response("bytes"));
-    const refused = await fetchFrom({ url: elsewhere.url, apiUrl: "https://slack.com/api/" });
-    expect(refused).toEqual({ refused: "not_to_be_had" });
+    const refusal = await fetchFrom({ url: elsewhere.url, apiUrl: "https://slack.com/api/" });
+    expect(refusal).toEqual({ refused: "not_to_be_had" });
     expect(await fetchFrom({ url: "no address", apiUrl: elsewhere.url })).toEqual({
       refused: "not_to_be_had",
     });

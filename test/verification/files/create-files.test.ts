@@ -4,7 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { attachmentSchema } from "@sekisho/contracts/methods.ts";
-import { createLocalAttachmentFetch, createReadAttachment } from "@sekisho/execution/runs/run.ts";
+import {
+  createLocalAttachmentFetch,
+  createReadAttachment,
+} from "@sekisho/execution/runs/attachments.ts";
 import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import { openFileStore } from "@sekisho/local/file-store.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
@@ -32,7 +35,7 @@ const hourMs = 3600_000;
 const nowMs = 1_760_000_000_000;
 const tokens: Record<string, string> = { T1: "xoxb-of-t1", E1: "xoxb-of-e1" };
 let slack: Awaited<ReturnType<typeof serve>>;
-let answer: (received: Received) => Response | Promise<Response>;
+let answer: (call: Received) => Response | Promise<Response>;
 let stored: Parameters<FileStore["put"]>[0][] = [];
 const { log, lines } = collectLog();
 const authorizations = () =>
@@ -47,7 +50,7 @@ beforeEach(async () => {
       headers: { "content-type": "text/html" },
     });
   };
-  slack = await serve((received) => answer(received));
+  slack = await serve((call) => answer(call));
 });
 
 const keeping: FileStore = {
@@ -167,16 +170,16 @@ describe("files of a message", () => {
   it("are refused where one is larger than allowed, whatever Slack says of its size", async () => {
     answer = () => new Response("x".repeat(1001));
     const files = [file({ name: "big.txt", mimetype: "text/plain", size: 1 })];
-    const refused = { type: "file_refused", why: "too_large", name: "big.txt", most: 1000 };
-    expect(await refusalOf(importAttachments(files))).toEqual(refused);
+    const refusal = { type: "file_refused", why: "too_large", name: "big.txt", most: 1000 };
+    expect(await refusalOf(importAttachments(files))).toEqual(refusal);
     answer = () => new Response(png);
     expect(await importAttachments([file({ size: 1_000_000 })])).toHaveLength(1);
   });
 
   it("are refused where there are too many, before any is fetched", async () => {
     const files = [file(), file({ id: "F2", name: "second.png" }), file({ id: "F3" })];
-    const refused = { type: "file_refused", why: "too_many", name: "second.png", most: 1 };
-    expect(await refusalOf(importAttachments(files, { maxCount: 1 }))).toEqual(refused);
+    const refusal = { type: "file_refused", why: "too_many", name: "second.png", most: 1 };
+    expect(await refusalOf(importAttachments(files, { maxCount: 1 }))).toEqual(refusal);
     expect(await refusalOf(importAttachments([file()], { maxCount: 0 }))).toMatchObject({
       why: "too_many",
       most: 0,
@@ -189,15 +192,15 @@ describe("files of a message", () => {
     ["is elsewhere", { url: "https://files.example/a.png" }],
     ["has an id that is none of Slack's", { id: "../F1" }],
   ])("are refused before anything is sent where one %s", async (_what, changes) => {
-    const refused = await refusalOf(importAttachments([file({ name: "a\u0000.png", ...changes })]));
-    expect(refused).toEqual({ type: "file_refused", why: "not_to_be_had", name: "a.png" });
+    const refusal = await refusalOf(importAttachments([file({ name: "a\u0000.png", ...changes })]));
+    expect(refusal).toEqual({ type: "file_refused", why: "not_to_be_had", name: "a.png" });
     expect(authorizations()).toEqual([]);
   });
 
   it("are refused by their kind where one is a list of Slack", async () => {
     const list = file({ name: "Plan", mimetype: "application/vnd.slack-list", url: undefined });
-    const refused = await refusalOf(importAttachments([list]));
-    expect(refused).toEqual({
+    const refusal = await refusalOf(importAttachments([list]));
+    expect(refusal).toEqual({
       type: "file_refused",
       why: "not_to_be_had",
       name: "Plan",
@@ -249,8 +252,8 @@ describe("files of a message", () => {
     });
     expect(authorizations()).toHaveLength(4);
     const unread = () => Promise.reject(new Error("no secret"));
-    const refused = await refusalOf(importAttachments([file()], { newerToken: unread }));
-    expect(refused).toMatchObject({ why: "not_to_be_had" });
+    const refusal = await refusalOf(importAttachments([file()], { newerToken: unread }));
+    expect(refusal).toMatchObject({ why: "not_to_be_had" });
   });
 
   it("may come another time where Slack, the store or the token is away", async () => {
@@ -282,14 +285,14 @@ describe("files of a message", () => {
       return new Promise(() => {});
     };
     const files = [file(), file({ id: "F2", name: "gone.png" })];
-    const refused = refusalOf(importAttachments(files, { transferTimeoutMs: 60_000 }));
-    expect(await refused).toMatchObject({ name: "gone.png" });
+    const refusal = refusalOf(importAttachments(files, { transferTimeoutMs: 60_000 }));
+    expect(await refusal).toMatchObject({ name: "gone.png" });
     await hungUp.promise;
 
     const { signal } = new AbortController();
-    const given = AbortSignal.any([signal, AbortSignal.timeout(30)]);
+    const values = AbortSignal.any([signal, AbortSignal.timeout(30)]);
     answer = () => new Promise(() => {});
-    const bringing = filesWith().importAttachments({ task: taskWith([file()]), signal: given });
+    const bringing = filesWith().importAttachments({ task: taskWith([file()]), signal: values });
     await expect(bringing).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
   });
 });
@@ -333,10 +336,10 @@ function filesOver({ fakeSlack, store }: Both, { botToken = "xoxb-right" } = {})
 }
 
 async function askedTask({ fakeSlack }: Both) {
-  const { url, received } = await serve(() => new Response());
+  const { url, received: requests } = await serve(() => new Response());
   const files = [{ name: "dot.txt", mimetype: "text/plain", bytes: png }];
   await fakeSlack.ask({ eventsUrl: url, text: "What is in it?", files }).delivered;
-  const { event } = JSON.parse(Buffer.from(received[0]?.body ?? []).toString());
+  const { event } = JSON.parse(Buffer.from(requests[0]?.body ?? []).toString());
   return taskWith(readUserFiles(event.files));
 }
 
@@ -366,20 +369,20 @@ describe("a file of which Slack sends only the id", () => {
     ],
     ["Slack does not describe it", async () => undefined],
   ])("is refused if %s", async (_why, fileInfo) => {
-    const refused = await refusalOf(importAttachments([stub], { fileInfo }));
-    expect(refused).toMatchObject({ why: "not_to_be_had", detail: "hidden" });
+    const refusal = await refusalOf(importAttachments([stub], { fileInfo }));
+    expect(refusal).toMatchObject({ why: "not_to_be_had", detail: "hidden" });
   });
 
   it("is refused if its description has no address either, and is looked up once", async () => {
-    const asked: string[] = [];
+    const fetchCount: string[] = [];
     const fileInfo = async ({ file: id }: { file: string }) => {
-      asked.push(id);
+      fetchCount.push(id);
       return { ...stub, name: "plan.csv" };
     };
     expect(await refusalOf(importAttachments([stub], { fileInfo }))).toMatchObject({
       name: "plan.csv",
     });
-    expect(asked).toEqual(["F1"]);
+    expect(fetchCount).toEqual(["F1"]);
   });
 
   it.each(["rate_limited", "unavailable", "ambiguous"] as const)(
@@ -503,8 +506,8 @@ describe("a file that a person attaches", () => {
       size: png.byteLength,
     });
     const publicFetch = createLocalAttachmentFetch({ verificationPort: () => both.server.port });
-    const read = createReadAttachment({ publicFetch, signal, log: silentLog });
-    const bytes = await read({ attachment });
+    const readSettings = createReadAttachment({ publicFetch, signal, log: silentLog });
+    const bytes = await readSettings({ attachment });
     expect(createHash("sha256").update(bytes).digest("hex")).toBe(attachment.sha256);
     expect(Buffer.from(bytes)).toEqual(Buffer.from(png));
   });

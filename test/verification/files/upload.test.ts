@@ -144,9 +144,9 @@ describe("a file of an answer", () => {
   });
 
   it("is not fetched from an address that is not for everybody, and nothing of it reaches Slack", async () => {
-    let asked = 0;
+    let fetchCount = 0;
     const { url } = await serve(() => {
-      asked += 1;
+      fetchCount += 1;
       return new Response("secret");
     });
     const { slack, uploads } = slackWith();
@@ -162,18 +162,18 @@ describe("a file of an answer", () => {
         name: "a.txt",
       });
     }
-    expect(asked).toBe(0);
+    expect(fetchCount).toBe(0);
     expect(uploads.size).toBe(0);
   });
 
   it("is refused where it is too large, given or fetched", async () => {
-    const refused = { type: "file_refused", why: "too_large", name: "a.txt", most };
+    const refusal = { type: "file_refused", why: "too_large", name: "a.txt", most };
     const text = "x".repeat(most + 1);
     expect(
       await outcomeOf(upload({ artifacts: [{ name: "a.txt", mimetype: "text/plain", text }] })),
-    ).toEqual(refused);
+    ).toEqual(refusal);
     const { url } = await serve(() => new Response(text));
-    expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", url }] }))).toEqual(refused);
+    expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", url }] }))).toEqual(refusal);
     const fitting = [{ name: "a.txt", mimetype: "text/plain", text: "x".repeat(most) }];
     expect(await upload({ artifacts: fitting })).toEqual({ fileId: "F1" });
   });
@@ -229,13 +229,13 @@ describe("a file of an answer at an address that does not respond", () => {
 
   /** Counts what is fetched. Nothing responds, so every fetch times out. */
   function openSilence() {
-    const fetched: { url: string; timeoutMs: number }[] = [];
+    const fetching: { url: string; timeoutMs: number }[] = [];
     const publicFetch: PublicFetch = ({ url, timeoutMs }) => {
-      fetched.push({ url, timeoutMs });
+      fetching.push({ url, timeoutMs });
       const cause = new DOMException("It took too long.", "TimeoutError");
       return Promise.reject(new SekishoError("unavailable", { cause }));
     };
-    return { fetched, publicFetch };
+    return { fetched: fetching, publicFetch };
   }
 
   it("times out, which differs from a stop of the process", async () => {
@@ -251,7 +251,7 @@ describe("a file of an answer at an address that does not respond", () => {
   });
 
   it("is not fetched after two time-outs of its host, whichever files they were of", async () => {
-    const { fetched, publicFetch } = openSilence();
+    const { fetched: fetching, publicFetch } = openSilence();
     const files = filesOver({ publicFetch, transferTimeoutMs: 20 });
     for (const fetchTimeouts of [
       [0, 0],
@@ -263,8 +263,8 @@ describe("a file of an answer at an address that does not respond", () => {
         false,
         true,
       ]);
-      const refused = files.upload({ task, index: 1, signal });
-      expect(await outcomeOf(refused)).toMatchObject({ why: "not_to_be_had" });
+      const refusal = files.upload({ task, index: 1, signal });
+      expect(await outcomeOf(refusal)).toMatchObject({ why: "not_to_be_had" });
     }
     const onceTask = answerTask({ artifacts: silent, fetchTimeouts: [0, 2] });
     expect([0, 1, 2].map((index) => files.isFetched({ task: onceTask, index }))).toEqual([
@@ -272,33 +272,33 @@ describe("a file of an answer at an address that does not respond", () => {
       true,
       true,
     ]);
-    expect(fetched).toEqual([]);
+    expect(fetching).toEqual([]);
   });
 
   it("is fetched within the answer's time for all its transfers, and not after it", async () => {
-    const { fetched, publicFetch } = openSilence();
+    const { fetched: fetching, publicFetch } = openSilence();
     const files = filesOver({ publicFetch, transferTimeoutMs: 30_000 });
     const lateTask = answerTask({ artifacts: silent, sinceAnswerMs: 59_990 });
     await expect(files.upload({ task: lateTask, index: 0, signal })).rejects.toBeInstanceOf(
       FetchTimedOut,
     );
-    expect(fetched).toEqual([{ url: "https://a.example/1", timeoutMs: 5 }]);
+    expect(fetching).toEqual([{ url: "https://a.example/1", timeoutMs: 5 }]);
     const task = answerTask({ artifacts: silent, sinceAnswerMs: 60_000 });
     expect(files.isFetched({ task, index: 0 })).toBe(false);
     expect(await outcomeOf(files.upload({ task, index: 0, signal }))).toMatchObject({
       why: "not_to_be_had",
     });
-    expect(fetched).toHaveLength(1);
+    expect(fetching).toHaveLength(1);
   });
 
   it("leaves time for the files of other hosts when its own host times out twice", async () => {
-    const { fetched, publicFetch } = openSilence();
+    const { fetched: fetching, publicFetch } = openSilence();
     const files = filesOver({ publicFetch, transferTimeoutMs: 30_000 });
     let sinceAnswerMs = 0;
     for (const fetchTimeouts of [[], [0]]) {
       const task = answerTask({ artifacts: silent, sinceAnswerMs, fetchTimeouts });
       await expect(files.upload({ task, index: 0, signal })).rejects.toBeInstanceOf(FetchTimedOut);
-      sinceAnswerMs += fetched.at(-1)?.timeoutMs ?? 0;
+      sinceAnswerMs += fetching.at(-1)?.timeoutMs ?? 0;
     }
     expect(sinceAnswerMs).toBeLessThanOrEqual(45_000);
   });
@@ -330,8 +330,8 @@ describe("a file's name", () => {
     ["", "file"],
     ["a/", "file"],
     [".env", ".env"],
-  ])("%j is kept as %j", (given, kept) => {
-    expect(safeFileName(given)).toBe(kept);
+  ])("%j is kept as %j", (values, kept) => {
+    expect(safeFileName(values)).toBe(kept);
   });
 
   it("keeps its ending when it is cut, and never half a character", () => {

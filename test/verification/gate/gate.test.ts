@@ -69,56 +69,56 @@ function setUp(json: object = {}) {
   });
   async function keep(...rules: AllowlistRule[]): Promise<void> {
     const numbered = rules.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));
-    const known = await ruleStore.get({ id: "allowlist" });
-    const item = { ...(known ?? noStoredRules()), rules: numbered };
-    await (known === undefined ? ruleStore.create({ item }) : ruleStore.replace({ item }));
+    const cachedValue = await ruleStore.get({ id: "allowlist" });
+    const item = { ...(cachedValue ?? noStoredRules()), rules: numbered };
+    await (cachedValue === undefined ? ruleStore.create({ item }) : ruleStore.replace({ item }));
   }
-  const allowed = async (changes: Partial<typeof message> = {}) =>
+  const isAllowed = async (changes: Partial<typeof message> = {}) =>
     (await gate.permit({ message: { ...message, ...changes }, requestId, signal })).allowed;
-  return { gate, keep, allowed, reads };
+  return { gate, keep, isAllowed, reads };
 }
 
 describe("who may ask", () => {
   it("is nobody without a rule", async () => {
-    expect(await setUp().allowed()).toBe(false);
+    expect(await setUp().isAllowed()).toBe(false);
   });
 
   it("is whom a rule of the configuration lets in, without a look at anything else", async () => {
-    const { allowed, reads } = setUp({ allowlist: [{ channel: "C1" }, { group: "S1" }] });
+    const { isAllowed, reads } = setUp({ allowlist: [{ channel: "C1" }, { group: "S1" }] });
     reads.get = away;
-    expect(await allowed()).toBe(true);
+    expect(await isAllowed()).toBe(true);
     expect(calls).toEqual([]);
-    await expect(allowed({ channel: "C2" })).rejects.toThrow("away");
+    await expect(isAllowed({ channel: "C2" })).rejects.toThrow("away");
   });
 
   it("follows the kept rules within 15 seconds, without reading them for every message", async () => {
-    const { allowed, keep, reads } = setUp();
-    expect([await allowed(), await allowed()]).toEqual([false, false]);
+    const { isAllowed, keep, reads } = setUp();
+    expect([await isAllowed(), await isAllowed()]).toEqual([false, false]);
     await keep({ user: "U1" });
     nowMs += 15_000;
-    expect([await allowed(), await allowed()]).toEqual([true, true]);
+    expect([await isAllowed(), await isAllowed()]).toEqual([true, true]);
     await keep();
     nowMs += 15_000;
-    expect(await allowed()).toBe(false);
+    expect(await isAllowed()).toBe(false);
     expect(reads.ruleStore).toBe(3);
   });
 
   it("goes on for five minutes by the rules that were known where the store is away, and then lets nobody in", async () => {
-    const { allowed, keep, reads } = setUp();
+    const { isAllowed, keep, reads } = setUp();
     await keep({ user: "U1" });
-    await allowed();
+    await isAllowed();
     reads.get = away;
     nowMs += 5 * 60_000 - 1;
-    expect([await allowed(), await allowed({ user: "U2" })]).toEqual([true, false]);
+    expect([await isAllowed(), await isAllowed({ user: "U2" })]).toEqual([true, false]);
     nowMs += 1;
-    await expect(allowed()).rejects.toThrow("away");
+    await expect(isAllowed()).rejects.toThrow("away");
   });
 
   it("is a member of a rule's user group as Slack has it, by the installation, asked once in five minutes", async () => {
-    const { allowed, keep } = setUp({ allowlist: [{ channel: "C1", group: "S1" }] });
+    const { isAllowed, keep } = setUp({ allowlist: [{ channel: "C1", group: "S1" }] });
     await keep({ team: "T1", group: "S2" });
     groups = { S1: [], S2: ["U1"] };
-    expect([await allowed(), await allowed({ user: "U2" }), await allowed()]).toEqual([
+    expect([await isAllowed(), await isAllowed({ user: "U2" }), await isAllowed()]).toEqual([
       true,
       false,
       true,
@@ -128,18 +128,18 @@ describe("who may ask", () => {
     );
     groups = { S1: [], S2: [] };
     nowMs += 5 * 60_000;
-    expect(await allowed()).toBe(false);
-    expect(await allowed({ enterprise: "E1" })).toBe(false);
+    expect(await isAllowed()).toBe(false);
+    expect(await isAllowed({ enterprise: "E1" })).toBe(false);
     expect(calls.slice(4)).toEqual(
       ["S1", "S2"].map((group) => ({ group, team: "T1", enterprise: "E1" })),
     );
   });
 
   it("is a new member of a group after 15 seconds, also who was ignored until then; a group is read once in that time", async () => {
-    const { allowed, gate } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
+    const { isAllowed, gate } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
     groups = { S1: [], S2: ["U7"] };
     const isIgnored = (n: number) => gate.isIgnored({ message, requestId: `r${n}`, signal });
-    const refused = [
+    const refusal = [
       await isIgnored(0),
       await gate.isStranger({ task: sampleTask(), actor: { user: "U1", userTeam: "T1" }, signal }),
       await gate.mayRefuse({
@@ -147,99 +147,102 @@ describe("who may ask", () => {
         ...{ kind: "refused", threadTs: undefined },
       }),
     ];
-    expect(refused).toEqual([false, true, true]);
+    expect(refusal).toEqual([false, true, true]);
     groups = { S1: ["U1"], S2: ["U7"] };
     nowMs += 14_999;
-    expect([await isIgnored(1), await allowed({ user: "U7" })]).toEqual([true, true]);
+    expect([await isIgnored(1), await isAllowed({ user: "U7" })]).toEqual([true, true]);
     expect(calls).toHaveLength(2);
     nowMs += 1;
-    const strangers = Array.from({ length: 50 }, (_, n) => allowed({ user: `U+${n}` }));
+    const strangers = Array.from({ length: 50 }, (_, n) => isAllowed({ user: `U+${n}` }));
     expect(new Set(await Promise.all(strangers))).toEqual(new Set([false]));
-    expect([await isIgnored(2), await allowed()]).toEqual([false, true]);
+    expect([await isIgnored(2), await isAllowed()]).toEqual([false, true]);
     expect(calls.slice(2).map(({ group }) => group)).toEqual(["S1", "S2"]);
   });
 
   it("costs no read of any group where what is known has the person", async () => {
-    const { allowed } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
+    const { isAllowed } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
     groups = { S1: [], S2: ["U1"] };
-    await allowed();
+    await isAllowed();
     nowMs += 200_000;
-    expect(await allowed()).toBe(true);
+    expect(await isAllowed()).toBe(true);
     expect(calls).toHaveLength(2);
   });
 
   it("is who was a member five minutes ago at most where Slack cannot say", async () => {
-    const { allowed } = setUp({ allowlist: [{ group: "S1" }] });
+    const { isAllowed } = setUp({ allowlist: [{ group: "S1" }] });
     groups = { S1: ["U1"] };
-    await allowed();
+    await isAllowed();
     groups = { S1: new SlackError("rate_limited") };
     nowMs += 200_000;
-    expect([await allowed({ user: "U2" }), await allowed()]).toEqual([false, true]);
+    expect([await isAllowed({ user: "U2" }), await isAllowed()]).toEqual([false, true]);
     nowMs += 100_000;
-    await expect(allowed()).rejects.toMatchObject({ kind: "rate_limited" });
+    await expect(isAllowed()).rejects.toMatchObject({ kind: "rate_limited" });
   });
 
   it("asks Slack for no group where a rule without one fits, or where the rest of the rule does not", async () => {
-    const { allowed, keep } = setUp({
+    const { isAllowed, keep } = setUp({
       allowlist: [{ group: "S1" }, { channel: "C9", group: "S2" }],
     });
     await keep({ user: "U1" });
-    expect(await allowed()).toBe(true);
+    expect(await isAllowed()).toBe(true);
     expect(calls).toEqual([]);
   });
 
   it("rejects where Slack cannot say for now, unless another group has the person", async () => {
-    const { allowed } = setUp({
+    const { isAllowed } = setUp({
       allowlist: [{ group: "S1" }, { channel: "C1", group: "S2" }, { team: "T1", group: "S1" }],
     });
     for (const kind of ["rate_limited", "unavailable", "ambiguous"] as const) {
       groups = { S1: new SlackError(kind), S2: ["U1"] };
       nowMs += 5 * 60_000;
-      expect(await allowed()).toBe(true);
+      expect(await isAllowed()).toBe(true);
       calls.length = 0;
-      await expect(allowed({ user: "U2" })).rejects.toMatchObject({ kind });
+      await expect(isAllowed({ user: "U2" })).rejects.toMatchObject({ kind });
       expect(calls.map(({ group }) => group)).toEqual(["S1"]);
       groups = { S1: ["U2"], S2: [] };
-      expect(await allowed({ user: "U2" })).toBe(true);
+      expect(await isAllowed({ user: "U2" })).toBe(true);
     }
   });
 
   it("counts nobody as a member of a group that Slack will not tell of, and logs why", async () => {
-    const { allowed } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
+    const { isAllowed } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
     groups = { S1: new SlackError("gone", { slackError: "missing_scope" }) };
-    expect([await allowed(), await allowed()]).toEqual([false, false]);
+    expect([await isAllowed(), await isAllowed()]).toEqual([false, false]);
     expect(calls).toHaveLength(2);
-    const logged = lines.map((line) => JSON.parse(line));
-    expect(logged.filter(({ level }) => level === "warn")).toMatchObject([
+    const logEntries = lines.map((line) => JSON.parse(line));
+    expect(logEntries.filter(({ level }) => level === "warn")).toMatchObject([
       { message: "group_unreadable", slack_error: "missing_scope" },
       { message: "group_unreadable", slack_error: "no_such_subteam" },
     ]);
   });
 
   it("logs the ids of whoever may not ask, with which an operator can add a rule", async () => {
-    const { allowed } = setUp();
-    expect(await allowed({ user: "U2" })).toBe(false);
+    const { isAllowed } = setUp();
+    expect(await isAllowed({ user: "U2" })).toBe(false);
     const ids = { request_id: requestId, team: "T1", channel: "C1", user: "U2" };
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { message: "request_not_allowed", ...ids },
     ]);
-    const { allowed: allowedByRule } = setUp({ allowlist: [{ team: "T1" }] });
+    const { isAllowed: allowedByRule } = setUp({ allowlist: [{ team: "T1" }] });
     await allowedByRule();
     expect(lines).toHaveLength(1);
   });
 
   it("sees the installation's workspace, whichever one the person is of", async () => {
-    const { allowed } = setUp({ allowlist: [{ team: "T1" }] });
-    expect([await allowed({ user: "W9" }), await allowed({ team: "T9" })]).toEqual([true, false]);
+    const { isAllowed } = setUp({ allowlist: [{ team: "T1" }] });
+    expect([await isAllowed({ user: "W9" }), await isAllowed({ team: "T9" })]).toEqual([
+      true,
+      false,
+    ]);
   });
 
   it("ends with the signal", async () => {
     const { gate, reads } = setUp();
     reads.get = () => new Promise(() => {});
     const stop = new AbortController();
-    const asked = gate.permit({ message, requestId, signal: stop.signal });
+    const pending = gate.permit({ message, requestId, signal: stop.signal });
     stop.abort(new Error("the lease is over"));
-    await expect(asked).rejects.toThrow("the lease is over");
+    await expect(pending).rejects.toThrow("the lease is over");
   });
 });
 
@@ -249,10 +252,10 @@ describe("who may cancel", () => {
   it("is the asker, and the admins by name or by group", async () => {
     const { gate } = setUp({ slack: { admins: [{ user: "U2" }, { group: "S1" }] } });
     groups = { S1: ["U3"] };
-    const asked = ["U1", "U2", "U3", "U4"].map((user) =>
+    const pending = ["U1", "U2", "U3", "U4"].map((user) =>
       gate.mayCancel({ task, person: own(user), signal }),
     );
-    expect(await Promise.all(asked)).toEqual([true, true, true, false]);
+    expect(await Promise.all(pending)).toEqual([true, true, true, false]);
     expect(calls).toHaveLength(1);
   });
 
@@ -279,28 +282,28 @@ describe("where several workspaces may install the app", () => {
       const elsewhere = { ...changes, team: "T9" };
       profiles = { U1: { workspaces: ["T1", "T9"] } };
       const unnamed = setUp({ slack, allowlist: [rule] });
-      expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([
+      expect([await unnamed.isAllowed(changes), await unnamed.isAllowed(elsewhere)]).toEqual([
         false,
         false,
       ]);
       await unnamed.keep(rule, { ...rule, team: "T2" });
       nowMs += 15_000;
-      expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([
+      expect([await unnamed.isAllowed(changes), await unnamed.isAllowed(elsewhere)]).toEqual([
         false,
         false,
       ]);
       await unnamed.keep({ ...rule, team: "T1" });
       nowMs += 15_000;
-      expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([
+      expect([await unnamed.isAllowed(changes), await unnamed.isAllowed(elsewhere)]).toEqual([
         true,
         false,
       ]);
       const ofOrganization = setUp({ slack, allowlist: [{ ...rule, team: "E1" }] });
       const named = ["E1", "E2", undefined].map((enterprise) =>
-        ofOrganization.allowed({ ...elsewhere, enterprise }),
+        ofOrganization.isAllowed({ ...elsewhere, enterprise }),
       );
       expect(await Promise.all(named)).toEqual([true, false, false]);
-      expect(await setUp({ allowlist: [rule] }).allowed(elsewhere)).toBe(true);
+      expect(await setUp({ allowlist: [rule] }).isAllowed(elsewhere)).toBe(true);
     },
   );
 
@@ -349,31 +352,33 @@ describe("a person of whom Slack names another workspace", () => {
   it("may ask by rules for other organizations only, also where the channel is not shared", async () => {
     profiles = { U1: { workspaces: ["T2"] } };
     expect(
-      await setUp({ allowlist: [{ channel: "C1", external: "channels" }] }).allowed(foreign),
+      await setUp({ allowlist: [{ channel: "C1", external: "channels" }] }).isAllowed(foreign),
     ).toBe(false);
     expect(
-      await setUp({ allowlist: [{ channel: "C1", external: "people" }] }).allowed(foreign),
+      await setUp({ allowlist: [{ channel: "C1", external: "people" }] }).isAllowed(foreign),
     ).toBe(true);
   });
 
   it("is looked up once in five minutes, and nobody whom Slack names as the workspace's own ever is", async () => {
-    const { allowed } = setUp({ allowlist: [{ channel: "C1" }] });
+    const { isAllowed } = setUp({ allowlist: [{ channel: "C1" }] });
     profiles = { U1: { workspaces: ["T1", "T2"], organization: "E1" } };
-    expect([await allowed(foreign), await allowed(foreign), await allowed({ user: "U2" })]).toEqual(
-      [true, true, true],
-    );
+    expect([
+      await isAllowed(foreign),
+      await isAllowed(foreign),
+      await isAllowed({ user: "U2" }),
+    ]).toEqual([true, true, true]);
     expect(calls.map(({ user }) => user)).toEqual(["U1"]);
     profiles = { U1: { workspaces: ["T2"], organization: "E1" } };
     nowMs += 5 * 60_000;
-    expect(await allowed(foreign)).toBe(false);
+    expect(await isAllowed(foreign)).toBe(false);
   });
 
   it("waits while Slack is unavailable, and is nobody's where Slack refuses, which is logged", async () => {
-    const { allowed } = setUp({ allowlist: [{ channel: "C1" }] });
+    const { isAllowed } = setUp({ allowlist: [{ channel: "C1" }] });
     profiles = { U1: new SlackError("unavailable") };
-    await expect(allowed(foreign)).rejects.toMatchObject({ kind: "unavailable" });
+    await expect(isAllowed(foreign)).rejects.toMatchObject({ kind: "unavailable" });
     profiles = { U1: new SlackError("gone", { slackError: "missing_scope" }) };
-    expect(await allowed(foreign)).toBe(false);
+    expect(await isAllowed(foreign)).toBe(false);
     const warned = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "warn");
     expect(warned).toMatchObject([
       { message: "person_unreadable", user: "U1", slack_error: "missing_scope" },
@@ -649,9 +654,9 @@ describe("the language", () => {
       now: () => nowMs,
       maxWaitMs: 5,
     });
-    const asked = { installation: { team: "T1" }, user: "U1", requestId, signal };
-    expect(await language(asked)).toBe("en");
-    expect(await language({ ...asked, signal: AbortSignal.abort() })).toBe("en");
+    const pending = { installation: { team: "T1" }, user: "U1", requestId, signal };
+    expect(await language(pending)).toBe("en");
+    expect(await language({ ...pending, signal: AbortSignal.abort() })).toBe("en");
   });
 });
 

@@ -25,9 +25,9 @@ const { log, lines } = collectLog();
 
 type Given = { limits: { perUser?: Quota; perChannel?: Quota }; store?: TaskStore<Usage> };
 
-function setUp({ limits, store: given }: Given) {
+function setUp({ limits, store: values }: Given) {
   const clock = { nowMs: 1_760_000_000_000 };
-  const store = given ?? createMemoryTaskStore({ parse: parseUsage, now: () => clock.nowMs });
+  const store = values ?? createMemoryTaskStore({ parse: parseUsage, now: () => clock.nowMs });
   const quotas = createQuotas({ limits, store, log, now: () => clock.nowMs });
   let made = 0;
   const task = (message: Partial<UserMessage> = {}) => {
@@ -96,10 +96,10 @@ describe("quotas", () => {
     await charge(task());
     const retryAtMs = clock.nowMs + 3_600_000;
     clock.nowMs += 60_000;
-    const refused = task();
-    expect(await charge(refused)).toEqual({ by: "user", retryAtMs });
+    const refusal = task();
+    expect(await charge(refusal)).toEqual({ by: "user", retryAtMs });
     clock.nowMs = retryAtMs;
-    expect(await charge(refused)).toBeUndefined();
+    expect(await charge(refusal)).toBeUndefined();
   });
 
   it("count each user of each workspace, and each channel, by themselves", async () => {
@@ -319,8 +319,8 @@ describe("the tasks of other bots", () => {
     for (const user of ["B2", "B3", "B2"]) expect(await charge(inThread(user))).toBeUndefined();
     const cut = inThread("B3");
     expect(await charge(cut)).toMatchObject({ by: "bots" });
-    const logged = lines.map((line) => JSON.parse(line));
-    expect(logged).toMatchObject([{ message: "bot_loop_cut", request_id: cut.id, user: "B3" }]);
+    const logEntries = lines.map((line) => JSON.parse(line));
+    expect(logEntries).toMatchObject([{ message: "bot_loop_cut", request_id: cut.id, user: "B3" }]);
     expect(await charge(task({ threadTs: "1.1" }))).toBeUndefined();
     expect(await charge(task({ user: "B2", threadTs: "2.2", botIds }))).toBeUndefined();
     clock.nowMs += 24 * 3600_000;

@@ -22,7 +22,7 @@ beforeEach(() => {
   nowMs = 1_760_000_000_000;
   calls = 0;
   const memory = createMemoryTaskStore({ parse: parseRefusalRecord, now: () => nowMs });
-  const counted =
+  const counts =
     <Request, Result>(call: (request: Request) => Promise<Result>) =>
     (request: Request) => {
       calls += 1;
@@ -30,9 +30,9 @@ beforeEach(() => {
     };
   store = {
     ...memory,
-    get: counted(memory.get),
-    create: counted(memory.create),
-    replace: counted(memory.replace),
+    get: counts(memory.get),
+    create: counts(memory.create),
+    replace: counts(memory.replace),
   };
 });
 
@@ -72,8 +72,8 @@ describe("a refusal", () => {
   });
 
   it("is told once although many processes hear of it at the same time", async () => {
-    const told = await Promise.all(Array.from({ length: 10 }, () => tell(process(), messages(4))));
-    expect(told.reduce((sum, count) => sum + count)).toBe(1);
+    const texts = await Promise.all(Array.from({ length: 10 }, () => tell(process(), messages(4))));
+    expect(texts.reduce((sum, count) => sum + count)).toBe(1);
     expect(await tell(process(), messages(4))).toBe(0);
   });
 
@@ -87,9 +87,9 @@ describe("a refusal", () => {
     const inChannels = messages(300, (n) => ({ channel: `C${n}` }));
     expect(await tell(refusals, inChannels)).toBe(maxRefusalsPerUser);
     expect(await tell(other, inChannels)).toBe(0);
-    const before = calls;
+    const callsBefore = calls;
     expect(await tellMany(refusals, 300, (n) => ({ channel: `C+${n}` }))).toBe(0);
-    expect(calls).toBe(before);
+    expect(calls).toBe(callsBefore);
     expect(await tellMany(other, 20, (n) => ({ user: `U+${n}` }))).toBe(20);
     nowMs += refusalWindowMs;
     expect(await tell(other, inChannels)).toBe(maxRefusalsPerUser);
@@ -110,18 +110,18 @@ describe("a refusal", () => {
     await tell(refusals, messages(1));
     for (let n = 0; n <= maxRefusalsPerTeam; n++)
       await tellMany(refusals, 1, () => ({ user: `U-${n}` }));
-    const before = calls;
+    const callsBefore = calls;
     await tell(refusals, messages(1000));
     await tellMany(refusals, 1000, (n) => ({ user: `U+${n}` }));
-    expect(calls).toBe(before);
+    expect(calls).toBe(callsBefore);
   });
 
   it("costs the store nothing where somebody presses buttons again and again", async () => {
     const refusals = process();
     await refusals.claim({ requester });
-    const before = calls;
+    const callsBefore = calls;
     for (let n = 0; n < 300; n++) expect(await refusals.claim({ requester })).toBe(false);
-    expect(calls).toBe(before);
+    expect(calls).toBe(callsBefore);
   });
 
   it("is not lost where its message comes again before it was told", () => {
@@ -168,9 +168,9 @@ describe("a notice to somebody who may ask", () => {
       { channel: "C2" },
       { user: "U2" },
     ];
-    const told: boolean[] = [];
-    for (const each of at) told.push(await notice(refusals, each));
-    expect(told).toEqual([true, false, true, true, false, true, true]);
+    const updates: boolean[] = [];
+    for (const each of at) updates.push(await notice(refusals, each));
+    expect(updates).toEqual([true, false, true, true, false, true, true]);
     expect(await Promise.all([notice(process()), notice(process())])).toEqual([false, false]);
     nowMs += refusalWindowMs;
     expect(await notice(refusals)).toBe(true);
@@ -178,12 +178,12 @@ describe("a notice to somebody who may ask", () => {
 
   it("is told ten times to one person, wherever they are, and costs the store nothing after that", async () => {
     const refusals = process();
-    const told: boolean[] = [];
-    for (let n = 0; n < 300; n++) told.push(await notice(refusals, { threadTs: `${n}.1` }));
-    expect(told.filter(Boolean)).toHaveLength(maxNoticesPerUser);
-    const before = calls;
+    const updates: boolean[] = [];
+    for (let n = 0; n < 300; n++) updates.push(await notice(refusals, { threadTs: `${n}.1` }));
+    expect(updates.filter(Boolean)).toHaveLength(maxNoticesPerUser);
+    const callsBefore = calls;
     expect(await notice(refusals, { threadTs: "999.1" })).toBe(false);
-    expect(calls).toBe(before);
+    expect(calls).toBe(callsBefore);
     expect(await notice(refusals, { user: "U2" })).toBe(true);
   });
 

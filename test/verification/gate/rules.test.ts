@@ -188,10 +188,10 @@ describe("the address of a destination", () => {
     ["a2a", { card }, { card: `${card}?other` }],
     ["a2a", { card, url }, { card, url: `${url}other` }],
     ["a2a", { card, url }, { card }],
-  ])("is another where its %s address was edited: %j, %j", (transport, before, after) => {
-    const destination = { transport, authorizer, ...before };
+  ])("is another where its %s address was edited: %j, %j", (transport, oldValue, newValue) => {
+    const destination = { transport, authorizer, ...oldValue };
     expect(addressOf({ ...destination, deadlineMs: 5000 })).toBe(addressOf(destination));
-    expect(addressOf({ transport, authorizer, ...after })).not.toBe(addressOf(destination));
+    expect(addressOf({ transport, authorizer, ...newValue })).not.toBe(addressOf(destination));
   });
 
   it.each([
@@ -232,8 +232,8 @@ describe("the policy of lookups", () => {
     ["something open", { ...message, open }, { open: true }, true],
     ["something open, switched off", { ...message, open }, {}, false],
     ["nothing open", message, { open: true }, false],
-  ])("asks Slack about a message with %s", (_name, asked, context, needed) => {
-    expect(policyOf(context).needsLookups(asked)).toBe(needed);
+  ])("asks Slack about a message with %s", (_name, pending, context, needed) => {
+    expect(policyOf(context).needsLookups(pending)).toBe(needed);
   });
 
   it("adds names to a text, unless it gets too long for a task", () => {

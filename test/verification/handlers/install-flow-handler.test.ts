@@ -77,10 +77,10 @@ async function installIn(
   handler: ReturnType<typeof createOauthHandler>,
   place: { team: string } | { enterprise: string },
 ) {
-  const begun = await handler(event("/slack/install"));
-  const state = new URL(begun.headers.location ?? "").searchParams.get("state") ?? "";
+  const answer = await handler(event("/slack/install"));
+  const state = new URL(answer.headers.location ?? "").searchParams.get("state") ?? "";
   const query = String(new URLSearchParams({ state, code: fakeSlack.authorize(place).code }));
-  const cookies = begun.cookies.map((line) => line.split(";")[0] ?? "");
+  const cookies = answer.cookies.map((line) => line.split(";")[0] ?? "");
   return handler(event("/slack/oauth_redirect", { query, cookies }));
 }
 
@@ -89,9 +89,9 @@ const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 suite(`the installation flow on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
   it("uses a state once, whichever instance is asked", async () => {
     const instances = [1, 2].map(() => createOauthHandler({ config: parseConfig({ json: {} }) }));
-    const begun = await instances[0]?.(event("/slack/install"));
-    const state = new URL(begun?.headers.location ?? "").searchParams.get("state") ?? "";
-    const cookies = begun?.cookies.map((line) => line.split(";")[0] ?? "") ?? [];
+    const answer = await instances[0]?.(event("/slack/install"));
+    const state = new URL(answer?.headers.location ?? "").searchParams.get("state") ?? "";
+    const cookies = answer?.cookies.map((line) => line.split(";")[0] ?? "") ?? [];
     const statuses = [];
     for (const handler of instances) {
       const query = String(
@@ -121,8 +121,8 @@ suite(`the installation flow on Lambda${whyNoDynamoDb === undefined ? "" : ` (le
   it("asks for the manifest's scopes, stores the token, and the client posts with it, there and nowhere else", async () => {
     const config = parseConfig({ json: { slack: { reactions: false } } });
     const handler = createOauthHandler({ config });
-    const begun = await handler(event("/slack/install"));
-    const scope = new URL(begun.headers.location ?? "").searchParams.get("scope")?.split(",");
+    const answer = await handler(event("/slack/install"));
+    const scope = new URL(answer.headers.location ?? "").searchParams.get("scope")?.split(",");
     expect(scope).toContain("app_mentions:read");
     expect(scope).not.toContain("reactions:write");
 

@@ -25,7 +25,7 @@ import { createSqsRecord } from "../../doubles/aws/sqs-event.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { sampleAsk } from "../task/sample.ts";
 
-const before = { ...process.env };
+const savedEnv = { ...process.env };
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 const botToken = "xoxb-fake-slack-token";
 const ownArn = "arn:aws:sqs:eu-central-1:111111111111:tasks";
@@ -39,7 +39,7 @@ const completionsArn = "arn:aws:sqs:eu-central-1:111111111111:sekisho-dev-comple
 const recordOf = (body: string) => createSqsRecord(body, { arn: ownArn });
 
 suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
-  let opened: OpenEmulators;
+  let openWorld: OpenEmulators;
   let emulators: OpenEmulators["emulators"];
   let clients: OpenEmulators["clients"];
   let slack: FakeSlack;
@@ -57,10 +57,10 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   };
 
   beforeAll(async () => {
-    opened = await openEmulators();
-    ({ emulators, clients } = opened);
+    openWorld = await openEmulators();
+    ({ emulators, clients } = openWorld);
   });
-  afterAll(() => opened.close());
+  afterAll(() => openWorld.close());
 
   beforeEach(async () => {
     values = { secrets: { bot: botToken, peer: "token-1" }, formerly: [] };
@@ -87,7 +87,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       routes: [{ destination: "first" }],
     };
     process.env = {
-      ...before,
+      ...savedEnv,
       AWS_REGION: emulatorAccess.region,
       AWS_ACCESS_KEY_ID: "emulator",
       AWS_SECRET_ACCESS_KEY: "emulator",
@@ -105,7 +105,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     };
   });
   afterEach(async () => {
-    process.env = { ...before };
+    process.env = { ...savedEnv };
     await Promise.all([slack.close(), ...servers.map((server) => server.close())]);
   });
 
@@ -388,9 +388,9 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       new ReceiveMessageCommand({ QueueUrl: archiveUrl, MaxNumberOfMessages: 10 }),
     );
     expect(archived.map(({ Body }) => Body).sort()).toEqual([...bodies].sort());
-    const told = await answers(handle, message);
-    expect(told).toHaveLength(1);
-    expect(told[0]).not.toContain("An answer");
+    const texts = await answers(handle, message);
+    expect(texts).toHaveLength(1);
+    expect(texts[0]).not.toContain("An answer");
     expect(calls).toEqual([]);
   });
 

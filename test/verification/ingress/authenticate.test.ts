@@ -11,9 +11,9 @@ const nowSeconds = nowMs / 1000;
 const timestamp = String(nowSeconds);
 const body = bytesOf(fixture("app-mention"));
 const signature = signatureOf({ body, timestamp });
-const given = { secret, timestamp, signature, body, nowSeconds };
+const args = { secret, timestamp, signature, body, nowSeconds };
 const at = (timestamp: string) => ({
-  ...given,
+  ...args,
   timestamp,
   signature: signatureOf({ body, timestamp }),
 });
@@ -44,22 +44,22 @@ describe("the signature", () => {
 
   it("passes a body that is not ASCII, when it was decoded from base64 to bytes", () => {
     const delivered = body.toString("base64");
-    expect(verifySignature({ ...given, body: Buffer.from(delivered, "base64") })).toBe("valid");
+    expect(verifySignature({ ...args, body: Buffer.from(delivered, "base64") })).toBe("valid");
     const asAscii = Buffer.from(delivered, "base64").toString("ascii");
-    expect(verifySignature({ ...given, body: Buffer.from(asAscii) })).toBe("mismatch");
+    expect(verifySignature({ ...args, body: Buffer.from(asAscii) })).toBe("mismatch");
   });
 
   it("passes any secret and any bytes that were signed with it", () => {
     forAll(fc.string({ minLength: 1 }), fc.uint8Array({ maxLength: 2000 })).hold((key, bytes) => {
       const signature = signatureOf({ body: bytes, timestamp, key });
-      expect(verifySignature({ ...given, secret: key, body: bytes, signature })).toBe("valid");
+      expect(verifySignature({ ...args, secret: key, body: bytes, signature })).toBe("valid");
     });
   });
 
   it("refuses another secret", () => {
     forAll(fc.string({ minLength: 1 })).hold((key) => {
       fc.pre(key !== secret);
-      expect(verifySignature({ ...given, signature: signatureOf({ body, timestamp, key }) })).toBe(
+      expect(verifySignature({ ...args, signature: signatureOf({ body, timestamp, key }) })).toBe(
         "mismatch",
       );
     });
@@ -68,7 +68,7 @@ describe("the signature", () => {
   it("refuses any flipped bit of body, timestamp or signature", () => {
     forAll(fc.nat(), fc.constantFrom("body", "timestamp", "signature")).hold((bit, part) => {
       const changed = {
-        ...given,
+        ...args,
         ...(part === "body" ? { body: flip(body, bit) } : {}),
         ...(part === "timestamp"
           ? { timestamp: flip(Buffer.from(timestamp), bit).toString("latin1") }
@@ -94,7 +94,7 @@ describe("the signature", () => {
     ["two signatures in one header", { signature: `${signature}, ${signature}` }],
     ["garbage as signature", { signature: "v0=関所" }],
   ])("refuses %s as unsigned", (_name, change) => {
-    expect(verifySignature({ ...given, ...change })).toBe("unsigned");
+    expect(verifySignature({ ...args, ...change })).toBe("unsigned");
   });
 
   it.each([
@@ -121,7 +121,7 @@ describe("the signature", () => {
 
   it("refuses everything where the secret is empty, also what was signed with an empty one", () => {
     const empty = signatureOf({ body, timestamp, key: "" });
-    expect(verifySignature({ ...given, secret: "", signature: empty })).toBe("no_secret");
+    expect(verifySignature({ ...args, secret: "", signature: empty })).toBe("no_secret");
   });
 });
 
@@ -209,8 +209,8 @@ describe("the signing secret", () => {
     let readSecret = (): Promise<string> =>
       Promise.reject(new Error("arn:aws:secretsmanager:secret"));
     const { ingress, lines } = setUp({ readSecret: () => readSecret() });
-    const refused = await ingress(request("first"));
-    expect(refused).toMatchObject({ status: 500, body: "" });
+    const refusal = await ingress(request("first"));
+    expect(refusal).toMatchObject({ status: 500, body: "" });
     expect(lines.join("")).toContain("signing_secret_unreadable");
     expect(lines.join("")).not.toContain("arn:");
     readSecret = async () => "first";

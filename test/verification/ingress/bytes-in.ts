@@ -2,7 +2,7 @@
 import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
 
 export async function bytesIn({ body }: Parameters<Ingress>[0]): Promise<Uint8Array> {
-  const read = typeof body === "function" ? await body() : body;
-  if (typeof read === "string") throw new Error(`The body was refused: ${read}.`);
-  return read;
+  const readValue = typeof body === "function" ? await body() : body;
+  if (typeof readValue === "string") throw new Error(`The body was refused: ${readValue}.`);
+  return readValue;
 }

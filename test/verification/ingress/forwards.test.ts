@@ -15,10 +15,10 @@ const own = { text: "Disk full" };
 const attachments = [forward, preview, own];
 
 async function messagesOf(payload: Payload, forwards?: boolean) {
-  const { ingress, sent } = setUp(forwards === undefined ? {} : { forwards });
+  const { ingress, sent: messages } = setUp(forwards === undefined ? {} : { forwards });
   const { status } = await ingress(signed({ body: bytesOf(payload) }));
   expect(status).toBe(200);
-  return sent.flatMap((message) => ("message" in message ? [message.message] : []));
+  return messages.flatMap((message) => ("message" in message ? [message.message] : []));
 }
 
 function mention(fields: object): Payload {

@@ -14,7 +14,7 @@ import { bytesOf, fixture, formOf, nowMs, secret, send, signed } from "./slack-r
 
 const body = bytesOf(fixture("app-mention"));
 const { headers } = signed({ body });
-const without = (name: string): HeaderPairs => headers.filter(([given]) => given !== name);
+const without = (name: string): HeaderPairs => headers.filter(([values]) => values !== name);
 
 const renamed = (change: (name: string) => string): HeaderPairs =>
   headers.map(([name, value]) => [change(name), value] as const);
@@ -105,10 +105,10 @@ describe("a signed request", () => {
 
   it("that is a redelivery is enqueued, since the first delivery may be the one that was lost", async () => {
     let down = true;
-    const sent: string[] = [];
+    const messages: string[] = [];
     const send = async ({ body }: { body: string }) => {
       if (down) throw new Error("queue down");
-      sent.push(body);
+      messages.push(body);
     };
     const { ingress } = setUp({ send });
     expect((await ingress(signed({ body }))).status).toBe(503);
@@ -118,7 +118,7 @@ describe("a signed request", () => {
       ["X-Slack-Retry-Reason", "http_error"],
     ];
     expect((await ingress(signed({ body, more }))).status).toBe(200);
-    expect(sent).toHaveLength(1);
+    expect(messages).toHaveLength(1);
   });
 
   it("gets 503 without the cause when the queue fails, and the log has no more than the cause's kind", async () => {
@@ -322,16 +322,16 @@ function expectNothingGivenAway(text: string): void {
 describe("hostile bodies", () => {
   it("are answered with 200 when signed and 401 when not, and leave no text in answers and logs", async () => {
     const { ingress, asks, lines } = setUp();
-    const seen = new Set<number>();
+    const seenIds = new Set<number>();
     await play(totalBytes, async ({ request, isSigned }) => {
       const before = asks.length;
       const { status, body } = await ingress(request);
-      seen.add(status);
+      seenIds.add(status);
       expect(status).toBe(isSigned ? 200 : 401);
       if (!isSigned) expect([body, asks.length]).toEqual(["", before]);
       expectNothingGivenAway(body);
     });
-    expect([...seen].sort()).toEqual([200, 401]);
+    expect([...seenIds].sort()).toEqual([200, 401]);
     // How many of the random bodies are events for the bot varies; that some are shows that they get that far.
     expect(asks.length).toBeGreaterThan(0);
     expectNothingGivenAway(lines.join(""));

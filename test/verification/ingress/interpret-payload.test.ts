@@ -672,7 +672,7 @@ describe("a slash command", () => {
 });
 
 describe("a button", () => {
-  const expected = {
+  const expectedResult = {
     type: "button_click",
     requestId: taskId,
     team: "T0TEAM0001",
@@ -685,13 +685,13 @@ describe("a button", () => {
   };
 
   it("that was pressed says who wants what of which task, and where", () => {
-    expect(messageOf("interactive", clicked())).toEqual(expected);
+    expect(messageOf("interactive", clicked())).toEqual(expectedResult);
   });
 
   it("of a question says which question and which answer", () => {
     const button = { type: "answer", question: 1, option: 2 } as const;
     const actions = [encodeButton({ requestId: taskId, button })];
-    expect(messageOf("interactive", clicked({ actions }))).toEqual({ ...expected, button });
+    expect(messageOf("interactive", clicked({ actions }))).toEqual({ ...expectedResult, button });
   });
 
   it("in an organization's installation has the workspace of the person who pressed, since Slack names no other", () => {
@@ -712,7 +712,7 @@ describe("a button", () => {
       user: { id: "U1", team_id: "T0OTHER001" },
     };
     expect(messageOf("interactive", clicked(change))).toEqual({
-      ...expected,
+      ...expectedResult,
       user: "U1",
       userTeam: "T0OTHER001",
     });
@@ -732,7 +732,7 @@ describe("a button", () => {
 
   it("is known by its container where Slack sends neither message nor channel", () => {
     expect(messageOf("interactive", clicked({ message: undefined, channel: undefined }))).toEqual(
-      expected,
+      expectedResult,
     );
   });
 
@@ -1026,9 +1026,9 @@ describe("a signed form", () => {
   ])(
     "reaches the queue as one message and is answered with an empty 200: %s",
     async (_what, body, expected) => {
-      const { ingress, sent } = setUp();
+      const { ingress, sent: messages } = setUp();
       expect(await ingress(signed({ body, ...form }))).toEqual(emptyAnswer(200));
-      expect(sent).toMatchObject([expected]);
+      expect(messages).toMatchObject([expected]);
     },
   );
 

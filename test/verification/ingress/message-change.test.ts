@@ -9,7 +9,7 @@ import { queueMessageSchema } from "@sekisho/verification/task/messages.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import { botUser, fixture, nowMs, type Payload } from "./slack-request.ts";
 
-const read = (payload: Payload): InterpretedPayload =>
+const readValue = (payload: Payload): InterpretedPayload =>
   interpretPayload({ verified: { type: "events_api", payload }, nowMs, newTrace: createTrace });
 
 const ts = "1762750000.000100";
@@ -23,7 +23,7 @@ const version = (change: object = {}) => ({
 });
 const edited = { edited: { user: "U0USER0001", ts: "1762750010.000000" } };
 
-function changed(before: object | undefined, after: object, envelope: object = {}): Payload {
+function changed(oldValue: object | undefined, newValue: object, envelope: object = {}): Payload {
   const payload = fixture("message-changed");
   const event = {
     type: "message",
@@ -33,14 +33,14 @@ function changed(before: object | undefined, after: object, envelope: object = {
     channel_type: "channel",
     ts: "1762750010.000300",
     event_ts: "1762750010.000300",
-    message: version({ ...edited, ...after }),
-    ...(before && { previous_message: version(before) }),
+    message: version({ ...edited, ...newValue }),
+    ...(oldValue && { previous_message: version(oldValue) }),
   };
   return { ...payload, ...envelope, event };
 }
 
-function deleted(before: object): Payload {
-  const { message: _message, ...event } = changed(before, {}).event;
+function deleted(oldValue: object): Payload {
+  const { message: _message, ...event } = changed(oldValue, {}).event;
   return {
     ...fixture("message-deleted"),
     event: { ...event, subtype: "message_deleted", deleted_ts: ts },
@@ -48,7 +48,7 @@ function deleted(before: object): Payload {
 }
 
 const changeOf = (payload: Payload) => {
-  const interpreted = read(payload);
+  const interpreted = readValue(payload);
   if (!("message" in interpreted)) throw new Error(`no message: ${JSON.stringify(interpreted)}`);
   return queueMessageSchema.parse(interpreted.message);
 };
@@ -82,8 +82,8 @@ describe("an edit", () => {
   it.each([
     ["was", {}, text("never mind")],
     ["is now", text("What is a sekisho?"), mention],
-  ])("is for the bot where the message %s", (_when, before, after) => {
-    expect(changeOf(changed(before, after))).not.toHaveProperty("message.unaddressed");
+  ])("is for the bot where the message %s", (_when, oldValue, newValue) => {
+    expect(changeOf(changed(oldValue, newValue))).not.toHaveProperty("message.unaddressed");
   });
 
   it("of a reply that never mentioned the bot goes on as such a reply", () => {
@@ -97,7 +97,7 @@ describe("an edit", () => {
   it("of the first message of a thread is of no reply", () => {
     const root = { thread_ts: ts, reply_count: 1 };
     expect(changeOf(changed(root, { ...root, ...mention }))).not.toHaveProperty("message.threadTs");
-    expect(read(changed({ ...root, ...text("a") }, { ...root, ...text("b") }))).toEqual({
+    expect(readValue(changed({ ...root, ...text("a") }, { ...root, ...text("b") }))).toEqual({
       drop: "not_mentioned",
     });
   });
@@ -115,7 +115,7 @@ describe("an edit", () => {
     expect(changeOf(changed(table("97 %"), table("12 %")))).toMatchObject({
       message: { text: expect.stringContaining("| 12 % |") },
     });
-    expect(read(changed(table("97 %"), table("97 %")))).toEqual({ drop: "unchanged" });
+    expect(readValue(changed(table("97 %"), table("97 %")))).toEqual({ drop: "unchanged" });
   });
 
   it("an edit that takes a forwarded message away is one, and one of its copy is not", () => {
@@ -131,7 +131,7 @@ describe("an edit", () => {
     };
     expect(message).not.toHaveProperty("sharedFiles");
     expect(
-      read(
+      readValue(
         changed(
           { attachments: [forward] },
           { attachments: [{ ...forward, fallback: "The plan" }] },
@@ -148,7 +148,9 @@ describe("an edit", () => {
     expect(changeOf(changed(text("<@U0BOT00002> what?"), other, shared))).toMatchObject({
       message: { text: "@U0BOT00002 and?", unaddressed: true, perhapsAddressed: true },
     });
-    expect(read(changed(text("<@U0BOT00002> what?"), other))).toEqual({ drop: "not_mentioned" });
+    expect(readValue(changed(text("<@U0BOT00002> what?"), other))).toEqual({
+      drop: "not_mentioned",
+    });
   });
 
   it.each([
@@ -186,7 +188,7 @@ describe("an edit", () => {
     ["the message has no ts", "malformed_message", changed({ ts: "x" }, { ...mention, ts: "x" })],
     ["the message is of nobody", "no_user", changed({}, { ...mention, user: undefined })],
   ])("is none, or none for the bot, where %s", (_what, drop, payload) => {
-    expect(read(payload)).toEqual({ drop });
+    expect(readValue(payload)).toEqual({ drop });
   });
 
   it("without the version before it goes to the worker, which compares", () => {
@@ -221,7 +223,7 @@ describe("a deletion", () => {
   });
 
   it("of a post of the bot, or of what was said to others, is left alone", () => {
-    expect(read(deleted({ user: botUser }))).toEqual({ drop: "from_bot" });
-    expect(read(deleted(text("hello")))).toEqual({ drop: "not_mentioned" });
+    expect(readValue(deleted({ user: botUser }))).toEqual({ drop: "from_bot" });
+    expect(readValue(deleted(text("hello")))).toEqual({ drop: "not_mentioned" });
   });
 });

@@ -40,16 +40,16 @@ const askAbout = (change: (payload: Json) => void = () => {}) =>
   });
 
 async function handle(payload: Json) {
-  const { ingress, sent, lines } = setUp();
+  const { ingress, sent: messages, lines } = setUp();
   const answer = await ingress(signed({ body: formOf({ payload: JSON.stringify(payload) }) }));
-  return { answer, sent, lines };
+  return { answer, sent: messages, lines };
 }
 
 describe("a submitted question", () => {
   it("reaches the queue with its values by the numbers of the inputs, and closes the modal", async () => {
-    const { answer, sent } = await handle(submission());
+    const { answer, sent: messages } = await handle(submission());
     expect(answer).toEqual(emptyAnswer(200));
-    expect(sent).toEqual([
+    expect(messages).toEqual([
       {
         type: "form_submitted",
         requestId: "b712cf0d-e876-58d0-ab39-23ec5761e80e",
@@ -109,7 +109,7 @@ describe("a submitted question", () => {
         ["en", en],
         ["ja", ja],
       ] as const) {
-        const { answer, sent } = await handle(filledIn({ [block]: state }, locale));
+        const { answer, sent: messages } = await handle(filledIn({ [block]: state }, locale));
         expect([answer.status, answer.headers["content-type"]]).toEqual([
           200,
           "application/json; charset=utf-8",
@@ -118,7 +118,7 @@ describe("a submitted question", () => {
           response_action: "errors",
           errors: { [block]: text },
         });
-        expect(sent).toEqual([]);
+        expect(messages).toEqual([]);
       }
     },
   );
@@ -132,8 +132,8 @@ describe("a submitted question", () => {
     const payload = filledIn({ 2: { value } });
     delete payload.view.blocks[3].element.min_value;
     delete payload.view.blocks[3].element.max_value;
-    const { answer, sent } = await handle(payload);
-    expect([JSON.parse(answer.body).errors, sent]).toEqual([{ 2: text }, []]);
+    const { answer, sent: messages } = await handle(payload);
+    expect([JSON.parse(answer.body).errors, messages]).toEqual([{ 2: text }, []]);
   });
 
   it("says everything that is wrong at once, and logs none of it", async () => {
@@ -145,7 +145,7 @@ describe("a submitted question", () => {
   });
 
   it("fits into the queue with the longest texts that there can be", async () => {
-    const { sent } = await handle(
+    const { sent: messages } = await handle(
       submission(({ view }) => {
         const input = { type: "plain_text_input", action_id: "input", max_length: 3000 };
         view.blocks = Array.from({ length: 20 }, (_, index) => ({
@@ -160,8 +160,8 @@ describe("a submitted question", () => {
         view.state.values = Object.fromEntries(values);
       }),
     );
-    expect(Object.keys(Object(sent[0]).values)).toHaveLength(20);
-    expect(Buffer.byteLength(JSON.stringify(sent[0]))).toBeLessThan(256 * 1024);
+    expect(Object.keys(Object(messages[0]).values)).toHaveLength(20);
+    expect(Buffer.byteLength(JSON.stringify(messages[0]))).toBeLessThan(256 * 1024);
   });
 
   it.each<[what: string, payload: Json]>([
@@ -189,8 +189,8 @@ describe("a submitted question", () => {
       ),
     ],
   ])("is dropped: %s", async (_what, payload) => {
-    const { answer, sent } = await handle(payload);
-    expect([answer, sent]).toEqual([emptyAnswer(200), []]);
+    const { answer, sent: messages } = await handle(payload);
+    expect([answer, messages]).toEqual([emptyAnswer(200), []]);
   });
 });
 
@@ -237,9 +237,9 @@ describe("an interaction", () => {
 
 describe("the message shortcut", () => {
   it("reaches the queue with its trigger and the message's place", async () => {
-    const { answer, sent } = await handle(fixture("message-action"));
+    const { answer, sent: messages } = await handle(fixture("message-action"));
     expect(answer).toEqual(emptyAnswer(200));
-    expect(sent).toEqual([
+    expect(messages).toEqual([
       {
         type: "shortcut_used",
         requestId: expect.any(String),
@@ -285,9 +285,9 @@ describe("the message shortcut", () => {
   });
 
   it("asks in the thread of the message, by the person, once its modal is submitted", async () => {
-    const { answer, sent } = await handle(askAbout());
+    const { answer, sent: messages } = await handle(askAbout());
     expect(answer).toEqual(emptyAnswer(200));
-    expect(sent).toMatchObject([
+    expect(messages).toMatchObject([
       {
         type: "ask",
         receivedAtMs: nowMs,
@@ -305,7 +305,7 @@ describe("the message shortcut", () => {
         },
       },
     ]);
-    expect(() => queueMessageSchema.parse(sent[0])).not.toThrow();
+    expect(() => queueMessageSchema.parse(messages[0])).not.toThrow();
     // A message that is in no thread begins one.
     const alone = askAbout(({ view }) => {
       const { threadTs: _none, ...metadata } = JSON.parse(view.private_metadata);

@@ -13,11 +13,11 @@ const ok: Ingress = async () => ({ status: 200, headers: {}, body: "" });
 
 type Given = Partial<Parameters<typeof startVerificationServer>[0]>;
 
-async function startWith(given: Given) {
-  return closeAfterTest(await startVerificationServer({ ingress: ok, port: 0, ...given }));
+async function startWith(args: Given) {
+  return closeAfterTest(await startVerificationServer({ ingress: ok, port: 0, ...args }));
 }
 
-const start = (given: Given = {}) => startWith({ maxBodyBytes: 10_000, ...given });
+const start = (args: Given = {}) => startWith({ maxBodyBytes: 10_000, ...args });
 
 const statusOf = async (request: Parameters<typeof send>[0]) => (await send(request)).status;
 
@@ -272,19 +272,19 @@ describe("many bodies at once", () => {
   });
 
   it("leave a request alone that has arrived whole, and a new body is refused where all have", async () => {
-    const arrived = Promise.withResolvers<void>();
+    const arrival = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
-    const ingress: Ingress = async ({ body: given }) => {
-      const read = typeof given === "function" ? await given() : given;
-      if (typeof read === "string") return { status: 503, headers: {}, body: "" };
-      arrived.resolve();
+    const ingress: Ingress = async ({ body: values }) => {
+      const readValue = typeof values === "function" ? await values() : values;
+      if (typeof readValue === "string") return { status: 503, headers: {}, body: "" };
+      arrival.resolve();
       await goOn.promise;
       return { status: 200, headers: {}, body: "" };
     };
     const server = await startWith({ ingress, maxHeldBytes: 10_000 });
     const { url } = server;
     const whole = send({ url: `${url}/slack/events`, body: Buffer.alloc(6000, "x") });
-    await arrived.promise;
+    await arrival.promise;
     expect(await statusOf({ url: `${url}/slack/events`, body: Buffer.alloc(6000, "x") })).toBe(503);
     goOn.resolve();
     expect((await whole).status).toBe(200);
@@ -306,7 +306,7 @@ describe("many connections at once", () => {
     const server = await startWith({ maxConnections: 3 });
     const { port, url } = server;
     const sockets = [open(port), open(port), open(port)];
-    await Promise.all(sockets.map(({ opened }) => opened));
+    await Promise.all(sockets.map(({ opened: openWorld }) => openWorld));
     for (let count = 0; count < 3; count++) {
       expect(await statusOf({ url: `${url}/healthz`, method: "GET" })).toBe(200);
     }
@@ -316,18 +316,18 @@ describe("many connections at once", () => {
   });
 
   it("leave a request alone that is being answered, and the new one is closed where all have one", async () => {
-    const arrived = Promise.withResolvers<void>();
+    const arrival = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
-    const ingress: Ingress = async ({ body: given }) => {
-      if (typeof given === "function") await given();
-      arrived.resolve();
+    const ingress: Ingress = async ({ body: values }) => {
+      if (typeof values === "function") await values();
+      arrival.resolve();
       await goOn.promise;
       return { status: 200, headers: {}, body: "" };
     };
     const server = await startWith({ ingress, maxConnections: 1 });
     const { port, url } = server;
     const answered = send({ url: `${url}/slack/events`, body });
-    await arrived.promise;
+    await arrival.promise;
     expect(await raw(port, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")).toBe("");
     goOn.resolve();
     expect((await answered).status).toBe(200);
@@ -360,17 +360,17 @@ describe("the server's end and its limits", () => {
   });
 
   it("answers the request that is under way before it closes", async () => {
-    const arrived = Promise.withResolvers<void>();
+    const arrival = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     const { url, close } = await start({
       ingress: async (request) => {
-        arrived.resolve();
+        arrival.resolve();
         await release.promise;
         return ok(request);
       },
     });
     const answer = send({ url: `${url}/slack/events`, body });
-    await arrived.promise;
+    await arrival.promise;
     const closed = close();
     release.resolve();
     expect((await answer).status).toBe(200);

@@ -36,11 +36,11 @@ export function setUp({
   now?: () => number;
 } = {}): Setup {
   const asks: AskMessage[] = [];
-  const sent: QueueMessage[] = [];
+  const messages: QueueMessage[] = [];
   const { log, lines } = collectLog({ level: "debug" });
   const remember: TaskQueue["send"] = async ({ body }) => {
     const message = queueMessageSchema.parse(JSON.parse(body));
-    sent.push(message);
+    messages.push(message);
     if (message.type === "ask") asks.push(message);
   };
   const ingress = createIngress({
@@ -52,5 +52,5 @@ export function setUp({
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
     ...(forwards === undefined ? {} : { forwards }),
   });
-  return { ingress, asks, sent, lines };
+  return { ingress, asks, sent: messages, lines };
 }

@@ -72,12 +72,12 @@ export function send({
     ["Content-Length", String(body.byteLength)],
     ["Host", "127.0.0.1"],
   ].flat();
-  const sent = httpRequest(url, { method, headers: flat, agent: false }, async (response) => {
+  const messages = httpRequest(url, { method, headers: flat, agent: false }, async (response) => {
     const chunks: Uint8Array[] = [];
     for await (const chunk of response) chunks.push(chunk);
     resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() });
   });
-  sent.on("error", reject);
-  sent.end(body);
+  messages.on("error", reject);
+  messages.end(body);
   return promise;
 }

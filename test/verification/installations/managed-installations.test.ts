@@ -18,12 +18,17 @@ const prefix = "sekisho/dev/installations/";
 async function secretsManager(secrets: Record<string, string> = {}, refuse?: string) {
   const calls: string[] = [];
   const deleted = new Set<string>();
-  const { url } = await serve((received) => {
-    const problem = sigv4Problem({ received, credentials, service: "secretsmanager", region });
+  const { url } = await serve((call) => {
+    const problem = sigv4Problem({
+      received: call,
+      credentials,
+      service: "secretsmanager",
+      region,
+    });
     if (problem !== undefined) return failure(problem);
-    const operation = String(received.request.headers.get("x-amz-target")).split(".")[1] ?? "";
+    const operation = String(call.request.headers.get("x-amz-target")).split(".")[1] ?? "";
     const { SecretId, Name, SecretString, ClientRequestToken } = JSON.parse(
-      Buffer.from(received.body).toString(),
+      Buffer.from(call.body).toString(),
     );
     const name = SecretId ?? Name;
     calls.push(`${operation} ${name}`);

@@ -38,10 +38,10 @@ function promises(create: () => Promise<{ ledger: InstallLedger; another: Instal
   it("count the installations of a day, and begin anew on the next", async () => {
     nowMs = startMs;
     const { ledger, another } = await create();
-    const counted: boolean[] = [];
+    const counts: boolean[] = [];
     for (const each of [ledger, another, ledger, another, ledger])
-      counted.push(await each.countInstallation());
-    expect(counted).toEqual([true, true, true, false, false]);
+      counts.push(await each.countInstallation());
+    expect(counts).toEqual([true, true, true, false, false]);
     nowMs += dayMs;
     expect(await ledger.countInstallation()).toBe(true);
   });
@@ -75,7 +75,7 @@ describe("the ledger of one process", () => {
     await forAll(uses).holdAsync(async (each) => {
       nowMs = startMs;
       const ledger = createMemoryLedger({ maxStates: 4, now });
-      const used = new Set<string>();
+      const usedNames = new Set<string>();
       const begun = new Map<number, number>();
       for (const { id, ageMs, laterMs } of each) {
         nowMs += laterMs;
@@ -83,8 +83,8 @@ describe("the ledger of one process", () => {
         begun.set(id, issuedAtMs);
         const state = `state-${id}`;
         if (!(await ledger.useState({ id: state, issuedAtMs }))) continue;
-        expect(used).not.toContain(state);
-        used.add(state);
+        expect(usedNames).not.toContain(state);
+        usedNames.add(state);
       }
       nowMs += 1;
       expect(await ledger.useState({ id: "new", issuedAtMs: nowMs })).toBe(true);

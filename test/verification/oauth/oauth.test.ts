@@ -43,7 +43,7 @@ function oauth(changed: Partial<Options> = {}) {
   });
 }
 
-const logged = () => kept.entries();
+const logEntries = () => kept.entries();
 const codeFor = (place: { team: string } | { enterprise: string } = { team: "TSECOND" }) =>
   fakeSlack.authorize(place).code;
 
@@ -92,7 +92,7 @@ describe("the installation of the app", () => {
       token: installation?.botToken,
       caller: { team: "TSECOND" },
     });
-    expect(logged()).toEqual([
+    expect(logEntries()).toEqual([
       expect.objectContaining({ message: "app_installed", team: "TSECOND" }),
     ]);
     expect(browser.cookies.size).toBe(0);
@@ -148,7 +148,7 @@ describe("a state", () => {
     expect(page.status).toBe(400);
     expect(page.text).toContain(installText.bad_state.en.happened);
     expect(stored.size).toBe(0);
-    expect(logged()).toEqual([expect.objectContaining({ reason: "bad_state" })]);
+    expect(logEntries()).toEqual([expect.objectContaining({ reason: "bad_state" })]);
   });
 
   it("that another browser began is worthless, used or not", async () => {
@@ -186,7 +186,7 @@ describe("a state", () => {
     expect(await statusOf(state)).toBe(200);
     for (const spelled of [...spellings, `${state}=`, `${state} `])
       expect(await statusOf(spelled)).toBe(400);
-    expect(logged().filter(({ message }) => message === "app_installed")).toHaveLength(1);
+    expect(logEntries().filter(({ message }) => message === "app_installed")).toHaveLength(1);
   });
 
   it("is used up by a refusal, too", async () => {
@@ -235,10 +235,12 @@ describe("an installation that is limited", () => {
 
   it("is for the listed workspaces and organizations alone", async () => {
     const flow = oauth({ teams: ["TSTANDIN", "ESTANDIN"] });
-    const refused = await install(flow, { team: "TSECOND" });
-    expect(refused.status).toBe(403);
-    expect(refused.text).toContain(installText.not_listed.en.happened);
-    expect(logged()).toEqual([expect.objectContaining({ reason: "not_listed", team: "TSECOND" })]);
+    const refusal = await install(flow, { team: "TSECOND" });
+    expect(refusal.status).toBe(403);
+    expect(refusal.text).toContain(installText.not_listed.en.happened);
+    expect(logEntries()).toEqual([
+      expect.objectContaining({ reason: "not_listed", team: "TSECOND" }),
+    ]);
     expect((await install(flow, { team: "TSTANDIN" })).status).toBe(200);
     expect((await install(flow, { enterprise: "ESTANDIN" })).status).toBe(200);
     expect([...stored.keys()]).toEqual(["TSTANDIN", "ESTANDIN"]);
@@ -248,9 +250,9 @@ describe("an installation that is limited", () => {
     const flow = oauth({ ledger: createMemoryLedger({ maxPerDay: 1, now: () => nowMs }) });
     expect((await (await begun(flow)).back({ code: "none" })).status).toBe(400);
     expect((await install(flow, { team: "TSECOND" })).status).toBe(200);
-    const refused = await install(flow, { team: "TSTANDIN" });
-    expect(refused.status).toBe(429);
-    expect(refused.text).toContain(installText.too_many.en.happened);
+    const refusal = await install(flow, { team: "TSTANDIN" });
+    expect(refusal.status).toBe(429);
+    expect(refusal.text).toContain(installText.too_many.en.happened);
     expect([...stored.keys()]).toEqual(["TSECOND"]);
   });
 });
@@ -264,7 +266,7 @@ describe("refusals", () => {
     return back(query);
   }
 
-  const reasons = () => logged().map(({ reason, slack_error }) => [reason, slack_error]);
+  const reasons = () => logEntries().map(({ reason, slack_error }) => [reason, slack_error]);
 
   /** Slack, answering the exchange of the code like this. */
   async function answering(answer: (target: string) => Response): Promise<{ apiUrl: string }> {
@@ -405,9 +407,9 @@ describe("refusals", () => {
       const browser = createBrowser({ oauth: oauth() });
       const { state, authorize } = await browser.begin();
       const page = await browser.back({ state, code });
-      const told = `${page.text} ${[...page.headers].join(" ")} ${kept.lines.join(" ")} ${authorize}`;
+      const texts = `${page.text} ${[...page.headers].join(" ")} ${kept.lines.join(" ")} ${authorize}`;
       for (const secret of [install.clientSecret, code, "xoxb-"])
-        expect(told).not.toContain(secret);
+        expect(texts).not.toContain(secret);
       expect(`${page.text} ${kept.lines.join(" ")}`).not.toContain(state);
     });
 

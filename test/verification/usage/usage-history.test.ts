@@ -26,26 +26,26 @@ const under = (changes: Partial<Task> = {}) =>
   });
 
 /** The task is delivered. */
-function end(before: Task, given: Partial<typeof settings> = {}): Task {
+function end(oldValue: Task, args: Partial<typeof settings> = {}): Task {
   return withUsage({
-    before,
-    after: { ...before, state: "done" },
-    settings: { ...settings, ...given },
+    before: oldValue,
+    after: { ...oldValue, state: "done" },
+    settings: { ...settings, ...args },
     atMs: nowMs,
   });
 }
 
 /** Its texts are erased two minutes later. */
-function erase(before: Task, given: Partial<typeof settings> = {}): Task {
+function erase(oldValue: Task, args: Partial<typeof settings> = {}): Task {
   return withUsage({
-    before,
-    after: endCleanup(before),
-    settings: { ...settings, ...given },
+    before: oldValue,
+    after: endCleanup(oldValue),
+    settings: { ...settings, ...args },
     atMs: nowMs + 120_000,
   });
 }
 
-const counted = {
+const counts = {
   ...{ destination: "host", outcome: "answered", polls: 2, questions: 0 },
   ...{ askedAtMs: nowMs - 5000, endedAtMs: nowMs, tokens: answer.tokens, votes: undefined },
 };
@@ -54,7 +54,7 @@ describe("the use of a task", () => {
   it("says who asked when and where, how it ended, and how many tokens it took", () => {
     const task = end(under());
     const { team, channel, user } = task.message;
-    expect(toUsageEntry(task)).toMatchObject({ ...counted, team, channel, user });
+    expect(toUsageEntry(task)).toMatchObject({ ...counts, team, channel, user });
   });
 
   it("is the same after the texts are erased, and has no text", () => {
@@ -81,7 +81,7 @@ describe("the use of a task", () => {
   it("stays on the day of the first end if an operator repeats the delivery", () => {
     const failed = erase(end(under({ delivery: { status: "given_up" } })));
     expect(toUsageEntry(failed)).toMatchObject({
-      ...counted,
+      ...counts,
       outcome: "failed",
       reason: "slack",
     });
@@ -90,7 +90,7 @@ describe("the use of a task", () => {
       ...{ before: again, after: { ...again, state: "done" as const } },
       ...{ settings, atMs: nowMs + dayMs },
     });
-    expect(toUsageEntry(erase(delivered))).toMatchObject(counted);
+    expect(toUsageEntry(erase(delivered))).toMatchObject(counts);
   });
 
   it("is not counted if version 1.0.0 has counted it already", () => {

@@ -16,7 +16,7 @@ import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { taskSchema } from "@sekisho/verification/task/task.ts";
 import { threadSchema } from "@sekisho/verification/task/thread.ts";
 import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
-import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/messages/queued-ids.ts";
 import {
   createVerificationWorker,
   openWorkerStores,

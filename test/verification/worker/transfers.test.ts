@@ -18,7 +18,7 @@ import type { Share } from "@sekisho/verification/slots.ts";
 import { encodeQueueMessage } from "@sekisho/verification/task/encode-message.ts";
 import { receivedTask, type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
-import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/messages/queued-ids.ts";
 import {
   createVerificationWorker,
   openWorkerStores,

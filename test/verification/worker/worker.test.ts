@@ -11,8 +11,8 @@ import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engin
 import { silentLog } from "@sekisho/runtime/log.ts";
 import type { TaskEvent } from "@sekisho/verification/task/events.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
-import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
-import type { ActResult, RunAct } from "@sekisho/verification/worker/run-step.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/messages/queued-ids.ts";
+import type { ActResult, RunAct } from "@sekisho/verification/worker/step/step.ts";
 import { createWorker } from "@sekisho/verification/worker/worker.ts";
 import fc from "fast-check";
 import { collectLog } from "../../doubles/collect-log.ts";
@@ -608,7 +608,7 @@ it("two workers on one queue share the work without waiting for each other's lea
   expect(new Set(acts).size).toBe(tasks * 7);
   expect(
     entries().filter(
-      ({ message, delay_ms }) => message === "lease_held" && Number(delay_ms) > 30_000,
+      ({ message, delay_ms }) => message === "message_deferred" && Number(delay_ms) > 30_000,
     ),
   ).toEqual([]);
 });

@@ -12,7 +12,7 @@ import type { ExecutionCalls } from "../calls.ts";
 import type { Indicators } from "../indicators.ts";
 import type { ReadOverview } from "../overview.ts";
 import type { Notify, Questions } from "../questions.ts";
-import type { ActRequest, ActResult } from "../run-step.ts";
+import type { ActRequest, ActResult } from "../step/step.ts";
 import type { Threads } from "../threads.ts";
 import type { InTransfer } from "../transfers.ts";
 

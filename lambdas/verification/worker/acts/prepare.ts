@@ -8,7 +8,7 @@ import { isToBeReadAgain } from "../../task/unsent.ts";
 import { readConversation } from "../conversation.ts";
 import { pureStep } from "../data-failures.ts";
 import { importFurther } from "../further-files.ts";
-import { messagesFromTask } from "../own-posts.ts";
+import { readMessages } from "../own-posts.ts";
 import type { ActFamily, ActParts } from "./parts.ts";
 
 export function createPrepareActs(parts: ActParts): ActFamily<"read_message" | "prepare"> {
@@ -110,7 +110,7 @@ export async function readMessage(request: {
       ? { lack: "files" }
       : read;
   }
-  const messages = await messagesFromTask(request);
+  const messages = await readMessages(request);
   const message = messages.find((candidate) => candidate.ts === asked.ts);
   if (message === undefined) return { lack: "message" };
   const { files = [], sharedFiles = [] } = message;

@@ -3,7 +3,7 @@ import type { SlackApi } from "../../slack/api/slack.ts";
 import type { TaskText } from "../../slack/messages/task-text.ts";
 import { installationOf, type Task, threadRefOf } from "../../task/task.ts";
 import { type Indicators, markReceived } from "../indicators.ts";
-import { ownPostsOrKnown } from "../own-posts.ts";
+import { readOwnPostsOrRecorded } from "../own-posts.ts";
 import { showProgress } from "../show-progress.ts";
 import { createSlackPace } from "../slack-pace.ts";
 import type { ActFamily, ActParts } from "./parts.ts";
@@ -38,7 +38,9 @@ export async function announceTask(request: {
 }): Promise<string> {
   const { slack, task, reconcile, text, signal } = request;
   if (reconcile) {
-    const [earlier] = (await ownPostsOrKnown(request)).filter(({ kind }) => kind === "placeholder");
+    const [earlier] = (await readOwnPostsOrRecorded(request)).filter(
+      ({ kind }) => kind === "placeholder",
+    );
     if (earlier !== undefined) return earlier.ts;
   }
   const key = { requestId: task.id, kind: "placeholder", index: 0 } as const;

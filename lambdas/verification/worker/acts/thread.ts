@@ -1,7 +1,7 @@
 /** Acts about the task's place in its thread. */
 import { actorOf } from "../../gate/border.ts";
-import { openThread } from "../deliver.ts";
 import { settleSession } from "../indicators.ts";
+import { openThread } from "../open-thread.ts";
 import type { ActFamily, ActParts } from "./parts.ts";
 
 type ThreadActs = ActFamily<

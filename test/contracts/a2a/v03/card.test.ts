@@ -70,11 +70,11 @@ describe("the card of 1.0 as one of 0.3", () => {
   });
 
   it("leads the official client of 0.3 to the interface of 0.3", () => {
-    const read = parseLegacyAgentCard(wire(cardToV03(card)));
-    expect(read.supportedInterfaces).toEqual([
+    const result = parseLegacyAgentCard(wire(cardToV03(card)));
+    expect(result.supportedInterfaces).toEqual([
       { ...jsonRpc, protocolVersion: "0.3.0", tenant: "" },
     ]);
-    expect(Object.keys(read.securitySchemes)).toEqual(["token", "issuer"]);
+    expect(Object.keys(result.securitySchemes)).toEqual(["token", "issuer"]);
   });
 
   it("does not exist where no interface speaks it", () => {
@@ -188,7 +188,7 @@ describe("an agent can be reached", () => {
       { ...bare, supportedInterfaces: Array(60).fill(one) },
       Array(50).fill(one),
     ],
-  ])("%s", (_name, read, expected) => {
-    expect(wire(listInterfaces(readCardSchema.parse(wire(read))))).toEqual(expected);
+  ])("%s", (_name, result, expected) => {
+    expect(wire(listInterfaces(readCardSchema.parse(wire(result))))).toEqual(expected);
   });
 });

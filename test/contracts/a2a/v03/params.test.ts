@@ -38,8 +38,8 @@ describe("a message of 0.3", () => {
       },
       { message: taken },
     ],
-  ])("is taken %s", (_name, sent, expected) => {
-    expect(wire(v03Operations.SendMessage.parse(sent))).toEqual(expected);
+  ])("is taken %s", (_name, params, expected) => {
+    expect(wire(v03Operations.SendMessage.parse(params))).toEqual(expected);
   });
 
   it.each<[string, object, object]>([
@@ -72,8 +72,8 @@ describe("a message of 0.3", () => {
       { ...wrapped({ a: 1 }), kind: undefined },
     ],
   ])("may carry %s", (_name, part, expected) => {
-    const sent = v03Operations.SendMessage.parse({ message: { ...message, parts: [part] } });
-    expect(wire(sent.message.parts)).toEqual([wire(expected)]);
+    const params = v03Operations.SendMessage.parse({ message: { ...message, parts: [part] } });
+    expect(wire(params.message.parts)).toEqual([wire(expected)]);
   });
 
   it.each<[string, object | undefined, boolean | undefined]>([
@@ -82,19 +82,19 @@ describe("a message of 0.3", () => {
     ["waits where it is to block", { blocking: true }, false],
     ["does not wait where it is not to block", { blocking: false }, true],
   ])("%s", (_name, configuration, returnImmediately) => {
-    const sent = v03Operations.SendMessage.parse({ message, configuration });
-    expect(sent.configuration?.returnImmediately).toBe(returnImmediately);
+    const params = v03Operations.SendMessage.parse({ message, configuration });
+    expect(params.configuration?.returnImmediately).toBe(returnImmediately);
   });
 
   it("has the first of the schemes that its push notifications may use", () => {
     const authentication = { schemes: ["Bearer", "Basic"], credentials: "c" };
-    const sent = v03Operations.SendMessage.parse({
+    const params = v03Operations.SendMessage.parse({
       message,
       configuration: {
         pushNotificationConfig: { url: "https://a.test", token: "", authentication },
       },
     });
-    expect(wire(sent.configuration?.taskPushNotificationConfig)).toEqual({
+    expect(wire(params.configuration?.taskPushNotificationConfig)).toEqual({
       url: "https://a.test",
       authentication: { scheme: "Bearer", credentials: "c" },
     });
@@ -185,17 +185,17 @@ describe("params of 0.3 are refused with the path of what is wrong", () => {
     ],
     ["a task without an id", "GetTask", { id: "" }, ["id"]],
     ["a negative history", "GetTask", { id: "t", historyLength: -1 }, ["historyLength"]],
-  ])("%s", (_name, operation, sent, paths) => {
-    expect(issuesOf(v03Operations[operation].safeParse(sent)).map(({ path }) => path)).toEqual(
+  ])("%s", (_name, operation, params, paths) => {
+    expect(issuesOf(v03Operations[operation].safeParse(params)).map(({ path }) => path)).toEqual(
       paths,
     );
   });
 
   it("and never with the text that was sent", () => {
-    const sent = {
+    const params = {
       message: { ...message, role: "hunter2", parts: [{ kind: "hunter2" }, "hunter2"] },
     };
-    const issues = issuesOf(v03Operations.SendMessage.safeParse(sent));
+    const issues = issuesOf(v03Operations.SendMessage.safeParse(params));
     expect(issues).toHaveLength(3);
     expect(JSON.stringify(issues)).not.toContain("hunter2");
   });
@@ -205,7 +205,7 @@ describe("whatever is sent", () => {
   const operationNames = Object.keys(v03Operations) as V03OperationName[];
 
   it("is taken or refused, and what 0.3 takes 1.0 takes without another word", () => {
-    const sent = fc.constantFrom(...operationNames).chain((operation) =>
+    const sentValue = fc.constantFrom(...operationNames).chain((operation) =>
       fc.record({
         operation: fc.constant(operation),
         value: spoilt(
@@ -216,11 +216,11 @@ describe("whatever is sent", () => {
       }),
     );
     fc.assert(
-      fc.property(sent, ({ operation, value }) => {
-        const read = v03Operations[operation].safeParse(value);
-        if (read.success)
-          expect(wire(operations[operation].parse(wire(read.data)))).toEqual(wire(read.data));
-        else expect(read.error.issues.length).toBeGreaterThan(0);
+      fc.property(sentValue, ({ operation, value }) => {
+        const result = v03Operations[operation].safeParse(value);
+        if (result.success)
+          expect(wire(operations[operation].parse(wire(result.data)))).toEqual(wire(result.data));
+        else expect(result.error.issues.length).toBeGreaterThan(0);
       }),
       { numRuns: 200 },
     );
@@ -235,8 +235,8 @@ it("a configuration is asked for by its task where it has no id of its own", () 
 });
 
 it("a tenant has no place in 0.3", () => {
-  const written = paramsToV03({ operation: "GetTask", params: { tenant: "blue", id: "t" } });
-  expect(wire(written)).toEqual({ id: "t" });
+  const output = paramsToV03({ operation: "GetTask", params: { tenant: "blue", id: "t" } });
+  expect(wire(output)).toEqual({ id: "t" });
 });
 
 function withPart(part: object) {

@@ -64,14 +64,14 @@ describe("an answer of 0.3", () => {
       ...question,
       status: { state: "working", message: null, timestamp: null },
     };
-    const read = v03TaskSchema.parse({
+    const result = v03TaskSchema.parse({
       ...task,
       artifacts: null,
       history: [],
       metadata: null,
       contextId: null,
     });
-    expect(wire(read)).toEqual({
+    expect(wire(result)).toEqual({
       id: ids.taskId,
       contextId: "",
       status: { state: "TASK_STATE_WORKING" },
@@ -178,10 +178,10 @@ describe("the params of each operation", () => {
     "come back from 0.3 as they went, and are %s's %s",
     <O extends keyof typeof shapes>(operation: O, shape: string) => {
       fc.assert(
-        fc.property(params[operation] as fc.Arbitrary<OperationParams<O>>, (sent) => {
-          const written = wire(paramsToV03({ operation, params: sent }));
-          expect(problems({ shape, value: written })).toEqual([]);
-          expect(v03Operations[operation].parse(written)).toEqual(sent);
+        fc.property(params[operation] as fc.Arbitrary<OperationParams<O>>, (params) => {
+          const output = wire(paramsToV03({ operation, params: params }));
+          expect(problems({ shape, value: output })).toEqual([]);
+          expect(v03Operations[operation].parse(output)).toEqual(params);
         }),
         { numRuns },
       );

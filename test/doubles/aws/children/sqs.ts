@@ -12,8 +12,8 @@ const { buildApp } = await import("fauxqs");
 const types = (await import(new URL("sqs/sqsTypes.js", import.meta.resolve("fauxqs")).href)) as {
   INVALID_MESSAGE_BODY_CHAR: RegExp;
 };
-const refused = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
-Object.assign(types.INVALID_MESSAGE_BODY_CHAR, { test: (text: string) => refused.test(text) });
+const refusal = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
+Object.assign(types.INVALID_MESSAGE_BODY_CHAR, { test: (text: string) => refusal.test(text) });
 
 const app = buildApp({ logger: false });
 console.log(await app.listen({ host: "127.0.0.1", port: 0 }));

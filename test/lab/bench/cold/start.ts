@@ -16,19 +16,19 @@ export type ColdStart = {
 export async function startCold(
   start: ColdStart,
 ): Promise<{ tookMs: number; processorMs: number }> {
-  const { file, event, env: given, isExpected } = start;
-  const env = { ...given, BENCH_BUNDLE: file, BENCH_EVENT: JSON.stringify(event) };
+  const { file, event, env: args, isExpected } = start;
+  const env = { ...args, BENCH_BUNDLE: file, BENCH_EVENT: JSON.stringify(event) };
   const startMs = performance.now();
   const child = spawn(process.execPath, [bootstrap], {
     env,
     stdio: ["ignore", "pipe", "inherit"],
     timeout: timeoutMs,
   });
-  const exited = once(child, "exit");
-  const [data] = await Promise.race([once(child.stdout, "data"), exited.then(() => [])]);
+  const exit = once(child, "exit");
+  const [data] = await Promise.race([once(child.stdout, "data"), exit.then(() => [])]);
   const tookMs = performance.now() - startMs;
   child.kill();
-  await exited;
+  await exit;
   if (data === undefined) throw new Error(`${file} answered nothing`);
   const { answer, processorMs } = JSON.parse(String(data));
   if (!isExpected(answer)) throw new Error(`${file} answered ${answer}`);

@@ -47,12 +47,12 @@ export function openCapacity(): Capacity {
       for (const row of all.iterate()) {
         const [place, key] = [String(row.place), String(row.key)];
         for (const direction of ["writes", "reads"] as const) {
-          const used = Number(row[direction]);
-          if (used === 0) continue;
-          units[direction].set(place, (units[direction].get(place) ?? 0) + used);
+          const usedNames = Number(row[direction]);
+          if (usedNames === 0) continue;
+          units[direction].set(place, (units[direction].get(place) ?? 0) + usedNames);
           const family = familyOf(key);
           const id = `${place} ${family} ${direction}`;
-          const known = hot.get(id) ?? {
+          const cachedValue = hot.get(id) ?? {
             place,
             family,
             direction,
@@ -61,11 +61,11 @@ export function openCapacity(): Capacity {
             key,
             units: 0,
           };
-          const hottest = used > known.units ? { key, units: used } : {};
+          const hottest = usedNames > cachedValue.units ? { key, units: usedNames } : {};
           hot.set(id, {
-            ...known,
-            keys: known.keys + 1,
-            familyUnits: known.familyUnits + used,
+            ...cachedValue,
+            keys: cachedValue.keys + 1,
+            familyUnits: cachedValue.familyUnits + usedNames,
             ...hottest,
           });
         }

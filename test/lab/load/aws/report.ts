@@ -74,7 +74,7 @@ function heapProblems({ heap }: AwsLoadReport): string[] {
 }
 
 export function reportLines({ few, many }: { few: AwsLoadReport; many: AwsLoadReport }): string[] {
-  const [before, now] = [callsPerTask(few), callsPerTask(many)];
+  const [oldValue, now] = [callsPerTask(few), callsPerTask(many)];
   const waiting = [few, many].map(
     ({ mostWaiting }) => `${mostWaiting.toLocaleString("en")} waiting`,
   );
@@ -94,7 +94,7 @@ export function reportLines({ few, many }: { few: AwsLoadReport; many: AwsLoadRe
     ...Object.keys(now).map((name) =>
       row(
         name,
-        [before, now].map((each) => (each[name] ?? 0).toFixed(2)),
+        [oldValue, now].map((each) => (each[name] ?? 0).toFixed(2)),
       ),
     ),
     "capacity units a task:",

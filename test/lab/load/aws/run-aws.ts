@@ -20,7 +20,7 @@ import { createShare } from "@sekisho/verification/slots.ts";
 import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import type { AskMessage } from "@sekisho/verification/task/messages.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
-import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/messages/queued-ids.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
@@ -96,8 +96,8 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
   const now = () => nowMs;
   const calls: Record<string, number> = {};
   const count = (name: string) => bump(calls, name);
-  let [asked, accepted, ended, polls, messages, mostWaiting] = [0, 0, 0, 0, 0, 0];
-  const waiting = () => accepted - ended;
+  let [askedTasks, accepted, ending, polls, messages, mostWaiting] = [0, 0, 0, 0, 0, 0];
+  const waiting = () => accepted - ending;
   const failures: string[] = [];
 
   const capacity = openCapacity();
@@ -117,7 +117,7 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
       count(`host:${method}`);
       if (method === "execute_task") accepted += 1;
       else polls += 1;
-      if (isResult) ended += 1;
+      if (isResult) ending += 1;
     },
   });
   const client: typeof dynamo.client = {
@@ -220,23 +220,24 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
     };
     for (let progressAt = 0; ; ) {
       const due = Math.min(tasks, Math.ceil((tasks * (nowMs - startMs)) / askForMs));
-      for (; asked < due; asked += 1) await queue.send(askOf({ number: asked, tasks, nowMs }));
+      for (; askedTasks < due; askedTasks += 1)
+        await queue.send(askOf({ number: askedTasks, tasks, nowMs }));
       await handleDue(workers);
       if (heap.length === 0 && waiting() >= tasks / 10) measureHeap();
       if (heap.length === 1 && waiting() === tasks) measureHeap();
       if (messages >= progressAt) {
         onProgress({
           virtualSeconds: Math.round((nowMs - startMs) / 1000),
-          asked,
+          asked: askedTasks,
           waiting: waiting(),
-          ended,
+          ended: ending,
           messages,
         });
         progressAt = messages + 50_000;
       }
       const nextMs = sqs.nextDueMs();
-      if (asked === tasks && nextMs === undefined) break;
-      nowMs = asked < tasks ? nowMs + tickMs : Math.max(nowMs, nextMs ?? 0);
+      if (askedTasks === tasks && nextMs === undefined) break;
+      nowMs = askedTasks < tasks ? nowMs + tickMs : Math.max(nowMs, nextMs ?? 0);
     }
     measureHeap();
     const problems = [

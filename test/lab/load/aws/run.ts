@@ -51,9 +51,15 @@ async function main(words: string[]): Promise<number> {
   }
 }
 
-function onProgress({ virtualSeconds, asked, waiting, ended, messages }: AwsProgress): void {
+function onProgress({
+  virtualSeconds,
+  asked: askedTasks,
+  waiting,
+  ended: end,
+  messages,
+}: AwsProgress): void {
   print(
-    `${String(virtualSeconds).padStart(5)} virtual s: asked ${asked}, waiting ${waiting}, ended ${ended}, messages handled ${messages}`,
+    `${String(virtualSeconds).padStart(5)} virtual s: asked ${askedTasks}, waiting ${waiting}, ended ${end}, messages handled ${messages}`,
   );
 }
 

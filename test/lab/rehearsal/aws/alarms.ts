@@ -132,10 +132,10 @@ function queriesOf(alarm: AlarmResource): Query[] {
     return [{ name: "only", stat, isReturned: true }];
   }
   return queries.map((query): Query => {
-    const { Id, Expression, MetricStat: given, AccountId, ReturnData = true } = record(query);
+    const { Id, Expression, MetricStat: values, AccountId, ReturnData = true } = record(query);
     const common = { name: String(Id), isReturned: ReturnData === true };
     if (Expression !== undefined) return { ...common, expression: String(Expression) };
-    const { Metric, Period, Stat } = record(given);
+    const { Metric, Period, Stat } = record(values);
     const owner = AccountId === undefined ? account : String(AccountId);
     const id = idOf(record(Metric), { ...place, account: owner });
     return { ...common, stat: { id, periodSeconds: Number(Period), statistic: String(Stat) } };

@@ -53,15 +53,15 @@ export function agentCoreBackend({
   state?: AgentCoreState;
   metrics?: Metrics;
 }): Backend {
-  return async (asked) => {
-    const { action, input } = asked.call;
+  return async (post) => {
+    const { action, input } = post.call;
     const running = runtimes.get(String(input.runtimeArn));
     if (running === undefined) return refuse("ResourceNotFoundException").response;
     const beganMs = performance.now();
-    const { response, isNewSession } = await answer(running, asked, state);
+    const { response, isNewSession } = await answer(running, post, state);
     if (!action.endsWith("InvokeAgentRuntime")) return response;
     const { status } = response;
-    const isThrottled = throttled.includes(status);
+    const isThrottled = createThrottling.includes(status);
     const { account, region, name, arn } = running.runtime;
     const values = {
       Invocations: 1,
@@ -90,7 +90,7 @@ export function agentCoreBackend({
 }
 
 /** Rates and quotas alike: https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/observability-runtime-metrics.html */
-const throttled: readonly number[] = [402, 429];
+const createThrottling: readonly number[] = [402, 429];
 
 async function answer(
   runtime: RunningRuntime,

@@ -56,17 +56,17 @@ export async function startGateway({
   const calls: RecordedCall[] = [];
   const faults = new Set<Fault>();
 
-  async function handle(received: Received): Promise<Response> {
-    const { request, target, body } = received;
+  async function handle(httpCall: Received): Promise<Response> {
+    const { request, target, body } = httpCall;
     const arrivedMs = Date.now();
     await clock.settled();
     // A presigned URL can do what its signer can, whoever follows it.
-    const { accessKeyId, region, service: signedFor, isPresigned } = signedBy(received);
+    const { accessKeyId, region, service: signedFor, isPresigned } = signedBy(httpCall);
     const caller = callers.get(accessKeyId);
     if (caller === undefined)
       return refuse("", "InvalidClientTokenId", `Someone unknown called ${target}.`);
     const call = readCall({
-      received,
+      received: httpCall,
       service: signedFor,
       place: { account: caller.account, region, homeRegion: caller.region },
       endpointArn,
@@ -80,8 +80,8 @@ export async function startGateway({
     const { service, action, resources, permissions = [action], context = {} } = call;
     const { credentials } = caller;
     const bad = isPresigned
-      ? presignedProblem({ received, credentials, region, nowMs: Date.now() })
-      : sigv4ProblemAt({ received, credentials, service, region, arrivedMs });
+      ? presignedProblem({ received: httpCall, credentials, region, nowMs: Date.now() })
+      : sigv4ProblemAt({ received: httpCall, credentials, service, region, arrivedMs });
     if (bad !== undefined)
       return refuse(
         service,
@@ -118,7 +118,7 @@ export async function startGateway({
     const backend = backends[service];
     if (backend === undefined)
       throw new Error(`The rehearsal has nobody who answers for ${service}.`);
-    const response = await backend({ call, received, caller });
+    const response = await backend({ call, received: httpCall, caller });
     // An emulator may not have the time of the rehearsal, and clients set their clocks by this header.
     const headers = new Headers(response.headers);
     headers.delete("date");

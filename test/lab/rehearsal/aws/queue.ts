@@ -105,13 +105,13 @@ export function createQueue({
 
   return {
     /** Returns the id of the message. */
-    send({ delaySeconds: ownDelay = delaySeconds, ...sent }: SentMessage): string {
+    send({ delaySeconds: ownDelay = delaySeconds, ...sending }: SentMessage): string {
       const nowMs = now();
       const id = randomUUID();
       duplicates.counted++;
       const state = ownDelay > 0 ? "delayed" : "visible";
       const message: Message = {
-        ...sent,
+        ...sending,
         id,
         sentAtMs: nowMs,
         bornAtMs: nowMs + ownDelay * 1000,

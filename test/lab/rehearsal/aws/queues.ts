@@ -106,16 +106,16 @@ export function createQueues({
     });
   }
 
-  const backend: Backend = async ({ call: { action, input, resources }, received }) => {
+  const backend: Backend = async ({ call: { action, input, resources }, received: requests }) => {
     const queue = queues.get(resources[0] ?? "");
     if (queue === undefined) return failure("QueueDoesNotExist");
     switch (action) {
       case "sqs:SendMessage": {
         const problem = problemOf(input);
-        return problem ? failure(problem) : Response.json(send(queue, input, received));
+        return problem ? failure(problem) : Response.json(send(queue, input, requests));
       }
       case "sqs:ReceiveMessage":
-        return Response.json({ Messages: await receive(queue, input, received.request.signal) });
+        return Response.json({ Messages: await receive(queue, input, requests.request.signal) });
       case "sqs:DeleteMessage":
         return queue.remove(String(input.ReceiptHandle))
           ? Response.json({})

@@ -39,7 +39,7 @@ const prefixes: Record<string, string> = { monitoring: "cloudwatch" };
 
 /** Returns undefined for a request that the rehearsal does not know. */
 export function readCall({
-  received,
+  received: requests,
   service,
   place,
   endpointArn,
@@ -50,8 +50,8 @@ export function readCall({
   place: Place;
   endpointArn: (request: { runtimeArn: string; qualifier: string }) => string;
 }): AwsCall | undefined {
-  const { request, target, body } = received;
-  if (service === "s3") return readS3Call(received);
+  const { request, target, body } = requests;
+  if (service === "s3") return readS3Call(requests);
   const [prefix = "", operation = ""] = (request.headers.get("x-amz-target") ?? "").split(".");
   const named = servicesByTarget[prefix];
   if (named !== undefined) {
@@ -69,7 +69,7 @@ export function readCall({
     };
   }
   const [path = "", query] = target.split("?");
-  if (path === "/") return readQueryCall({ received, place });
+  if (path === "/") return readQueryCall({ received: requests, place });
   const [, model] = /^\/model\/([^/]+)\/converse-stream$/.exec(path) ?? [];
   if (model !== undefined) return converse({ modelId: decodeURIComponent(model), place, body });
   const [, fn] = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(path) ?? [];

@@ -128,14 +128,14 @@ export function createBuckets({
       createS3Double({ buckets: [name], region: bucket.stack.region, credentialsOf }),
     );
   }
-  return async ({ call: { resources, action }, received, caller }) => {
+  return async ({ call: { resources, action }, received: requests, caller }) => {
     const [name = ""] = (resources[0]?.split(":::")[1] ?? "").split("/");
     const double = doubles.get(name);
     if (double === undefined) {
       onProblem(`${caller.name} asked for ${action} of the bucket ${name}, which no template has.`);
       return awsFailure({ service: "s3", name: "NoSuchBucket" });
     }
-    const response = await double.handle(received);
+    const response = await double.handle(requests);
     for (const problem of double.problems.splice(0))
       onProblem(`${name} refused ${action} of ${caller.name}: ${problem}.`);
     return response;

@@ -21,7 +21,7 @@ export async function startTokenIssuer(): Promise<TokenIssuer> {
   const { publicKey, privateKey } = await generateKeyPair("RS256");
   const kid = randomUUID();
   const keys = [{ ...(await exportJWK(publicKey)), kid, alg: "RS256", use: "sig" }];
-  const issued: string[] = [];
+  const issuedTokens: string[] = [];
   const server = await startWebServer({
     async handle({ target }) {
       if (target === "/.well-known/jwks.json") return Response.json({ keys });
@@ -38,7 +38,7 @@ export async function startTokenIssuer(): Promise<TokenIssuer> {
   });
   return {
     url: server.url,
-    issued,
+    issued: issuedTokens,
     async issue({ audiences, subject, durationSeconds, claims }) {
       const [only = ""] = audiences;
       const nowSeconds = Math.floor(Date.now() / 1000);
@@ -51,7 +51,7 @@ export async function startTokenIssuer(): Promise<TokenIssuer> {
         .setIssuedAt(nowSeconds)
         .setExpirationTime(nowSeconds + durationSeconds)
         .sign(privateKey);
-      issued.push(token);
+      issuedTokens.push(token);
       return token;
     },
     close: server.close,

@@ -43,11 +43,11 @@ describe("a role that is created again", () => {
       more: { Condition: { ArnEquals: { "aws:PrincipalArn": role } } },
       after: true,
     },
-  ])("$title", ({ more, after }) => {
+  ])("$title", ({ more, after: newValue }) => {
     const authority = authorityOver(more);
     expect(authority.check(call).allowed).toBe(true);
     authority.recreate(role);
-    expect(authority.check(call).allowed).toBe(after);
+    expect(authority.check(call).allowed).toBe(newValue);
   });
 });
 

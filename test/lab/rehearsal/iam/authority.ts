@@ -16,7 +16,7 @@ export type Authority = {
 };
 
 export function createAuthority({ policies }: { policies: Policies }): Authority {
-  const used = new Map<Statement, Set<string>>();
+  const usedNames = new Map<Statement, Set<string>>();
   const recreated = new Set<string>();
 
   function check(call: Call): Decision {
@@ -39,8 +39,8 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
       resourceRules: isTrust || action.startsWith("kms:"),
     });
     for (const statement of decision.allowed ? decision.by : []) {
-      const keys = used.get(statement) ?? new Set();
-      used.set(statement, keys);
+      const keys = usedNames.get(statement) ?? new Set();
+      usedNames.set(statement, keys);
       for (const key of usedKeys(statement, complete)) keys.add(key);
     }
     return decision;
@@ -55,7 +55,7 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
         .filter((statement) => statement.effect === "Allow" && !onlyDelegates(statement))
         .flatMap((statement) =>
           permissionsOf(statement).filter(
-            (permission) => !used.get(statement)?.has(keyOf(permission)),
+            (permission) => !usedNames.get(statement)?.has(keyOf(permission)),
           ),
         ),
   };

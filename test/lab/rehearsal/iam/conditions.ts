@@ -45,15 +45,15 @@ export function holds({ condition, context }: { condition: Condition; context: C
   const key = condition.key.toLowerCase();
   if (!knownKeys.has(key))
     throw new Error(`The condition key ${condition.key} is not known to the rehearsal.`);
-  const given = context[key];
-  if (condition.operator === "Null") return condition.values.includes(String(given === undefined));
+  const values = context[key];
+  if (condition.operator === "Null") return condition.values.includes(String(values === undefined));
   const [, set, name = ""] = /^(?:(ForAllValues):)?(.*)$/.exec(condition.operator) ?? [];
   const test = operators[name];
   if (test === undefined)
     throw new Error(`The condition ${condition.operator} is not known to the rehearsal.`);
-  if (given === undefined) return set !== undefined;
+  if (values === undefined) return set !== undefined;
   const isMet = (value: string) => condition.values.some((wanted) => test(value, wanted));
-  if (set !== undefined) return [given].flat().every(isMet);
+  if (set !== undefined) return [values].flat().every(isMet);
   // AWS takes a condition as not met if the key has several values and the operator is for one.
-  return typeof given === "string" && isMet(given);
+  return typeof values === "string" && isMet(values);
 }

@@ -85,8 +85,8 @@ describe("a function", () => {
       code: "exports.handler = async () => { await new Promise((resolve) => setTimeout(resolve, 200)); };",
     });
     const outcomes = await Promise.all(Array.from({ length: 12 }, () => running.invoke({})));
-    const throttled = { ok: false, error: "Rate Exceeded.", isThrottled: true };
-    expect(outcomes.filter(({ ok }) => !ok)).toEqual([throttled, throttled]);
+    const createThrottling = { ok: false, error: "Rate Exceeded.", isThrottled: true };
+    expect(outcomes.filter(({ ok }) => !ok)).toEqual([createThrottling, createThrottling]);
     expect(failures).toEqual([]);
     expect(await running.invoke({})).toMatchObject({ ok: true });
   });
@@ -167,9 +167,9 @@ describe("a function", () => {
     for (let time = 0; time < 16; time++)
       traces = [String(await payloadOf(running.invoke({}, traces)))];
     expect(traces).toEqual([expect.stringMatching(/^Root=1-.+;Lineage=[0-9a-f]{8}:15$/)]);
-    const refused = "Lambda refused invocation 17 of one chain (RecursiveInvocationsDropped)";
-    expect(await running.invoke({}, traces)).toEqual({ ok: false, error: refused });
-    expect(failures).toEqual([refused]);
+    const refusal = "Lambda refused invocation 17 of one chain (RecursiveInvocationsDropped)";
+    expect(await running.invoke({}, traces)).toEqual({ ok: false, error: refusal });
+    expect(failures).toEqual([refusal]);
     expect(await payloadOf(running.invoke({}))).toMatch(/:0$/);
     expect(starts).toHaveLength(1);
   });

@@ -29,10 +29,10 @@ type Sent = { task: A2aTask };
 export async function serveA2aClient(world: World): Promise<{ listed: number; told: string[] }> {
   const { ask, card } = openClient(world);
   await verifyAgentCardSignature(async () => publicKey)((await card()) as never);
-  const told: string[] = [];
+  const updates: string[] = [];
   const receiver = await startWebServer({
     async handle({ body }) {
-      told.push((JSON.parse(Buffer.from(body).toString()) as Sent).task.status.state);
+      updates.push((JSON.parse(Buffer.from(body).toString()) as Sent).task.status.state);
       return new Response();
     },
   });
@@ -50,13 +50,13 @@ export async function serveA2aClient(world: World): Promise<{ listed: number; to
     const comesTo = (state: string) =>
       world.until(`${state} of the task of an A2A client`, async () => {
         const isThere = (await ask<A2aTask>("GetTask", { id })).status.state === state;
-        return isThere && told.includes(state) ? true : undefined;
+        return isThere && updates.includes(state) ? true : undefined;
       });
     await comesTo("TASK_STATE_INPUT_REQUIRED");
     await send("yes", "TASK_STATE_WORKING", { taskId: id });
     await comesTo("TASK_STATE_COMPLETED");
     const { tasks } = await ask<{ tasks: A2aTask[] }>("ListTasks", {});
-    return { listed: tasks.filter((task) => task.id === id).length, told };
+    return { listed: tasks.filter((task) => task.id === id).length, told: updates };
   } finally {
     await receiver.close();
   }

@@ -121,7 +121,9 @@ export function logDifference({
     [calls.logBytes.perPoll, known.logBytes.perPoll],
     [calls.customMetrics, known.customMetrics],
   ] as const;
-  return Math.max(...pairs.map(([now, before]) => Math.abs(now - before) / Math.max(now, before)));
+  return Math.max(
+    ...pairs.map(([now, oldValue]) => Math.abs(now - oldValue) / Math.max(now, oldValue)),
+  );
 }
 
 export function readMeasured(kind: ExecutionKind): Calls | undefined {

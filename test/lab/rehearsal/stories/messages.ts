@@ -121,16 +121,16 @@ export async function sendBurst(
       .filter(({ fn }) => fn.label.includes("/Ingress"))
       .map((fn) => fn.cool()),
   );
-  const asked = Array.from({ length: burstSize }, (_, index) =>
+  const post = Array.from({ length: burstSize }, (_, index) =>
     world.ask({ text: `burst ${index + 1}.` }),
   );
-  for (const [index, { message }] of asked.entries())
+  for (const [index, { message }] of post.entries())
     await answer(world, message, new RegExp(`burst ${index + 1}\\.`));
   await quiet(world);
   const archived = world.queues.peek(queueArnOf(world, "deadLettersUrl"));
   return {
-    answers: asked.map(({ message }) => world.answersTo(message).length),
-    deadLetters: asked.filter(({ requestId }) => archived.some((body) => body.includes(requestId)))
+    answers: post.map(({ message }) => world.answersTo(message).length),
+    deadLetters: post.filter(({ requestId }) => archived.some((body) => body.includes(requestId)))
       .length,
     peak: world.concurrency.peak(verificationPlace.account),
   };
@@ -165,14 +165,14 @@ export async function converse(
   );
   const { channel, ts, threadTs = ts } = question;
   const thread = () => fakeSlack.thread({ channel, ts: threadTs });
-  const told = (wanted: RegExp) =>
+  const texts = (wanted: RegExp) =>
     world.until(`post like ${wanted} in the thread of a command`, () =>
       thread().find(({ user, text }) => user === workspace.botUser && wanted.test(text)),
     );
   fakeSlack.clickButton({ eventsUrl, channel, ts, label: "Yes" });
-  await told(/Shall I go on\? yes/);
+  await texts(/Shall I go on\? yes/);
   const reply = fakeSlack.reply({ eventsUrl, text: "and what then?", threadTs });
-  await told(/and what then\?/);
+  await texts(/and what then\?/);
   return { requestIds: [command.requestId, reply.requestId], thread: thread() };
 }
 
@@ -253,8 +253,8 @@ const refusedChannel = "DSTANDIN";
  * reads the rules only every 15 s.
  */
 export async function letIn(world: World): Promise<{ refusal: string }> {
-  const refused = world.ask({ text: "let me in", channel: refusedChannel });
-  const refusal = await answer(world, refused.message, /have access to me here yet/);
+  const refusedResult = world.ask({ text: "let me in", channel: refusedChannel });
+  const refusal = await answer(world, refusedResult.message, /have access to me here yet/);
   const tables = openZoneTables(world);
   try {
     const store = tables.storeOf({ zone: "verification", parse: parseStoredRules });
@@ -266,7 +266,7 @@ export async function letIn(world: World): Promise<{ refusal: string }> {
   } finally {
   }
   await startWorkersAnew(world);
-  const asked = world.ask({ text: "am I in now?", channel: refusedChannel });
-  await answer(world, asked.message, /am I in now\?/);
+  const post = world.ask({ text: "am I in now?", channel: refusedChannel });
+  await answer(world, post.message, /am I in now\?/);
   return { refusal };
 }

@@ -65,8 +65,8 @@ export async function runLongTasks(world: World): Promise<{
   const hours = () => (Date.now() - startMs) / hourMs;
   const ends = world.ask({ text: "slow 1800s, two hours" });
   const never = world.ask({ text: "slow 3600s, forever" });
-  const only = (asked: typeof ends, wanted: RegExp) => () => {
-    const [post, ...others] = world.answersTo(asked.message);
+  const only = (posts: typeof ends, wanted: RegExp) => () => {
+    const [post, ...others] = world.answersTo(posts.message);
     return others.length === 0 && post !== undefined && wanted.test(post.text)
       ? post.text
       : undefined;

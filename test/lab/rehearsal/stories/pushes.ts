@@ -26,7 +26,7 @@ const maxPushedSeconds = 2;
  */
 async function withoutPolls(world: World, story: () => Promise<void>): Promise<void> {
   const arn = queueArnOf(world, "queueUrl");
-  const sent = new Set<string>();
+  const sentLinks = new Set<string>();
   const loseDelayed: Fault = ({ call: { action, resources, input } }) => {
     if (action !== "sqs:SendMessage" || !resources.includes(arn)) return undefined;
     const { requestId, seq } = JSON.parse(String(input.MessageBody)) as {
@@ -34,8 +34,8 @@ async function withoutPolls(world: World, story: () => Promise<void>): Promise<v
       seq?: number;
     };
     const link = `${requestId} ${seq}`;
-    const isCopy = sent.has(link);
-    sent.add(link);
+    const isCopy = sentLinks.has(link);
+    sentLinks.add(link);
     if (isCopy || Number(input.DelaySeconds ?? 0) <= maxPushedSeconds) return undefined;
     return Response.json({
       MessageId: "lost",
@@ -63,16 +63,16 @@ export function showProgressByPush(world: World): Promise<void> {
 
 /** The agent writes its first words after the first call was answered. Resolves to the number of agents that were done by then. */
 export async function showFirstWordsByPush(world: World): Promise<number> {
-  let ended = Number.NaN;
+  let end = Number.NaN;
   await withoutPolls(world, async () => {
     const { message, requestId } = world.ask({ text: "slow 15s, stream" });
     const shows = (words: RegExp) => () =>
       world.answersTo(message).find(({ text }) => words.test(text));
     await world.until("first words", shows(/A traveller/));
-    ended = logged(world, { request_id: requestId, message: "task_ended" }).length;
+    end = logged(world, { request_id: requestId, message: "task_ended" }).length;
     await world.until("last words", shows(/without a word/));
   });
-  return ended;
+  return end;
 }
 
 /** The second question comes after the call that brought the reply to the first one. */

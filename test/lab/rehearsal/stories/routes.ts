@@ -44,7 +44,7 @@ export async function moveTasks(world: World, destination: string): Promise<Move
     throw new Error("The tasks that were to be under way were over before the routes changed.");
   const after = ask("after");
   const moved = { before, meanwhile, after };
-  for (const [word, asked] of Object.entries(moved))
-    for (const { message } of asked) await answer(world, message, new RegExp(`${word} \\d`));
+  for (const [word, post] of Object.entries(moved))
+    for (const { message } of post) await answer(world, message, new RegExp(`${word} \\d`));
   return moved;
 }

@@ -23,8 +23,8 @@ export function identityOf({
 }): Identity | undefined {
   const make = makers[type];
   const named = (property: string, maxLength = 80) => {
-    const given = properties[property];
-    return typeof given === "string" ? given : generatedName({ ...place, maxLength });
+    const values = properties[property];
+    return typeof values === "string" ? values : generatedName({ ...place, maxLength });
   };
   return make?.({ ...place, properties, named });
 }

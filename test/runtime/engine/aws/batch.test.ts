@@ -28,24 +28,24 @@ function idsOf(body: string) {
 }
 
 function setUp(fails: (body: string) => boolean = () => false) {
-  const handled: string[] = [];
-  const failed: [string, number][] = [];
-  const sent: unknown[] = [];
+  const handledBodies: string[] = [];
+  const failures: [string, number][] = [];
+  const sentMessages: unknown[] = [];
   const run = (event: unknown) =>
     handleBatch({
       batch: parseBatch(event),
       handle: async ({ body }) => {
-        handled.push(body);
+        handledBodies.push(body);
         if (fails(body)) throw new Error("out of reach");
       },
       onFailure: async ({ receiptHandle, receiveCount }) =>
-        void failed.push([receiptHandle, receiveCount]),
-      queue: { send: async (message) => void sent.push(message) },
+        void failures.push([receiptHandle, receiveCount]),
+      queue: { send: async (message) => void sentMessages.push(message) },
       idsOf,
       log: silentLog,
       now: () => nowMs,
     });
-  return { run, handled, failed, sent };
+  return { run, handledBodies, failures, sent: sentMessages };
 }
 
 describe("a batch", () => {
@@ -54,12 +54,14 @@ describe("a batch", () => {
       fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 10 }),
       fc.func(fc.boolean()),
     ).holdAsync(async (ids, fails) => {
-      const { run, handled, failed } = setUp(fails);
+      const { run, handledBodies, failures } = setUp(fails);
       const { batchItemFailures } = await run(sqsEvent(ids.map((id) => ({ id, receiveCount: 2 }))));
-      const expected = ids.filter((id) => fails(id));
-      expect(handled).toEqual(ids);
-      expect(batchItemFailures).toEqual(expected.map((itemIdentifier) => ({ itemIdentifier })));
-      expect(failed).toEqual(expected.map((id) => [`receipt of ${id}`, 2]));
+      const expectedResult = ids.filter((id) => fails(id));
+      expect(handledBodies).toEqual(ids);
+      expect(batchItemFailures).toEqual(
+        expectedResult.map((itemIdentifier) => ({ itemIdentifier })),
+      );
+      expect(failures).toEqual(expectedResult.map((id) => [`receipt of ${id}`, 2]));
     });
   });
 
@@ -81,12 +83,12 @@ describe("a batch", () => {
   });
 
   it("sends a message on that is not due, with what is left of its delay and in its own turn, and finishes it", async () => {
-    const { run, handled, sent } = setUp();
+    const { run, handledBodies, sent: sentMessages } = setUp();
     const due = { id: "due", dueAtMs: nowMs };
     const early = { id: "early", body: "{}", dueAtMs: nowMs + 60_000, group: "T1" };
     expect(await run(sqsEvent([due, early]))).toEqual({ batchItemFailures: [] });
-    expect(handled).toEqual(["due"]);
-    expect(sent).toEqual([{ body: "{}", delayMs: 60_000, group: "T1" }]);
+    expect(handledBodies).toEqual(["due"]);
+    expect(sentMessages).toEqual([{ body: "{}", delayMs: 60_000, group: "T1" }]);
   });
 
   it("logs the ids of a failed message as its user reads them", async () => {
@@ -108,16 +110,16 @@ describe("a batch", () => {
   });
 
   it("handles a message early where there is no queue to send it on", async () => {
-    const handled: string[] = [];
+    const handledBodies: string[] = [];
     const response = await handleBatch({
       batch: parseBatch(sqsEvent([{ id: "early", dueAtMs: nowMs + 1 }])),
-      handle: async ({ body }) => void handled.push(body),
+      handle: async ({ body }) => void handledBodies.push(body),
       idsOf,
       log: silentLog,
       now: () => nowMs,
     });
     expect(response).toEqual({ batchItemFailures: [] });
-    expect(handled).toEqual(["early"]);
+    expect(handledBodies).toEqual(["early"]);
   });
 
   it("keeps a message that could not be sent on", async () => {

@@ -70,12 +70,12 @@ describe("the capacity that a call uses", () => {
       if (same !== undefined) await store.replace({ item: { ...same, state: "done" } });
     });
     const places = uses.map(({ place, key }) => `${place} ${key.split("#")[0]}`);
-    const [created, replaced, moved] = [
+    const [newItem, nextItem, moved] = [
       ["table a", "by-shard open"],
       ["table a"],
       ["table a", "by-shard open", "by-shard done"],
     ];
-    expect(places).toEqual([created, replaced, moved].flat());
+    expect(places).toEqual([newItem, nextItem, moved].flat());
   });
 
   it("has no write of an index for an item that nobody lists by state", async () => {
@@ -92,8 +92,8 @@ describe("the capacity that a call uses", () => {
       store.writeTogether({ writes: [{ type: "create", item }] }),
     );
     expect(together[0]).toEqual({ place: "table", key: "a", writes: 2, reads: 0 });
-    const refused = await usesOf((store) => store.replace({ item }));
-    expect(refused).toEqual([{ place: "table", key: "a", writes: 1, reads: 0 }]);
+    const refusal = await usesOf((store) => store.replace({ item }));
+    expect(refusal).toEqual([{ place: "table", key: "a", writes: 1, reads: 0 }]);
   });
 
   it("counts one read unit of a scan for each 4 KB of the whole table", async () => {

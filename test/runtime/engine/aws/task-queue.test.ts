@@ -169,8 +169,8 @@ describe("the SQS task queue", () => {
         operation === "ReceiveMessage" ? { Messages: [message({ body: "mine" })] } : {},
     });
     const queue = createSqsQueue({ client: sqsClient(url), queueUrl, now: () => nowMs });
-    const [received] = await queue.receive(receiveOnce);
-    const receipt = received?.receipt ?? "";
+    const [requests] = await queue.receive(receiveOnce);
+    const receipt = requests?.receipt ?? "";
     for (const none of ["", "handle of mine", "1.", `x${receipt}`]) {
       expect(await queue.finish({ receipt: none })).toBe(false);
     }
@@ -289,9 +289,9 @@ describe("the text that SQS takes", () => {
 
   it("means what the JSON meant, whatever text it holds", () => {
     forAll(texts).hold((text) => {
-      const sent = escapeSqsText(JSON.stringify({ text }));
-      expect(JSON.parse(sent)).toEqual({ text });
-      expect([...sent].every((character) => isTaken(character.codePointAt(0) ?? 0))).toBe(true);
+      const sending = escapeSqsText(JSON.stringify({ text }));
+      expect(JSON.parse(sending)).toEqual({ text });
+      expect([...sending].every((character) => isTaken(character.codePointAt(0) ?? 0))).toBe(true);
     });
   });
 

@@ -35,7 +35,7 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
   let emulator: Emulator;
   /** Between the store and the emulator; what happens on the way is each test's own. */
   let way: WebServer;
-  let onTheWay: (received: Received & { operation: string }) => Promise<Response>;
+  let onTheWay: (call: Received & { operation: string }) => Promise<Response>;
   let admin: DynamoDBClient;
   let direct: DynamoDb;
   let client: DynamoDb;
@@ -71,9 +71,9 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
   beforeAll(async () => {
     emulator = await startDynamoDbEmulator();
     way = await startWebServer({
-      handle: (received) => {
-        const operation = received.request.headers.get("x-amz-target")?.split(".")[1] ?? "";
-        return onTheWay({ ...received, operation });
+      handle: (call) => {
+        const operation = call.request.headers.get("x-amz-target")?.split(".")[1] ?? "";
+        return onTheWay({ ...call, operation });
       },
     });
     admin = new DynamoDBClient({ ...emulatorAccess, endpoint: emulator.endpoint });
@@ -96,9 +96,9 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
   }) {
     table = await createTaskTable({ client: admin });
     const tries = { count: 0 };
-    onTheWay = async (received) => {
-      const response = await forward(received);
-      if (received.operation !== of) return response;
+    onTheWay = async (call) => {
+      const response = await forward(call);
+      if (call.operation !== of) return response;
       tries.count += 1;
       if (tries.count > 1) return response;
       expect(response.status).toBe(200);
@@ -169,8 +169,8 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     table = await createTaskTable({ client: admin });
     const store = open({ through: client });
     let refusals = 3;
-    onTheWay = async (received) => {
-      if (received.operation === "GetItem" || refusals === 0) return forward(received);
+    onTheWay = async (call) => {
+      if (call.operation === "GetItem" || refusals === 0) return forward(call);
       refusals -= 1;
       const type = "com.amazonaws.dynamodb.v20120810#TransactionConflictException";
       return Response.json(
@@ -213,10 +213,10 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     await store.create({ item: { ...waiting, id: "b" } });
     // By request, since each shard has a query of its own.
     const lagging = new Map<string, string>();
-    onTheWay = async (received) => {
-      if (received.operation !== "Query") return forward(received);
-      const query = Buffer.from(received.body).toString();
-      const answer = lagging.get(query) ?? (await (await forward(received)).text());
+    onTheWay = async (call) => {
+      if (call.operation !== "Query") return forward(call);
+      const query = Buffer.from(call.body).toString();
+      const answer = lagging.get(query) ?? (await (await forward(call)).text());
       lagging.set(query, answer);
       return new Response(answer, { headers: { "content-type": "application/x-amz-json-1.0" } });
     };
@@ -236,9 +236,9 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     const listing = () =>
       open({ through: client }).list({ index: "principal", key: "p", limit: 9 });
     let before: { Items: unknown[] } | undefined;
-    onTheWay = async (received) => {
-      const response = await forward(received);
-      if (received.operation !== "Query") return response;
+    onTheWay = async (call) => {
+      const response = await forward(call);
+      if (call.operation !== "Query") return response;
       const answer = (await response.json()) as { Items: unknown[] };
       before ??= answer;
       return Response.json({ ...answer, Items: [...answer.Items, ...before.Items.slice(0, 1)] });
@@ -270,10 +270,10 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     const store = open({ through: direct });
     const ids = Array.from({ length: 60 }, (_, number) => `task-${number}`);
     for (const id of ids) await store.create({ item: { ...item, id, state: "done" } });
-    const seen: string[] = [];
-    onTheWay = async (received) => {
-      seen.push(received.operation);
-      return forward(received);
+    const seenIds: string[] = [];
+    onTheWay = async (call) => {
+      seenIds.push(call.operation);
+      return forward(call);
     };
     const { items, cursor = "" } = await open({ through: client }).list({
       index: "state",
@@ -281,8 +281,8 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
       limit: 20,
     });
     expect(items.map(({ id }) => id)).toEqual(ids.slice(0, 20));
-    expect(seen.filter((operation) => operation === "GetItem")).toHaveLength(21);
-    expect(seen.filter((operation) => operation === "Scan")).toEqual([]);
+    expect(seenIds.filter((operation) => operation === "GetItem")).toHaveLength(21);
+    expect(seenIds.filter((operation) => operation === "Scan")).toEqual([]);
     const rest = await store.list({ index: "state", key: "done", cursor, limit: 60 });
     expect(rest.items.map(({ id }) => id)).toEqual(ids.slice(20));
     const more = Array.from({ length: 1000 }, (_, number) =>
@@ -310,8 +310,8 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
   it("keeps an item with an empty index key, which is in no listing of that index", async () => {
     table = await createTaskTable({ client: admin });
     const store = open({ through: direct });
-    const created = await store.create({ item: { ...item, thread: "", principal: "" } });
-    expect(await store.get({ id: "a" })).toEqual(created);
+    const newItem = await store.create({ item: { ...item, thread: "", principal: "" } });
+    expect(await store.get({ id: "a" })).toEqual(newItem);
     expect(await store.list({ index: "thread", key: "", limit: 9 })).toEqual({ items: [] });
     expect(await store.replace({ item: { ...item, thread: "t" } })).toBeDefined();
     expect((await store.list({ index: "thread", key: "t", limit: 9 })).items).toHaveLength(1);

@@ -408,12 +408,12 @@ describe("processes killed at any moment while they race on one file", () => {
     );
     expect(missing(all("made"), kept)).toEqual([]);
 
-    const counted = all("counted").map(Number);
+    const counts = all("counted").map(Number);
     const counter = await store.get({ id: "counter" });
-    expect(repeated(counted)).toEqual([]);
+    expect(repeated(counts)).toEqual([]);
     // A process that is killed may have done one thing more than it could say.
-    expect(counter?.count).toBeGreaterThanOrEqual(Math.max(...counted));
-    expect(counter?.count).toBeLessThanOrEqual(counted.length + kills);
+    expect(counter?.count).toBeGreaterThanOrEqual(Math.max(...counts));
+    expect(counter?.count).toBeLessThanOrEqual(counts.length + kills);
     expect(counter?.revision).toBe((counter?.count ?? 0) + 1);
 
     const finished = all("finished");
@@ -448,7 +448,7 @@ async function runAndKill({ file, name, afterLines }: RunAndKillOptions): Promis
   const child = spawn(process.execPath, [worker, file, name], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const died = new Promise<NodeJS.Signals | null>((resolve) =>
+  const death = new Promise<NodeJS.Signals | null>((resolve) =>
     child.once("exit", (_code, signal) => resolve(signal)),
   );
   const acknowledged: string[] = [];
@@ -460,7 +460,7 @@ async function runAndKill({ file, name, afterLines }: RunAndKillOptions): Promis
   } finally {
     child.kill("SIGKILL");
   }
-  expect(await died).toBe("SIGKILL");
+  expect(await death).toBe("SIGKILL");
   return acknowledged;
 }
 

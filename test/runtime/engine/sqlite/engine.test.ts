@@ -88,8 +88,8 @@ describe("the sqlite task queue", () => {
     const [message] = await queue.receive({ max: 1, visibilityTimeoutMs: 9000, waitMs: 0 });
     const receipt = message?.receipt ?? "";
     expect(await queue.finish({ receipt })).toBe(true);
-    for (const used of [receipt, "", "1", "1.x", "nonsense"])
-      expect(await queue.finish({ receipt: used })).toBe(false);
+    for (const usedNames of [receipt, "", "1", "1.x", "nonsense"])
+      expect(await queue.finish({ receipt: usedNames })).toBe(false);
   });
 
   it("keeps a message that has no dead-letter queue to go to", async () => {
@@ -358,9 +358,9 @@ const changes = fc.record({
 const creates = fc.tuple(ids, changes).map(([id, { lifeMs, ...fields }]) =>
   command(`create(${id}, ${lifeMs} ms)`, async (model, { store, clock }) => {
     const item = plain({ ...fields, id, revision: 1, expiresAtMs: clock.nowMs() + lifeMs });
-    const expected = alive(model, clock, id) === undefined ? item : undefined;
-    expect(await store.create({ item: { ...item, revision: 9 } })).toEqual(expected);
-    if (expected === undefined) return;
+    const expectedResult = alive(model, clock, id) === undefined ? item : undefined;
+    expect(await store.create({ item: { ...item, revision: 9 } })).toEqual(expectedResult);
+    if (expectedResult === undefined) return;
     model.created += 1;
     model.kept.set(id, { item, order: model.created });
   }),
@@ -402,7 +402,7 @@ const lists = fc
       const kept = [...model.kept.values()].filter(
         ({ item }) => item[index] === key && item.expiresAtMs > clock.nowMs(),
       );
-      const expected =
+      const expectedResult =
         index === "principal"
           ? newestFirst(kept)
           : kept.toSorted((one, other) => one.order - other.order);
@@ -418,7 +418,7 @@ const lists = fc
         found.push(...page.items);
         cursor = page.cursor;
       } while (cursor !== undefined);
-      expect(found).toEqual(expected.map(({ item }) => item));
+      expect(found).toEqual(expectedResult.map(({ item }) => item));
     }),
   );
 

@@ -10,10 +10,10 @@ export type SqliteFile = { file: string; open(): Database };
 export function createSqliteFile(): SqliteFile {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-engine-"));
   const file = join(folder, "state", "zone.db");
-  const opened: Database[] = [];
+  const closers: Database[] = [];
   closeAfterTest({
     async close() {
-      for (const database of opened) await database.close();
+      for (const database of closers) await database.close();
       rmSync(folder, { recursive: true });
     },
   });
@@ -21,7 +21,7 @@ export function createSqliteFile(): SqliteFile {
     file,
     open() {
       const database = openDatabase({ file });
-      opened.push(database);
+      closers.push(database);
       return database;
     },
   };

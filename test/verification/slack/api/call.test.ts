@@ -24,17 +24,17 @@ type Given = typeof input extends fc.Arbitrary<infer T> ? T : never;
 
 describe("repeating a Slack call", () => {
   it("never happens for what is terminal, nor for a post that may have landed", () => {
-    forAll(input).hold((given) => {
-      fc.pre(terminal.includes(given.kind) || (given.kind === "ambiguous" && !given.repeatable));
-      expect(delayOf(given)).toBeUndefined();
+    forAll(input).hold((values) => {
+      fc.pre(terminal.includes(values.kind) || (values.kind === "ambiguous" && !values.repeatable));
+      expect(delayOf(values)).toBeUndefined();
     });
   });
 
   it("happens for everything else, three times in all at most", () => {
-    forAll(input).hold((given) => {
-      fc.pre(passing.includes(given.kind) || (given.kind === "ambiguous" && given.repeatable));
-      const delay = delayOf({ ...given, retryAfterMs: undefined });
-      if (given.attempt < 2) expect(delay).toBeGreaterThanOrEqual(0);
+    forAll(input).hold((args) => {
+      fc.pre(passing.includes(args.kind) || (args.kind === "ambiguous" && args.repeatable));
+      const delay = delayOf({ ...args, retryAfterMs: undefined });
+      if (args.attempt < 2) expect(delay).toBeGreaterThanOrEqual(0);
       else expect(delay).toBeUndefined();
     });
   });
@@ -49,9 +49,9 @@ describe("repeating a Slack call", () => {
     } as const;
     expect(delayOf({ ...asked, maxDelayMs: 5000 })).toBe(5000);
     expect(delayOf({ ...asked, maxDelayMs: 4999 })).toBeUndefined();
-    forAll(input).hold((given) => {
-      const { retryAfterMs, maxDelayMs } = given;
-      const delay = delayOf({ ...given, kind: "rate_limited", attempt: 0 });
+    forAll(input).hold((args) => {
+      const { retryAfterMs, maxDelayMs } = args;
+      const delay = delayOf({ ...args, kind: "rate_limited", attempt: 0 });
       if (retryAfterMs === undefined) return;
       expect(delay).toBe(retryAfterMs <= maxDelayMs ? retryAfterMs : undefined);
     });

@@ -12,8 +12,8 @@ const bytes = Buffer.from("harbour,ships\nNaruto,7\n");
 
 /** Answers every request alike. */
 async function answering(status: number, headers: Record<string, string> = {}) {
-  const { url, received } = await serve(() => new Response(null, { status, headers }));
-  const seen = () => received.map(({ request }) => Object.fromEntries(request.headers));
+  const { url, received: requests } = await serve(() => new Response(null, { status, headers }));
+  const seen = () => requests.map(({ request }) => Object.fromEntries(request.headers));
   return { seen, apiUrl: `${url}/api/`, url: `${url}/upload/v1/abc` };
 }
 

@@ -6,10 +6,10 @@ import type { SlackApi } from "@sekisho/verification/slack/api/slack.ts";
 import type * as z from "zod";
 
 const eventsUrl = "https://checkpoint.example/slack/events";
-const configOf = (given: z.input<typeof configFields> = {}) => configFields.parse(given);
-const manifestOf = (given: z.input<typeof configFields> = {}, socket = false) =>
-  slackManifest({ name: "Sekisho", config: configOf(given), eventsUrl, socket });
-const scopesOf = (given: z.input<typeof configFields> = {}) => botScopes(configOf(given));
+const configOf = (values: z.input<typeof configFields> = {}) => configFields.parse(values);
+const manifestOf = (values: z.input<typeof configFields> = {}, socket = false) =>
+  slackManifest({ name: "Sekisho", config: configOf(values), eventsUrl, socket });
+const scopesOf = (values: z.input<typeof configFields> = {}) => botScopes(configOf(values));
 
 const everything: z.input<typeof configFields> = {
   files: { canvases: true },
@@ -134,8 +134,8 @@ describe("a scope", () => {
     ["assistant:write", { slack: { assistant: {} } }, {}],
   ] satisfies [string, z.input<typeof configFields>, z.input<typeof configFields>][])(
     "%s is asked for with %j and not with %j",
-    (scope, used, unused) => {
-      expect(scopesOf(used)).toContain(scope);
+    (scope, usedNames, unused) => {
+      expect(scopesOf(usedNames)).toContain(scope);
       expect(scopesOf(unused)).not.toContain(scope);
     },
   );

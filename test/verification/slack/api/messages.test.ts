@@ -117,12 +117,12 @@ describe("the messages of a channel", () => {
 
 const key = { requestId, kind: "answer", index: 0 } as const;
 const ours = { ts: "2.000001", text: "Done.", metadata: createMetadata(key), app_id: appId };
-const read = (page: unknown) => readMessagesPage({ page, appId });
-const keysOf = (...messages: object[]) => read({ messages }).posts.map((post) => post.key);
+const readText = (page: unknown) => readMessagesPage({ page, appId });
+const keysOf = (...messages: object[]) => readText({ messages }).posts.map((post) => post.key);
 
 describe("a page of a thread", () => {
   it("has the key of each of the app's own posts", () => {
-    expect(read({ messages: [ours], response_metadata: { next_cursor: "n" } })).toEqual({
+    expect(readText({ messages: [ours], response_metadata: { next_cursor: "n" } })).toEqual({
       posts: [{ ts: "2.000001", text: "Done.", key, from: "self", user: undefined, fileIds: [] }],
       nextCursor: "n",
     });
@@ -135,7 +135,7 @@ describe("a page of a thread", () => {
       user: "USLACKBOT",
       text: "This message was deleted.",
     };
-    expect(read({ messages: [tombstone] }).posts).toMatchObject([{ ts: "1.1", text: "" }]);
+    expect(readText({ messages: [tombstone] }).posts).toMatchObject([{ ts: "1.1", text: "" }]);
   });
 
   it("a page has all words of another app's post, and the app's name", () => {
@@ -149,7 +149,7 @@ describe("a page of a thread", () => {
       { ...alert, username: 7 },
     ];
     const markdown = "(danger) DiskFull\nhost: web-3";
-    expect(read({ messages: posts }).posts).toMatchObject([
+    expect(readText({ messages: posts }).posts).toMatchObject([
       { markdown, name: "Alert manager" },
       { markdown, name: "Hooks" },
       { markdown },
@@ -165,7 +165,7 @@ describe("a page of a thread", () => {
         text: "<@U1> has joined",
       }),
     );
-    for (const post of read({ messages }).posts)
+    for (const post of readText({ messages }).posts)
       expect([post.text, post.markdown]).toEqual(["", undefined]);
   });
 
@@ -201,14 +201,14 @@ describe("a page of a thread", () => {
     ["other_bot", { subtype: "bot_message", username: "An old webhook" }],
     ["other_bot", { bot_profile: { app_id: "A0APP00002" } }],
   ])("tells that %s wrote %j", (from, message) => {
-    expect(read({ messages: [{ ts: "1.000001", text: "", ...message }] }).posts[0]?.from).toBe(
+    expect(readText({ messages: [{ ts: "1.000001", text: "", ...message }] }).posts[0]?.from).toBe(
       from,
     );
   });
 
   it("names files, and lets be what is none", () => {
     const files = [{ id: "F1" }, { id: 7 }, null, "F2", { id: "F3", mode: "tombstone" }];
-    const posts = read({
+    const posts = readText({
       messages: [
         { ...ours, files },
         { ...ours, files: "none" },
@@ -230,7 +230,7 @@ describe("a page of a thread", () => {
       { ts: "1.000002", user: "U1", text: "" },
       { ...ours, files: [file] },
     ];
-    expect(read({ messages }).posts.map(({ files }) => files)).toEqual([
+    expect(readText({ messages }).posts.map(({ files }) => files)).toEqual([
       [
         {
           id: "F1",
@@ -255,7 +255,7 @@ describe("a page of a thread", () => {
 
   it("is the last one where it has no cursor", () => {
     for (const end of [{}, { response_metadata: {} }, { response_metadata: { next_cursor: "" } }])
-      expect(read({ messages: [], ...end }).nextCursor).toBe("");
+      expect(readText({ messages: [], ...end }).nextCursor).toBe("");
   });
 
   it.each([
@@ -265,7 +265,7 @@ describe("a page of a thread", () => {
     ["with a message that is null", { messages: [ours, null] }],
     ["with a cursor that is none", { messages: [ours], response_metadata: { next_cursor: 2 } }],
   ])("%s is not taken for an empty one: nobody knows what is there", (_what, page) => {
-    expect(() => read(page)).toThrow(
+    expect(() => readText(page)).toThrow(
       expect.objectContaining({ name: SlackError.name, kind: "ambiguous" }),
     );
   });
@@ -273,9 +273,9 @@ describe("a page of a thread", () => {
 
 /** With calls that have time for large pages. */
 function patient(): SlackClient {
-  const opened = withLargePages();
-  const api: SlackClient["api"] = (options) => opened.api({ timeoutMs: 60_000, ...options });
-  return { ...opened, api, post: (given = api(), index = 0) => opened.post(given, index) };
+  const openWorld = withLargePages();
+  const api: SlackClient["api"] = (options) => openWorld.api({ timeoutMs: 60_000, ...options });
+  return { ...openWorld, api, post: (values = api(), index = 0) => openWorld.post(values, index) };
 }
 
 /** The longest text of a message that Slack takes; 120 KB in UTF-8. */
@@ -377,8 +377,8 @@ describe("a post whose answer is larger than what is read", () => {
 describe("a single message", () => {
   it("is read with its files, in a thread and outside of one, and not if it is gone", async () => {
     const { api, asked, fakeSlack, common } = client();
-    const read = (ts: string, threadTs?: string) => api().message({ ...common, ts, threadTs });
-    expect(await read(asked.ts)).toEqual({
+    const readValue = (ts: string, threadTs?: string) => api().message({ ...common, ts, threadTs });
+    expect(await readValue(asked.ts)).toEqual({
       text: `@${workspace.botUser} What is a sekisho?`,
       files: [],
     });
@@ -387,16 +387,16 @@ describe("a single message", () => {
     for (let replies = 0; replies < 7; replies++)
       fakeSlack.reply({ eventsUrl, text: "more", threadTs: asked.ts });
     const { ts } = fakeSlack.reply({ eventsUrl, text: "a < b", threadTs: asked.ts, files }).message;
-    expect(await read(ts, asked.ts)).toMatchObject({
+    expect(await readValue(ts, asked.ts)).toMatchObject({
       text: "a < b",
       files: [{ name: "a.csv", size: 3 }],
     });
     fakeSlack.remove({ eventsUrl, channel: common.channel, ts });
-    expect(await read(ts, asked.ts)).toBeUndefined();
+    expect(await readValue(ts, asked.ts)).toBeUndefined();
     // Its place stays, because it has replies.
     fakeSlack.remove({ eventsUrl, channel: common.channel, ts: asked.ts });
-    expect(await read(asked.ts)).toBeUndefined();
-    expect(await read("1.000001")).toBeUndefined();
+    expect(await readValue(asked.ts)).toBeUndefined();
+    expect(await readValue("1.000001")).toBeUndefined();
     const elsewhere = api().message({
       ...common,
       channel: "CWITHOUT",

@@ -93,13 +93,13 @@ describe("the Slack API", () => {
   it("asks for the token at every call, and for that of the installation", async () => {
     const { api, common, post, answers } = client();
     const tokens = createBotTokens({ botToken: async () => botToken });
-    const asked: unknown[] = [];
+    const fetchCount: unknown[] = [];
     const slack = api({
       tokens: {
         ...tokens,
         tokenOf: async (installation) => {
-          asked.push(installation);
-          return asked.length === 1 ? "xoxb-old" : tokens.tokenOf(installation);
+          fetchCount.push(installation);
+          return fetchCount.length === 1 ? "xoxb-old" : tokens.tokenOf(installation);
         },
         newerThan: async () => undefined,
       },
@@ -107,7 +107,7 @@ describe("the Slack API", () => {
     expect(await failure(post(slack))).toMatchObject({ kind: "gone", slackError: "invalid_auth" });
     await post(slack);
     expect(answers()).toEqual([text]);
-    expect(asked).toEqual([common.installation, common.installation]);
+    expect(fetchCount).toEqual([common.installation, common.installation]);
   });
 
   it("talks in the clear to loopback only", () => {

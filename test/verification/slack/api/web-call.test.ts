@@ -22,7 +22,7 @@ import { failure } from "./slack-client.ts";
 const token = "xoxb-token";
 const { signal } = new AbortController();
 
-function call(apiUrl: string, given: Partial<Parameters<typeof callWebApi>[0]> = {}) {
+function call(apiUrl: string, args: Partial<Parameters<typeof callWebApi>[0]> = {}) {
   return callWebApi({
     ...{
       token: async () => token,
@@ -32,7 +32,7 @@ function call(apiUrl: string, given: Partial<Parameters<typeof callWebApi>[0]> =
       timeoutMs: 25_000,
       signal,
     },
-    ...given,
+    ...args,
   });
 }
 
@@ -61,18 +61,18 @@ const silent: Logger = {
 
 /** What Slack's own client sends. */
 async function sentBySdk(method: string, args: Args): Promise<Sent> {
-  const sent = Promise.withResolvers<Sent>();
+  const sending = Promise.withResolvers<Sent>();
   const client = new WebClient(token, {
     slackApiUrl: "https://slack.com/api/",
     logger: silent,
     retryConfig: { retries: 0 },
     async fetch(url, { headers, body } = {}) {
-      sent.resolve({ url: String(url), headers: new Headers(headers), body: String(body) });
+      sending.resolve({ url: String(url), headers: new Headers(headers), body: String(body) });
       return Response.json({ ok: true });
     },
   });
   await client.apiCall(method, args);
-  return sent.promise;
+  return sending.promise;
 }
 
 /** Every call that the adapter makes, with arguments of every kind that it uses. */
@@ -173,13 +173,13 @@ const names = fc.constantFrom(
 
 describe("a call of the Web API", () => {
   it("is byte for byte what Slack's own client sends, for each method and its arguments", async () => {
-    const { url, received } = await serve(() => Response.json({ ok: true }));
+    const { url, received: requests } = await serve(() => Response.json({ ok: true }));
     const calls = await callsOfTheAdapter();
     expect(new Set(calls.map(({ method }) => method)).size).toBe(21);
     for (const { method, args } of calls) {
       await call(`${url}/api/`, { method, args });
       const sdk = await sentBySdk(method, args);
-      const { request, body } = received.splice(0)[0] ?? {};
+      const { request, body } = requests.splice(0)[0] ?? {};
       expect(Buffer.from(body ?? []).toString()).toBe(sdk.body);
       expect(request?.method).toBe("POST");
       expect(new URL(request?.url ?? "").pathname).toBe(new URL(sdk.url).pathname);
@@ -203,23 +203,23 @@ describe("a call of the Web API", () => {
   });
 
   it("is refused before it is sent where an argument cannot be encoded", async () => {
-    const { url, received } = await serve(() => Response.json({ ok: true }));
+    const { url, received: requests } = await serve(() => Response.json({ ok: true }));
     const circle: Args = {};
     circle.self = circle;
     let deep: unknown = "deep";
     for (let depth = 0; depth < 20_000; depth++) deep = [deep];
     for (const args of [{ circle }, { big: 1n }, { deep }])
       expect(await kindOf(call(url, { args }))).toBe("refused");
-    expect(received).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it.each(["", "xoxb token", "xoxb-\r\nx: y", "xoxb-é"])(
     "is not sent with the token %j, which fits into no header",
-    async (given) => {
-      const { url, received } = await serve(() => Response.json({ ok: true }));
-      const called = call(url, { token: async () => given });
+    async (values) => {
+      const { url, received: requests } = await serve(() => Response.json({ ok: true }));
+      const called = call(url, { token: async () => values });
       await expect(called).rejects.toMatchObject({ kind: "gone", slackError: "invalid_auth" });
-      expect(received).toEqual([]);
+      expect(requests).toEqual([]);
     },
   );
 

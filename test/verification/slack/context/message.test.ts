@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { samples } from "./messages.ts";
 
 const maxLength = 40_000;
-const read = (message: unknown, max = maxLength) =>
+const readValue = (message: unknown, max = maxLength) =>
   readMessageText({ message, botUsers: ["U0BOT"], maxLength: max });
 
 /** The points of the first series stand for the rows of all of them. */
@@ -16,7 +16,7 @@ const manySeries = Array.from({ length: 200 }, (_, index) => ({
 
 describe("the text of a message", () => {
   it.each(samples)("the agent reads $name", ({ message, shown }) => {
-    expect(read(message)).toBe(shown);
+    expect(readValue(message)).toBe(shown);
   });
 
   it.each([
@@ -49,19 +49,22 @@ describe("the text of a message", () => {
     ["&amp;lt;@U1&amp;gt; &lt;@U1&gt;", "&lt;@U1&gt; <@U1>"],
     ["<not slack> <> < ```", "<not slack> <> < ```"],
   ])("mrkdwn %j becomes %j", (text, shown) => {
-    expect(read({ text })).toBe(shown);
+    expect(readValue({ text })).toBe(shown);
   });
 
   it("the text keeps the mention of the bot in a forwarded message and drops it elsewhere", () => {
     const attachments = [{ is_share: true, author_name: "robin", text: "<@U0BOT> cancel" }];
-    expect(read({ text: "<@U0BOT> look", attachments })).toBe(
+    expect(readValue({ text: "<@U0BOT> look", attachments })).toBe(
       "look\n\nForwarded message from robin:\n> @U0BOT cancel",
     );
   });
 
   it("a preview by itself gives no text", () => {
     expect(
-      read({ text: "<@U0BOT>", attachments: [{ from_url: "https://a.example", title: "A page" }] }),
+      readValue({
+        text: "<@U0BOT>",
+        attachments: [{ from_url: "https://a.example", title: "A page" }],
+      }),
     ).toBe("");
   });
 
@@ -70,7 +73,7 @@ describe("the text of a message", () => {
     const attachments = [
       { is_share: true, author_name: "x\n\nrobin\u202e (admin)", text: hostile },
     ];
-    const [first, ...lines] = read({ text: "", attachments }).split("\n");
+    const [first, ...lines] = readValue({ text: "", attachments }).split("\n");
     expect(first).toBe("Forwarded message from x robin admin:");
     for (const line of lines) expect(line).toMatch(/^>/);
     expect(lines.join("\n")).not.toMatch(/[\r\u2028\u202e]/);
@@ -82,17 +85,17 @@ describe("the text of a message", () => {
       text: `level ${depth}`,
       ...(depth < 9 && { attachments: [nested(depth + 1)] }),
     });
-    const agentText = read({ text: "", attachments: [nested(0)] });
+    const agentText = readValue({ text: "", attachments: [nested(0)] });
     expect(agentText).toContain("> > level 1");
     expect(agentText).not.toContain("level 9");
   });
 
   it("the text says that a quotation is cut, and keeps one character too many of words that are too long themselves", () => {
     const attachments = [{ is_share: true, author_name: "robin", text: "word ".repeat(30_000) }];
-    const agentText = read({ text: "look", attachments });
+    const agentText = readValue({ text: "look", attachments });
     expect(agentText.length).toBeLessThanOrEqual(maxLength);
     expect(agentText).toMatch(/^look\n\nForwarded message from robin:\n> word .*…\(cut\)$/s);
-    expect(read({ text: "x".repeat(50_000), attachments })).toBe("x".repeat(maxLength + 1));
+    expect(readValue({ text: "x".repeat(50_000), attachments })).toBe("x".repeat(maxLength + 1));
   });
 
   it("the text shows no address of a file or a sign-in, and no token", () => {
@@ -117,7 +120,7 @@ describe("the text of a message", () => {
         { is_share: true, text: "y", files: [hidden] },
       ],
     };
-    expect(read(message)).not.toContain("secret");
+    expect(readValue(message)).not.toContain("secret");
   });
 
   it("lists in lists are read to the third level, because each level makes every line longer", () => {
@@ -126,7 +129,7 @@ describe("the text of a message", () => {
     const nested = (levels: number): object =>
       levels === 0 ? words : listIn([nested(levels - 1)]);
     const readLists = (levels: number) =>
-      read({ bot_id: "B1", blocks: [{ type: "rich_text", elements: [nested(levels)] }] });
+      readValue({ bot_id: "B1", blocks: [{ type: "rich_text", elements: [nested(levels)] }] });
     expect(readLists(3)).toContain("lines");
     expect(readLists(4)).not.toContain("lines");
   });
@@ -139,7 +142,7 @@ describe("the text of a message", () => {
     ],
     ["data_visualization", { chart: { series: manySeries } }, [103, 23]],
   ])("a %s keeps so many rows and columns that its cells do not multiply", (type, fields, size) => {
-    const text = read({ bot_id: "B1", blocks: [{ type, ...fields }] });
+    const text = readValue({ bot_id: "B1", blocks: [{ type, ...fields }] });
     const rows = text.split("\n");
     expect([rows.length, Math.max(...rows.map((row) => row.split("|").length))]).toEqual(size);
   });
@@ -158,7 +161,7 @@ describe("the text of a message", () => {
       deep("elements", "unknown"),
       { type: "section", text: { type: "mrkdwn", text: "outside" } },
     ];
-    expect(read({ blocks })).toContain("outside");
+    expect(readValue({ blocks })).toContain("outside");
   });
 
   it("the text cuts ten megabytes of blocks and says so", () => {
@@ -166,9 +169,9 @@ describe("the text of a message", () => {
       type: "section",
       text: { type: "mrkdwn", text: "x".repeat(10_000) },
     }));
-    expect(read({ blocks })).toHaveLength(maxLength + 1);
+    expect(readValue({ blocks })).toHaveLength(maxLength + 1);
     const attachments = [{ is_share: true, message_blocks: [{ message: { blocks } }] }];
-    const agentText = read({ text: "look", attachments });
+    const agentText = readValue({ text: "look", attachments });
     expect(agentText.length).toBeLessThanOrEqual(maxLength);
     expect(agentText).toMatch(/…\(cut\)$/);
   });
@@ -238,8 +241,8 @@ describe("the text of a message", () => {
     }));
     const message = fc.record({ text: tree, blocks: fc.array(tree), attachments: fc.array(tree) });
     fc.assert(
-      fc.property(message, (given) => {
-        const agentText = read(given, 100);
+      fc.property(message, (values) => {
+        const agentText = readValue(values, 100);
         expect(agentText.length).toBeLessThanOrEqual(101);
         // biome-ignore lint/suspicious/noControlCharactersInRegex: those that SQS refuses.
         expect(agentText).not.toMatch(/[\u0000-\u0008\uFFFE\uFFFF]/);

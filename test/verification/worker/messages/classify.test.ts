@@ -1,8 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
-import type { MessageChange, TaskMessage } from "@sekisho/verification/task/messages.ts";
+import type {
+  AskMessage,
+  MessageChange,
+  TaskMessage,
+} from "@sekisho/verification/task/messages.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
-import { classify, type Decision } from "@sekisho/verification/worker/message-decision.ts";
-import { askedAtMs as nowMs, sampleAsk, sampleFile, sampleTask } from "../task/sample.ts";
+import { classify, type Decision } from "@sekisho/verification/worker/messages/classify.ts";
+import { askedAtMs as nowMs, sampleAsk, sampleFile, sampleTask } from "../../task/sample.ts";
 
 const ask = sampleAsk();
 const { requestId } = ask;
@@ -29,16 +33,22 @@ const leaseEndMs = 60_250;
 const woken = { type: "woken", nowMs, resumed: false } as const;
 const resumed = { ...woken, resumed: true } as const;
 
-type Row = [title: string, message: TaskMessage, task: Partial<Task>, decision: Decision];
+type Expected = Partial<Decision>;
+type Row = [title: string, message: TaskMessage, task: Partial<Task>, decision: Expected];
 
-const run = (decision: Partial<Extract<Decision, { type: "run" }>>): Decision => ({
+const run = (decision: Partial<Extract<Decision, { type: "run" }>>): Expected => ({
   type: "run",
   event: woken,
   mayLook: false,
-  isOwed: false,
+  noticeFollows: false,
   ...decision,
 });
 const drop = { type: "drop" } as const;
+const group = ask.message.team;
+const defer = (message: TaskMessage, delayMs: number): Expected => ({
+  type: "defer",
+  redelivery: { message, delayMs, group },
+});
 
 const superseded: Row[] = [
   ["drops a wake-up below the record's number", wake({ seq: 2 }), {}, drop],
@@ -105,72 +115,56 @@ const free: Row[] = [
 ];
 
 const underLease: Row[] = [
-  [
-    "defers a wake-up to the end of the lease",
-    wake(),
-    {},
-    { type: "defer", message: wake(), delayMs: leaseEndMs },
-  ],
+  ["defers a wake-up to the end of the lease", wake(), {}, defer(wake(), leaseEndMs)],
   [
     "defers the next wake-up until the record is saved",
     wake({ seq: 4 }),
     {},
-    { type: "defer", message: wake({ seq: 4, early: 1 }), delayMs: 100 },
+    defer(wake({ seq: 4, early: 1 }), 100),
   ],
-  [
-    "doubles the delay",
-    wake({ seq: 4, early: 3 }),
-    {},
-    { type: "defer", message: wake({ seq: 4, early: 4 }), delayMs: 800 },
-  ],
+  ["doubles the delay", wake({ seq: 4, early: 3 }), {}, defer(wake({ seq: 4, early: 4 }), 800)],
   [
     "never defers beyond the lease",
     wake({ seq: 4, early: 40 }),
     {},
-    { type: "defer", message: wake({ seq: 4, early: 41 }), delayMs: leaseEndMs },
+    defer(wake({ seq: 4, early: 41 }), leaseEndMs),
   ],
   [
-    "defers a cancel for a second",
+    "asks the host to cancel a running task, and defers the message for a second",
     cancel,
     { state: "waiting" },
-    { type: "defer", message: { ...cancel, early: 1 }, delayMs: 1000 },
+    {
+      type: "cancel_running",
+      redelivery: { message: { ...cancel, early: 1 }, delayMs: 1000, group },
+    },
+  ],
+  [
+    "defers a cancel of a task that is not sent for a second",
+    cancel,
+    { state: "queued" },
+    defer({ ...cancel, early: 1 }, 1000),
   ],
   [
     "defers a late cancel to the end of the lease",
     cancel,
     { state: "done" },
-    { type: "defer", message: cancel, delayMs: leaseEndMs },
+    defer(cancel, leaseEndMs),
   ],
   [
     "defers a late turn to the end of the lease",
     threadFree,
     { state: "sent" },
-    { type: "defer", message: threadFree, delayMs: leaseEndMs },
+    defer(threadFree, leaseEndMs),
   ],
-  [
-    "defers an edit for a second",
-    edit,
-    { state: "queued" },
-    { type: "defer", message: { ...edit, early: 1 }, delayMs: 1000 },
-  ],
-  [
-    "defers a late edit for a second",
-    edit,
-    { state: "sent" },
-    { type: "defer", message: { ...edit, early: 1 }, delayMs: 1000 },
-  ],
+  ["defers an edit for a second", edit, { state: "queued" }, defer({ ...edit, early: 1 }, 1000)],
+  ["defers a late edit for a second", edit, { state: "sent" }, defer({ ...edit, early: 1 }, 1000)],
   [
     "adds files before the send",
     files,
     { state: "announced" },
-    { type: "add_files", change: files, lease: held },
+    { type: "add_files", change: files },
   ],
-  [
-    "defers late files for a second",
-    files,
-    { state: "sent" },
-    { type: "defer", message: { ...files, early: 1 }, delayMs: 1000 },
-  ],
+  ["defers late files for a second", files, { state: "sent" }, defer({ ...files, early: 1 }, 1000)],
 ];
 
 const afterDeath: Row[] = [
@@ -181,7 +175,7 @@ const afterDeath: Row[] = [
     "wakes the task for a late edit, and owes the notice",
     edit,
     { state: "sent" },
-    run({ event: resumed, isOwed: true }),
+    run({ event: resumed, noticeFollows: true }),
   ],
   [
     "runs an edit before the send",
@@ -199,6 +193,39 @@ describe.each([
 ])("%s", (_name, rows, lease) => {
   it.each(rows)("%s", (_title, message, changes, decision) => {
     const task = sampleTask({ wakeSeq: 3, ...(lease && { lease }), ...changes });
-    expect(classify({ message, task, nowMs })).toEqual(decision);
+    const classified = classify({ type: "recorded", message, task, nowMs });
+    expect(classified).toEqual({ ...decision, ...("task" in classified && { task }) });
   });
+});
+
+const reply: AskMessage = { ...ask, message: { ...ask.message, unaddressed: true } };
+const unknownThread = { type: "unknown_thread", message: reply, isUndecided: false } as const;
+const claimed = { ...sampleTask(), lease: held };
+
+it.each<[string, Parameters<typeof classify>[0], Expected]>([
+  [
+    "begins a task whose record it has created",
+    { type: "created", message: ask, task: claimed, nowMs },
+    run({ task: claimed, record: claimed }),
+  ],
+  [
+    "looks again for the thread of a reply",
+    { ...unknownThread, nowMs },
+    defer({ ...reply, looks: 1 }, 30_000),
+  ],
+  [
+    "drops a reply whose thread it does not know after four looks",
+    { ...unknownThread, message: { ...reply, looks: 4 }, nowMs },
+    drop,
+  ],
+  [
+    "looks on while the message that asked is undecided",
+    { ...unknownThread, message: { ...reply, looks: 9 }, isUndecided: true, nowMs },
+    defer({ ...reply, looks: 10 }, 1_800_000),
+  ],
+  ["drops a message of a person who may not ask", { type: "ignored", message: ask, nowMs }, drop],
+  ["drops a deleted message", { type: "deleted", message: deletion, nowMs }, drop],
+  ["drops a message without a record", { type: "unrecorded", message: wake(), nowMs }, drop],
+])("%s", (_title, facts, decision) => {
+  expect(classify(facts)).toEqual(decision);
 });

@@ -1,12 +1,12 @@
 /** Leaves a message to a worker of a newer version (docs/how-to/upgrade.md). */
 import { leaveToNewerVersion } from "@sekisho/runtime/engine/leave-to-newer.ts";
-import { InterruptedStep } from "./held-lease.ts";
+import { InterruptedStep } from "../step/lease.ts";
+import type { StepOptions } from "../step/step.ts";
 import { readQueuedIds } from "./queued-ids.ts";
-import type { ActlessOptions } from "./run-step.ts";
 
 /** `thrown` says why a known message is left. Resolves to false if it has been left for too long. */
 export async function leaveMessage(
-  { queue, log, now = Date.now }: Pick<ActlessOptions, "queue" | "log" | "now">,
+  { queue, log, now = Date.now }: Pick<StepOptions, "queue" | "log" | "now">,
   { body, thrown }: { body: string; thrown?: unknown },
 ): Promise<boolean> {
   const notBeforeMs = thrown instanceof InterruptedStep ? thrown.leaseUntilMs : undefined;

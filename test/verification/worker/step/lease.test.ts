@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals
 import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import {
-  type HeldLease,
+  type ClaimedTask,
   withRenewedLease,
-  withStoredRevision,
-} from "@sekisho/verification/worker/held-lease.ts";
-import { sampleTask } from "../task/sample.ts";
+  withRevisionOf,
+} from "@sekisho/verification/worker/step/lease.ts";
+import { sampleTask } from "../../task/sample.ts";
 
 const leaseMs = 400;
 type Store = ReturnType<typeof createMemoryTaskStore<Task>>;
@@ -21,9 +21,9 @@ async function heldTask(
     item: { ...sampleTask(), lease, expiresAtMs: Date.now() + 3_600_000 },
   });
   if (stored === undefined) throw new Error("not created");
-  let held: HeldLease = { lease, stored };
+  let record: ClaimedTask = { ...stored, lease };
   return {
-    held: () => held,
+    record: () => record,
     stored,
     read: () => store.get({ id: stored.id }),
     takeOver: async () => {
@@ -31,11 +31,11 @@ async function heldTask(
       if (task !== undefined)
         await store.replace({ item: { ...task, lease: { owner: "you", untilMs: 0 } } });
     },
-    save: (task: Task) => store.replace({ item: withStoredRevision(held, task) }),
+    save: (task: Task) => store.replace({ item: withRevisionOf(record, task) }),
     async keep<T>(work: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
       const wrappedStore = { ...store, ...around(store) };
-      const ended = await withRenewedLease({ store: wrappedStore, held, leaseMs, signal, work });
-      held = ended.held;
+      const ended = await withRenewedLease({ store: wrappedStore, record, leaseMs, signal, work });
+      record = ended.record;
       return ended.result;
     },
   };
@@ -62,14 +62,14 @@ const aborted = (signal: AbortSignal) =>
 
 describe("the lease of a call that takes several leases", () => {
   it("is renewed until the call has ended, and the record can be saved then", async () => {
-    const { held, stored, read, keep, save } = await heldTask();
+    const { record, stored, read, keep, save } = await heldTask();
     expect(await settle(keep((signal) => delay(5 * leaseMs).then(() => signal.aborted)))).toBe(
       false,
     );
     const { lease, revision = 0 } = (await read()) ?? {};
     expect(lease?.owner).toBe("me");
     expect(lease?.untilMs).toBeGreaterThan((stored.lease?.untilMs ?? 0) + 2 * leaseMs);
-    expect(held().lease).toEqual(lease);
+    expect(record().lease).toEqual(lease);
     expect(await save({ ...stored, state: "waiting" })).toMatchObject({
       state: "waiting",
       revision: revision + 1,

@@ -1,5 +1,5 @@
 /** Reads the effects of a step: which is an act, which a wake-up, and when the next step is due. */
-import type { Act, TaskEffect } from "../task/events.ts";
+import type { Act, TaskEffect } from "../../task/events.ts";
 
 /** True if nothing has to wait before the next step. */
 export function isAtOnce(effects: readonly TaskEffect[]): boolean {

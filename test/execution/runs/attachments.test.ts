@@ -1,9 +1,8 @@
-/** Of many values the latest is written, at most one in an interval, and nothing is left behind at the end. */
 import { createHash } from "node:crypto";
-import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { Agent } from "@sekisho/execution/agents/agent.ts";
-import { createLatestWriter, createLocalAttachmentFetch } from "@sekisho/execution/runs/run.ts";
+import { createLocalAttachmentFetch } from "@sekisho/execution/runs/attachments.ts";
 import { createPublicFetch, type PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
 import { raw, silence } from "../../doubles/answers.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
@@ -163,35 +162,5 @@ describe("an agent that reads an attachment", () => {
     await call("cancel_task", { task_id: result?.task_id });
     await expect(ended.promise).resolves.toMatchObject({ reason: "canceled" });
     expect(lines.join("\n")).not.toContain("attachment_not_read");
-  });
-});
-
-describe("a writer of the latest value", () => {
-  beforeEach(() => void jest.useFakeTimers());
-  afterEach(() => void jest.useRealTimers());
-
-  it("writes the first value at once, and the last one of an interval at its end", async () => {
-    const written: number[] = [];
-    const writer = createLatestWriter<number>({
-      write: async (value) => void written.push(value),
-      intervalMs: 1000,
-    });
-    for (const value of [1, 2, 3]) writer.put(value);
-    expect(written).toEqual([1]);
-    await jest.advanceTimersByTimeAsync(1000);
-    expect(written).toEqual([1, 3]);
-    await jest.advanceTimersByTimeAsync(1000);
-    writer.put(4);
-    expect(written).toEqual([1, 3, 4]);
-  });
-
-  it("keeps no timer when it was closed, also while it was writing", async () => {
-    const write = Promise.withResolvers<void>();
-    const writer = createLatestWriter<number>({ write: () => write.promise, intervalMs: 1000 });
-    writer.put(1);
-    writer.close();
-    write.resolve();
-    await jest.advanceTimersByTimeAsync(0);
-    expect(jest.getTimerCount()).toBe(0);
   });
 });

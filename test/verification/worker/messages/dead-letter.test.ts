@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { queueMessageSchema } from "@sekisho/verification/task/messages.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
-import { sampleAsk } from "../task/sample.ts";
-import { sampleClick } from "./sample-click.ts";
-import { createWorld, type Fate, runWorld } from "./world.ts";
-import { deaths, nthFate } from "./world-fates.ts";
+import { sampleAsk } from "../../task/sample.ts";
+import { sampleClick } from "../sample-click.ts";
+import { createWorld, type Fate, runWorld } from "../world.ts";
+import { deaths, nthFate } from "../world-fates.ts";
 
 const ask = sampleAsk();
 const failure = '{"type":"failed","reason":"ambiguous","lost":false}';
@@ -385,7 +385,7 @@ async function taskAfter(steps: number, settings: Parameters<typeof createWorld>
 
 describe("the message that docs/how-to/restore.md shows", () => {
   it("is a redrive", () => {
-    const page = readFileSync(join(__dirname, "../../../docs/how-to/restore.md"), "utf8");
+    const page = readFileSync(join(__dirname, "../../../../docs/how-to/restore.md"), "utf8");
     const [, body = ""] = /aws sqs send-message .*--message-body '(.+)'/.exec(page) ?? [];
     const message = queueMessageSchema.parse(JSON.parse(body.replace("REQUEST_ID", ask.requestId)));
     expect(message).toEqual({ type: "redrive", requestId: ask.requestId });

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { NewerRecordError } from "@sekisho/runtime/engine/record-version.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
-import { createHandleDeadLetter } from "@sekisho/verification/worker/dead-letter.ts";
-import type { ActlessOptions } from "@sekisho/verification/worker/run-step.ts";
+import { createHandleDeadLetter } from "@sekisho/verification/worker/messages/dead-letter.ts";
+import type { StepOptions } from "@sekisho/verification/worker/step/step.ts";
 
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 const weekMs = 7 * 24 * 3600_000;
@@ -13,7 +13,7 @@ async function bury(message: object, nowMs: number) {
   let isKept = false;
   const store = { get: () => Promise.reject(new NewerRecordError()) };
   const queue = { send: async ({ body }: { body: string }) => void sent.push(JSON.parse(body)) };
-  const options = { store, queue, log: silentLog, now: () => nowMs } as unknown as ActlessOptions;
+  const options = { store, queue, log: silentLog, now: () => nowMs } as unknown as StepOptions;
   const keep = async () => {
     isKept = true;
   };

@@ -2,10 +2,9 @@
 
 import { isNewerRecord } from "@sekisho/runtime/engine/record-version.ts";
 import { ItemError } from "@sekisho/runtime/engine/records.ts";
-import { isUnsent } from "../task/edited.ts";
-import { encodeQueueMessage } from "../task/encode-message.ts";
-import type { TaskEvent } from "../task/events.ts";
-import { afterDeadLetterMs } from "../task/failures.ts";
+import { isUnsent } from "../../task/edited.ts";
+import type { TaskEvent } from "../../task/events.ts";
+import { afterDeadLetterMs } from "../../task/failures.ts";
 import {
   type AskMessage,
   isInteraction,
@@ -15,15 +14,16 @@ import {
   parseQueueMessage,
   type QueueMessage,
   toWakeSeq,
-} from "../task/messages.ts";
-import { salvageTask } from "../task/recovery.ts";
-import { queueGroupOf, type Task } from "../task/task.ts";
-import { maxAgeMs } from "../task/time-limits.ts";
-import { causeKindOf } from "./data-failures.ts";
-import { deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
+} from "../../task/messages.ts";
+import { salvageTask } from "../../task/recovery.ts";
+import { queueGroupOf, type Task } from "../../task/task.ts";
+import { maxAgeMs } from "../../task/time-limits.ts";
+import { causeKindOf } from "../data-failures.ts";
+import { runStep } from "../step/run.ts";
+import type { StepOptions } from "../step/step.ts";
 import { leaveMessage } from "./newer-version.ts";
 import { readQueuedIds } from "./queued-ids.ts";
-import { type ActlessOptions, runStep } from "./run-step.ts";
+import { deferUntilLeaseEnds, deliverAgain, retrySoon } from "./redelivery.ts";
 
 type DeadLetter = {
   message: QueueMessage;
@@ -38,7 +38,7 @@ type HandleDeadLetter = (request: {
 }) => Promise<void>;
 
 /** Creates the handler that `Worker.deadLetter` describes. */
-export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLetter {
+export function createHandleDeadLetter(options: StepOptions): HandleDeadLetter {
   const { log, telemetry } = options;
   return async ({ body, signal, keep = async () => {} }) => {
     const message = parseQueueMessage(body);
@@ -68,7 +68,7 @@ export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLette
  * It does not store messages whose task goes on elsewhere (the wake-up is done, or a worker holds the task) or that have no task.
  */
 async function handleDeadLetter(
-  options: ActlessOptions,
+  options: StepOptions,
   { message, signal, keep }: DeadLetter,
 ): Promise<void> {
   const { queue, now = Date.now } = options;
@@ -93,21 +93,15 @@ async function handleDeadLetter(
   const seq = toWakeSeq({ message, task });
   if (isSuperseded({ message, task })) return;
   const nowMs = now();
-  const group = queueGroupOf(task);
-  if (task.lease !== undefined && task.lease.untilMs > nowMs) {
-    const { lease } = task;
-    const copy = deferUntilLeaseEnds({ message, task, lease, isLate: false, nowMs });
-    const body = encodeQueueMessage(copy.message);
-    return queue.send({ body, delayMs: copy.delayMs, group });
-  }
+  if (task.lease !== undefined && task.lease.untilMs > nowMs)
+    return deliverAgain(queue, deferUntilLeaseEnds({ message, task, isLate: false, nowMs }));
   await keep();
   const event: TaskEvent =
     unreadable === undefined
       ? { type: "dead_lettered", nowMs }
       : { type: "step_failed", nowMs, causeKind: unreadable };
   const result = await runStep(options, { task, event, seq, nowMs, signal });
-  if (result !== "unclaimed") return;
-  await queue.send({ body: encodeQueueMessage(message), delayMs: soonAgainMs, group });
+  if (result === "unclaimed") await deliverAgain(queue, retrySoon(message, task));
 }
 
 /**
@@ -115,7 +109,7 @@ async function handleDeadLetter(
  * only, because until then a worker of another version may be able to read the record.
  */
 async function readTask(
-  { store, log }: ActlessOptions,
+  { store, log }: StepOptions,
   id: string,
 ): Promise<{ task: Task | undefined; unreadable?: string }> {
   try {
@@ -133,7 +127,7 @@ async function readTask(
  * message until it is sent. Retries them, or a `redrive`, also if its worker died in a later step of the task, because the next wake-up may be an hour away, or there may be none.
  */
 async function retryRequest(
-  options: ActlessOptions,
+  options: StepOptions,
   { message, keep }: { message: QueueMessage; keep: () => Promise<void> },
 ): Promise<void> {
   await keep();
@@ -143,11 +137,7 @@ async function retryRequest(
   const isOpen = isCancel || (message.type === "message_change" && isUnsent(task));
   if (!isOpen && task.lease === undefined) return;
   const group = queueGroupOf(task);
-  await options.queue.send({
-    body: encodeQueueMessage(message),
-    delayMs: afterDeadLetterMs,
-    group,
-  });
+  await deliverAgain(options.queue, { message, delayMs: afterDeadLetterMs, group });
 }
 
 /** A message without a record is retried for a week, so that the person gets an answer, even if only that it is too late. */
@@ -155,13 +145,13 @@ const maxUnclaimedMs = 7 * maxAgeMs;
 
 /** Retries a message whose record could never be created. */
 async function handleUnclaimed(
-  { queue, now = Date.now }: ActlessOptions,
+  { queue, now = Date.now }: StepOptions,
   { ask, keep }: { ask: AskMessage | MessageChange; keep: () => Promise<void> },
 ): Promise<void> {
   const { receivedAtMs, message } = ask;
   // A message that does not mention the bot may be private between people, so it is not stored.
   if (ask.buried !== true && !message.unaddressed) await keep();
   if (now() - receivedAtMs > maxUnclaimedMs) return;
-  const body = encodeQueueMessage({ ...ask, buried: true });
-  await queue.send({ body, delayMs: afterDeadLetterMs, group: message.team });
+  const copy = { ...ask, buried: true };
+  await deliverAgain(queue, { message: copy, delayMs: afterDeadLetterMs, group: message.team });
 }

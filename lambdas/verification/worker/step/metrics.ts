@@ -1,9 +1,9 @@
-/** The metrics and spans of one step, derived from the event and the record before and after it. Uses no clock and no texts. */
-import type { Metrics, SpanStart, Spans } from "@sekisho/runtime/telemetry/telemetry.ts";
-import type { TaskEvent } from "../task/events.ts";
-import { hasFailedDelivery, type Task, type TaskOutcome } from "../task/task.ts";
+/** The metrics of one step, derived from the event and the record before and after it. Uses no clock and no texts. */
+import type { Metrics } from "@sekisho/runtime/telemetry/telemetry.ts";
+import type { TaskEvent } from "../../task/events.ts";
+import { hasFailedDelivery, type Task, type TaskOutcome } from "../../task/task.ts";
 
-type Stepped = { metrics: Metrics; before: Task; event: TaskEvent; task: Task };
+type Stepped = { metrics: Metrics; previousTask: Task; event: TaskEvent; task: Task };
 
 /** Counts one step. If a worker dies between the act and the save, the step is repeated and may count twice or not at all. */
 export function countStep(stepped: Stepped): void {
@@ -16,23 +16,25 @@ export function countStep(stepped: Stepped): void {
 }
 
 /** A message that does not mention the bot is looked up several times on purpose, so its wait is not counted. */
-function countWait({ metrics, before, event }: Stepped): void {
+function countWait({ metrics, previousTask, event }: Stepped): void {
   if (event.type !== "woken" || event.resumed) return;
-  const { state, wakeSeq, attempts, receivedAtMs, message } = before;
+  const { state, wakeSeq, attempts, receivedAtMs, message } = previousTask;
   if (state !== "received" || wakeSeq > 0 || attempts > 0 || message.unaddressed) return;
   metrics.observe("sekisho_queue_wait_seconds", {}, seconds(event.nowMs - receivedAtMs));
 }
 
 /** Counts from the first of consecutive history entries of one state, because people's requests add entries too. */
-function countStage({ metrics, before, task }: Stepped): void {
-  if (before.state === task.state) return;
+function countStage({ metrics, previousTask, task }: Stepped): void {
+  if (previousTask.state === task.state) return;
   const entered =
-    before.history[before.history.findLastIndex(({ state }) => state !== before.state) + 1];
+    previousTask.history[
+      previousTask.history.findLastIndex(({ state }) => state !== previousTask.state) + 1
+    ];
   const left = task.history.at(-1);
   if (entered === undefined || left === undefined) return;
   metrics.observe(
     "sekisho_stage_seconds",
-    { stage: before.state },
+    { stage: previousTask.state },
     seconds(left.atMs - entered.atMs),
   );
 }
@@ -43,39 +45,39 @@ function countPoll({ metrics, event, task }: Stepped): void {
   metrics.add("sekisho_polls_total", { destination: destinationOf(task), result });
 }
 
-function countTokens({ metrics, before, task }: Stepped): void {
-  if (before.outcome !== undefined || task.outcome?.type !== "answer") return;
+function countTokens({ metrics, previousTask, task }: Stepped): void {
+  if (previousTask.outcome !== undefined || task.outcome?.type !== "answer") return;
   const { input = 0, output = 0 } = task.outcome.tokens ?? {};
   const destination = destinationOf(task);
   if (input > 0) metrics.add("sekisho_tokens_total", { destination, direction: "input" }, input);
   if (output > 0) metrics.add("sekisho_tokens_total", { destination, direction: "output" }, output);
 }
 
-function countDelivery({ metrics, before, event, task }: Stepped): void {
+function countDelivery({ metrics, previousTask, event, task }: Stepped): void {
   if (event.type === "delivered" && !hasFailedDelivery(task)) {
     metrics.add("sekisho_answers_delivered_total", {
       outcome: outcomeLabels(task.outcome).outcome,
     });
   }
-  const reason = giveUpReason({ before, event, task });
+  const reason = giveUpReason({ previousTask, event, task });
   if (reason !== undefined) metrics.add("sekisho_answers_undelivered_total", { reason });
 }
 
 /** Returns why this step gave up the delivery, or undefined if it did not. */
 export function giveUpReason({
-  before,
+  previousTask,
   event,
   task,
 }: Omit<Stepped, "metrics">): string | undefined {
-  if (hasFailedDelivery(before) || !hasFailedDelivery(task)) return undefined;
+  if (hasFailedDelivery(previousTask) || !hasFailedDelivery(task)) return undefined;
   if (event.type === "slack_failed") return event.kind;
   return event.type === "step_failed" ? "internal" : undefined;
 }
 
 /** Counts the end of a task once, although a redrive may repeat its delivery. A message that was not for the bot has no outcome. */
-function countEnd({ metrics, before, task }: Stepped): void {
+function countEnd({ metrics, previousTask, task }: Stepped): void {
   const { outcome, history, receivedAtMs } = task;
-  const wasOver = before.history.some(({ state }) => state === "done");
+  const wasOver = previousTask.history.some(({ state }) => state === "done");
   if (task.state !== "done" || wasOver || outcome === undefined) return;
   const labels = outcomeLabels(outcome);
   const destination = destinationOf(task);
@@ -96,7 +98,10 @@ function seconds(ms: number): number {
 }
 
 /** The labels of an outcome. A task that a person canceled is not a failure. */
-function outcomeLabels(outcome: TaskOutcome | undefined): { outcome: string; reason: string } {
+export function outcomeLabels(outcome: TaskOutcome | undefined): {
+  outcome: string;
+  reason: string;
+} {
   if (outcome === undefined) return { outcome: "none", reason: "none" };
   switch (outcome.type) {
     case "failed": {
@@ -145,49 +150,3 @@ const refusedReasons: { readonly [reason: string]: string | undefined } = {
   agent_not_found: "no_route",
   rate_limited: "thread_full",
 };
-
-export function createDeliverySpan({ id, trace }: Task): SpanStart {
-  return {
-    name: "deliver answer",
-    kind: "internal",
-    trace,
-    attributes: { "sekisho.request_id": id },
-  };
-}
-
-/**
- * Records the root span of the task once its answer is in the thread. Later steps have spans in the same trace. If a worker dies between
- * the save and this call, the root span is missing, which is better than two.
- */
-export function recordTaskSpan({
-  spans,
-  before,
-  task,
-}: {
-  spans: Spans;
-  before: Task;
-  task: Task;
-}): void {
-  const { id, outcome, call, wait, receivedAtMs, trace, history } = task;
-  const isDone = ({ state }: { state: string }) => state === "done";
-  const end = history.find(isDone);
-  if (end === undefined || before.history.some(isDone)) return;
-  const labels = outcomeLabels(outcome);
-  const failed = labels.outcome === "failed" ? labels.reason : undefined;
-  spans.root({
-    name: "sekisho.task",
-    kind: "internal",
-    trace,
-    startMs: receivedAtMs,
-    endMs: Math.max(end.atMs, receivedAtMs),
-    failed,
-    attributes: {
-      "sekisho.request_id": id,
-      "sekisho.task_id": call?.taskId,
-      "sekisho.destination": call?.destination,
-      "sekisho.outcome": labels.outcome,
-      "sekisho.reason": labels.reason,
-      "sekisho.polls": wait?.polls ?? 0,
-    },
-  });
-}

@@ -1,9 +1,9 @@
 /** The ids that a log line has of a queue message that failed. */
 import { describe, expect, it } from "@jest/globals";
 import { createTrace, readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
-import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/messages/queued-ids.ts";
 import fc from "fast-check";
-import { forAll } from "../../doubles/for-all.ts";
+import { forAll } from "../../../doubles/for-all.ts";
 
 const requestId = "4c2f4fea-ea11-50f9-b83b-c85683e55d29";
 const taskId = "02e3d384-2b9c-846a-b4cc-409203de94c5";

@@ -11,12 +11,12 @@ import { silentLog } from "@sekisho/runtime/log.ts";
 import { salvageTask } from "@sekisho/verification/task/recovery.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import { isDataFailure, pureStep } from "@sekisho/verification/worker/data-failures.ts";
-import { InterruptedStep } from "@sekisho/verification/worker/held-lease.ts";
-import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
-import { collectLog } from "../../doubles/collect-log.ts";
-import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
-import { createWorld, runWorld } from "./world.ts";
-import { worldText } from "./world-people.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/messages/queued-ids.ts";
+import { InterruptedStep } from "@sekisho/verification/worker/step/lease.ts";
+import { collectLog } from "../../../doubles/collect-log.ts";
+import { sampleAsk, sampleCall, sampleTask } from "../../task/sample.ts";
+import { createWorld, runWorld } from "../world.ts";
+import { worldText } from "../world-people.ts";
 
 const ask = sampleAsk();
 const poison = "poison";

@@ -2,11 +2,12 @@
 
 import { completionSchema } from "@sekisho/contracts/completion.ts";
 import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
-import { encodeQueueMessage } from "../task/encode-message.ts";
-import type { TaskEvent } from "../task/events.ts";
-import { queueGroupOf, type Task } from "../task/task.ts";
-import { InterruptedStep, soonAgainMs } from "./held-lease.ts";
-import { runStep, type WorkerOptions } from "./run-step.ts";
+import type { TaskEvent } from "../../task/events.ts";
+import { queueGroupOf, type Task } from "../../task/task.ts";
+import { InterruptedStep } from "../step/lease.ts";
+import { runStep } from "../step/run.ts";
+import type { StepOptions } from "../step/step.ts";
+import { deliverAgain, soonAgainMs } from "./redelivery.ts";
 
 /** The shortest time between two polls of a task that pushes can cause. It is longer after a large answer. */
 const pollGapMs = 1000;
@@ -30,13 +31,13 @@ const maxSentLinks = 1000;
 const firstEarly = 4;
 
 /** The handler rejects if the store is unavailable. */
-export function createHandleCompletion(options: WorkerOptions): (push: Push) => Promise<void> {
+export function createHandleCompletion(options: StepOptions): (push: Push) => Promise<void> {
   const sentLinks = new Map<string, SentLink>();
   return (push) => handleCompletion(options, sentLinks, push);
 }
 
 async function handleCompletion(
-  options: WorkerOptions,
+  options: StepOptions,
   sentLinks: Map<string, SentLink>,
   { body, signal }: Push,
 ): Promise<void> {
@@ -64,16 +65,13 @@ async function handleCompletion(
 
 /** Its queue delivers a failed push again after minutes, and only twice. What the step had found should not wait for that. */
 async function wakeAfterLease(
-  { queue, now = Date.now }: WorkerOptions,
+  { queue, now = Date.now }: StepOptions,
   task: Task,
   { leaseUntilMs }: InterruptedStep,
 ): Promise<void> {
-  const body = encodeQueueMessage({ type: "wake", requestId: task.id, seq: task.wakeSeq });
-  await queue.send({
-    body,
-    delayMs: Math.max(0, leaseUntilMs - now()) + soonAgainMs,
-    group: queueGroupOf(task),
-  });
+  const message = { type: "wake", requestId: task.id, seq: task.wakeSeq } as const;
+  const delayMs = Math.max(0, leaseUntilMs - now()) + soonAgainMs;
+  await deliverAgain(queue, { message, delayMs, group: queueGroupOf(task) });
 }
 
 /** True if a worker sends the task, or the reply to its question. A push may come before the worker has stored that the host accepted it. */
@@ -119,7 +117,7 @@ function isRecent(task: Task, nowMs: number): boolean {
  * wake-up once.
  */
 async function pollSoon(
-  { queue, log }: WorkerOptions,
+  { queue, log }: StepOptions,
   sentLinks: Map<string, SentLink>,
   { task, nowMs }: { task: Task; nowMs: number },
 ): Promise<void> {
@@ -134,8 +132,8 @@ async function pollSoon(
     ? Math.max(0, nowMs - (task.wait?.polledAtMs ?? nowMs))
     : 0;
   const delayMs = minGapMs(task) - sincePollMs;
-  const body = encodeQueueMessage({ type: "wake", requestId: task.id, seq, early: firstEarly });
-  await queue.send({ body, delayMs, group: queueGroupOf(task) });
+  const message = { type: "wake", requestId: task.id, seq, early: firstEarly } as const;
+  await deliverAgain(queue, { message, delayMs, group: queueGroupOf(task) });
   // Remembered after the send, so that no push is dropped for a wake-up that was never sent.
   sentLinks.delete(task.id);
   sentLinks.set(task.id, { seq, dueAtMs: nowMs + delayMs, leaseUntilMs: task.lease?.untilMs ?? 0 });

@@ -1,10 +1,10 @@
 /** The completion push: wakes the task it means, and can do nothing else. */
 import { describe, expect, it } from "@jest/globals";
 import { waitOf } from "@sekisho/verification/task/polls.ts";
-import { collectLog } from "../../doubles/collect-log.ts";
-import { play, woken } from "../task/play.ts";
-import { sampleAsk } from "../task/sample.ts";
-import { createWorld, type Fate, runWorld } from "./world.ts";
+import { collectLog } from "../../../doubles/collect-log.ts";
+import { play, woken } from "../../task/play.ts";
+import { sampleAsk } from "../../task/sample.ts";
+import { createWorld, type Fate, runWorld } from "../world.ts";
 
 const ask = sampleAsk();
 const pushOf = (requestId: string, taskId = "t-1") =>

@@ -2,12 +2,12 @@
 import { describe, expect, it } from "@jest/globals";
 import type { TaskEvent } from "@sekisho/verification/task/events.ts";
 import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
-import { countStep } from "@sekisho/verification/worker/step-metrics.ts";
-import { type Counted, recordedMetrics } from "../../runtime/telemetry/recorded.ts";
-import { askedAtMs, sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
+import { countStep } from "@sekisho/verification/worker/step/metrics.ts";
+import { type Counted, recordedMetrics } from "../../../runtime/telemetry/recorded.ts";
+import { askedAtMs, sampleAsk, sampleCall, sampleTask } from "../../task/sample.ts";
 
 /** What is counted, in order. */
-function counted(step: { before: Task; event: TaskEvent; task: Task }): Counted[] {
+function counted(step: { previousTask: Task; event: TaskEvent; task: Task }): Counted[] {
   const { metrics, counted: all } = recordedMetrics();
   countStep({ metrics, ...step });
   return all;
@@ -27,7 +27,7 @@ const history = [
 ];
 
 function ended(outcome: TaskOutcome | undefined, changes: Partial<Task> = {}) {
-  const before = sampleTask({
+  const previousTask = sampleTask({
     state: "delivering",
     call: sampleCall({ destination: "far" }),
     placeholder: { ts: "1.1", postedAtMs: askedAtMs },
@@ -36,11 +36,11 @@ function ended(outcome: TaskOutcome | undefined, changes: Partial<Task> = {}) {
     ...changes,
   });
   const task: Task = {
-    ...before,
+    ...previousTask,
     state: "done",
-    history: [...before.history, at("done", 6, "delivered")],
+    history: [...previousTask.history, at("done", 6, "delivered")],
   };
-  return { before, event: delivered, task };
+  return { previousTask, event: delivered, task };
 }
 
 describe("a task that is over", () => {
@@ -62,8 +62,8 @@ describe("a task that is over", () => {
   });
 
   it("and that nobody spoke to is none", () => {
-    const { before, task } = ended(undefined);
-    expect(counted({ before, event: woken, task }).map(([name]) => name)).toEqual([
+    const { previousTask, task } = ended(undefined);
+    expect(counted({ previousTask, event: woken, task }).map(([name]) => name)).toEqual([
       "sekisho_stage_seconds",
     ]);
   });
@@ -121,42 +121,46 @@ describe("a task that is over", () => {
 
 describe("a task under way", () => {
   it("has waited in the queue when its first wake-up comes, and not again when that is repeated", () => {
-    const before = sampleTask();
+    const previousTask = sampleTask();
     const wait: Counted = ["sekisho_queue_wait_seconds", {}, 0.25];
-    expect(counted({ before, event: woken, task: before })).toEqual([wait]);
-    expect(counted({ before, event: { ...woken, resumed: true }, task: before })).toEqual([]);
-    expect(counted({ before: { ...before, attempts: 1 }, event: woken, task: before })).toEqual([]);
-    const overheard = { ...before, message: sampleAsk({ unaddressed: true }).message };
-    expect(counted({ before: overheard, event: woken, task: overheard })).toEqual([]);
+    expect(counted({ previousTask, event: woken, task: previousTask })).toEqual([wait]);
+    expect(
+      counted({ previousTask, event: { ...woken, resumed: true }, task: previousTask }),
+    ).toEqual([]);
+    expect(
+      counted({ previousTask: { ...previousTask, attempts: 1 }, event: woken, task: previousTask }),
+    ).toEqual([]);
+    const overheard = { ...previousTask, message: sampleAsk({ unaddressed: true }).message };
+    expect(counted({ previousTask: overheard, event: woken, task: overheard })).toEqual([]);
   });
 
   it("was in a stage from when it entered it, whatever people wished meanwhile", () => {
     const wish = at("sent", 3, "cancel_asked");
-    const before = sampleTask({ state: "sent", history: [...history.slice(0, 3), wish] });
+    const previousTask = sampleTask({ state: "sent", history: [...history.slice(0, 3), wish] });
     const task: Task = {
-      ...before,
+      ...previousTask,
       state: "waiting",
-      history: [...before.history, at("waiting", 9, "answered")],
+      history: [...previousTask.history, at("waiting", 9, "answered")],
     };
-    expect(counted({ before, event: woken, task })).toEqual([
+    expect(counted({ previousTask, event: woken, task })).toEqual([
       ["sekisho_stage_seconds", { stage: "sent" }, 7],
     ]);
   });
 
   it("that a slower clock wrote has not been in a stage for less than nothing", () => {
-    const before = sampleTask({ state: "received" });
+    const previousTask = sampleTask({ state: "received" });
     const task: Task = {
-      ...before,
+      ...previousTask,
       state: "announced",
-      history: [...before.history, at("announced", -5)],
+      history: [...previousTask.history, at("announced", -5)],
     };
-    expect(counted({ before, event: { type: "thread_held" }, task })).toEqual([
+    expect(counted({ previousTask, event: { type: "thread_held" }, task })).toEqual([
       ["sekisho_stage_seconds", { stage: "received" }, 0],
     ]);
   });
 
   it("is polled, by what came of it", () => {
-    const before = sampleTask({ state: "waiting", call: sampleCall({ destination: "far" }) });
+    const previousTask = sampleTask({ state: "waiting", call: sampleCall({ destination: "far" }) });
     const error = {
       reason: "unavailable",
       certainty: "undelivered",
@@ -166,7 +170,7 @@ describe("a task under way", () => {
     const result = { status: "accepted", task_id: "t" } as const;
     const fine: TaskEvent = { type: "answered", nowMs: askedAtMs, act: "poll", result };
     const polls = [failed, fine, { ...fine, act: "send" as const }].flatMap((event) =>
-      counted({ before, event, task: before }),
+      counted({ previousTask, event, task: previousTask }),
     );
     expect(polls).toEqual([
       ["sekisho_polls_total", { destination: "far", result: "unavailable" }, 1],
@@ -175,15 +179,15 @@ describe("a task under way", () => {
   });
 
   it("counts the tokens of its answer when that comes, and not at the steps after it", () => {
-    const before = sampleTask({ state: "sent", call: sampleCall({ destination: "far" }) });
+    const previousTask = sampleTask({ state: "sent", call: sampleCall({ destination: "far" }) });
     const task: Task = {
-      ...before,
+      ...previousTask,
       outcome: { type: "answer", text: "", tokens: { input: 12, output: 3, total: 15 } },
     };
-    expect(counted({ before, event: woken, task })).toEqual([
+    expect(counted({ previousTask, event: woken, task })).toEqual([
       ["sekisho_tokens_total", { destination: "far", direction: "input" }, 12],
       ["sekisho_tokens_total", { destination: "far", direction: "output" }, 3],
     ]);
-    expect(counted({ before: task, event: woken, task })).toEqual([]);
+    expect(counted({ previousTask: task, event: woken, task })).toEqual([]);
   });
 });

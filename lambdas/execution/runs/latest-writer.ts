@@ -1,0 +1,41 @@
+/** Writes the latest of many values, at most one in an interval. */
+
+/** Writes the first value at once, and then the latest value of each interval. */
+export function createLatestWriter<T>(options: {
+  write: (value: T) => Promise<void>;
+  intervalMs: number;
+}): LatestWriter<T> {
+  const { write, intervalMs } = options;
+  let waiting: { value: T } | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isBusy = false;
+  let isClosed = false;
+
+  async function writeWaiting(): Promise<void> {
+    if (isClosed) return;
+    isBusy = waiting !== undefined;
+    if (waiting === undefined) return;
+    const { value } = waiting;
+    waiting = undefined;
+    await write(value);
+    // After a close, a timer would keep the process alive.
+    if (!isClosed) timer = setTimeout(writeWaiting, intervalMs);
+  }
+
+  return {
+    put(value) {
+      waiting = { value };
+      if (!isBusy) void writeWaiting();
+    },
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+type LatestWriter<T> = {
+  put(value: T): void;
+  /** Stops further writes. */
+  close(): void;
+};

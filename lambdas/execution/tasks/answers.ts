@@ -1,0 +1,114 @@
+/** The answers to a task's question: which are accepted, and which repeat an earlier one. */
+import type { Message } from "@sekisho/contracts/a2a/part.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { checkFieldValues, describeFieldProblem } from "@sekisho/contracts/field-values.ts";
+import { transitionError } from "@sekisho/contracts/methods.ts";
+import type { FieldValues } from "@sekisho/contracts/question-fields.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
+import { createParamsError } from "../params-error.ts";
+import { answerChange, type TaskChange } from "./changes.ts";
+import type { ExecutionTask, OpenQuestion, PersonAnswer } from "./execution-task.ts";
+import { checkSize } from "./record-size.ts";
+
+/**
+ * `message` is the answer as an A2A message. `alongside` is a further change that is made if the answer is accepted. An answer without a
+ * `questionId` is for the open question.
+ */
+export type AnswerSubmission = {
+  answer: Omit<PersonAnswer, "prompt">;
+  message?: Message | undefined;
+  alongside?: TaskChange | undefined;
+  /** True if a known id does not mean that the answer is a repetition. */
+  isNew?: boolean | undefined;
+};
+
+/** The time of the answer, and how long a record is kept after its task is over. */
+type Times = { nowMs: number; retentionMs: number };
+
+/**
+ * Returns undefined if the task does not ask this question, or if the answer's id is known: a late repetition must not answer the next
+ * question. Throws `invalid_params` for an invalid answer, and `payload_too_large` if it does not fit into the record.
+ */
+export function createAnswerChange(request: AnswerSubmission & Times): TaskChange {
+  const { answer: said, message, alongside, isNew = false, ...times } = request;
+  return (task) => {
+    const { question, answers } = task;
+    const isRepeated = !isNew && answers?.some(({ id }) => id === said.id);
+    if (question === undefined || isRepeated) return undefined;
+    const { messageId: questionId, prompt } = question;
+    if (said.questionId !== undefined && said.questionId !== questionId) return undefined;
+    const fields = checkAnswer({ said, question, isMessage: message !== undefined });
+    const answer = { ...said, questionId, prompt, ...(fields && { fields }) };
+    const next = answerChange({ answer, message, ...times })(task);
+    return next && checkSize(alongside?.(next) ?? next);
+  };
+}
+
+/**
+ * Accepts an answer that changed nothing if it repeats an earlier one. Throws `already_exists` if its id came with other content, and
+ * `invalid_state` if it is new. A button that is clicked twice makes two requests with the same content, which name their question or
+ * else mean the latest one. An A2A message is recognized only by its id (A2A 1.0, section 4.1.4).
+ */
+export function checkRepetition(request: AnswerSubmission & { task: ExecutionTask }): void {
+  const { task, answer: said, message, isNew = false } = request;
+  const known = isNew ? undefined : task.answers?.find(({ id }) => id === said.id);
+  if (known !== undefined) {
+    const isToAnother = said.questionId !== undefined && said.questionId !== known.questionId;
+    if (known.fingerprint === said.fingerprint && !isToAnother) return;
+    throw new SekishoError("already_exists", { details: { task_id: task.id } });
+  }
+  const given =
+    said.questionId === undefined
+      ? task.answers?.at(-1)
+      : task.answers?.find(({ questionId }) => questionId === said.questionId);
+  const isSameAgain = message === undefined && given?.fingerprint === said.fingerprint;
+  const { id: taskId, correlationId, state: from } = task;
+  if (!isSameAgain) throw transitionError({ taskId, correlationId, from, to: "working" });
+}
+
+/**
+ * Throws if the option was not offered, a value does not fit its field, or the answer is empty. Free text is allowed even if the question
+ * has options or fields. Returns the values that are given.
+ */
+function checkAnswer(request: {
+  said: AnswerSubmission["answer"];
+  question: OpenQuestion;
+  isMessage: boolean;
+}): FieldValues | undefined {
+  const { said, question, isMessage } = request;
+  const { option_id, text, fields, parts = [] } = said;
+  if (option_id !== undefined && !question.options?.some(({ id }) => id === option_id)) {
+    throw createParamsError([
+      { path: isMessage ? ["message", "metadata"] : ["option_id"], message: "was not offered" },
+    ]);
+  }
+  const isBlank =
+    !isVisible(text) && parts.every((part) => part.text !== undefined && !isVisible(part.text));
+  const saysNothing = option_id === undefined && fields === undefined && isBlank;
+  if (saysNothing) {
+    throw createParamsError([
+      {
+        path: isMessage ? ["message", "parts"] : ["text"],
+        message: "must not be blank without an option",
+      },
+    ]);
+  }
+  return fields === undefined ? undefined : checkFields({ values: fields, question, isMessage });
+}
+
+function checkFields(request: {
+  values: FieldValues;
+  question: OpenQuestion;
+  isMessage: boolean;
+}): FieldValues {
+  const { values, question, isMessage } = request;
+  const checked = checkFieldValues({ fields: question.fields ?? [], values });
+  if ("values" in checked) return checked.values;
+  const path = isMessage ? ["message", "parts", "fields"] : ["fields"];
+  throw createParamsError(
+    checked.problems.map(({ id, problem }) => ({
+      path: [...path, id],
+      message: describeFieldProblem(problem),
+    })),
+  );
+}

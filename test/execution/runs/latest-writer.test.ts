@@ -1,0 +1,32 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
+import { createLatestWriter } from "@sekisho/execution/runs/latest-writer.ts";
+
+describe("a writer of the latest value", () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  it("writes the first value at once, and the last one of an interval at its end", async () => {
+    const written: number[] = [];
+    const writer = createLatestWriter<number>({
+      write: async (value) => void written.push(value),
+      intervalMs: 1000,
+    });
+    for (const value of [1, 2, 3]) writer.put(value);
+    expect(written).toEqual([1]);
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(written).toEqual([1, 3]);
+    await jest.advanceTimersByTimeAsync(1000);
+    writer.put(4);
+    expect(written).toEqual([1, 3, 4]);
+  });
+
+  it("keeps no timer when it was closed, also while it was writing", async () => {
+    const write = Promise.withResolvers<void>();
+    const writer = createLatestWriter<number>({ write: () => write.promise, intervalMs: 1000 });
+    writer.put(1);
+    writer.close();
+    write.resolve();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
