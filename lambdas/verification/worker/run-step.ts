@@ -212,7 +212,7 @@ function decide(
   try {
     const { policy } = options;
     const transition = next({ task, event, policy });
-    const after = withHistory({ before: task, after: transition.task, event, atMs });
+    const after = withHistory({ previousTask: task, task: transition.task, event, atMs });
     return {
       ...transition,
       task: withUsage({ before: task, after, settings: policy.usage, atMs }),
