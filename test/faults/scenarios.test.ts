@@ -27,7 +27,7 @@ describe("a run in which the product failed once", () => {
 describe("the command", () => {
   it("tells one step by step", async () => {
     const { stdout, code } = await faults("--scenario", "answer-lands-late");
-    expect(stdout).toMatch(/slack\.post +part 1 of #1 +<== slow/);
+    expect(stdout).toMatch(/slack\.post +answer 0 of #1 +<== slow/);
     expect(stdout).toMatch(/\nholds\n/);
     expect(code).toBe(0);
   });

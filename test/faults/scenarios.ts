@@ -18,7 +18,7 @@ export const scenarios: readonly Scenario[] = [
     story: "followed",
     engine: "sqlite",
     faults: [
-      { point: "slack.post", about: "part 0 of #2", kind: "refused" },
+      { point: "slack.post", about: "placeholder 0 of #2", kind: "refused" },
       { point: "store.get", about: "task #2 received", times: 5, kind: "lost" },
     ],
   },
@@ -40,9 +40,9 @@ export const scenarios: readonly Scenario[] = [
     faults: [
       {
         point: "slack.post",
-        about: "part 2001 of #1",
+        about: "question 0 of #1",
         kind: "slow",
-        landsBefore: { point: "slack.post", about: "part 2001 of #1", nth: 2 },
+        landsBefore: { point: "slack.post", about: "question 0 of #1", nth: 2 },
       },
     ],
   },
@@ -52,8 +52,8 @@ export const scenarios: readonly Scenario[] = [
     story: "commanded",
     engine: "aws",
     faults: [
-      { point: "slack.post", about: "part 3001 of #1", kind: "repeated" },
-      { point: "slack.post", about: "part 0 of #1", kind: "gone" },
+      { point: "slack.post", about: "opening 0 of #1", kind: "repeated" },
+      { point: "slack.post", about: "placeholder 0 of #1", kind: "gone" },
     ],
   },
   {
@@ -64,9 +64,9 @@ export const scenarios: readonly Scenario[] = [
     faults: [
       {
         point: "slack.post",
-        about: "part 1 of #1",
+        about: "answer 0 of #1",
         kind: "slow",
-        landsBefore: { point: "slack.post", about: "part 1 of #1", nth: 2 },
+        landsBefore: { point: "slack.post", about: "answer 0 of #1", nth: 2 },
       },
     ],
   },
@@ -89,7 +89,7 @@ export const scenarios: readonly Scenario[] = [
     what: "Slack does not take the blocks of the placeholder, which is no reason not to do what was asked",
     story: "accepted",
     engine: "aws",
-    faults: [{ point: "slack.post", about: "part 0 of #1", kind: "blocks_refused" }],
+    faults: [{ point: "slack.post", about: "placeholder 0 of #1", kind: "blocks_refused" }],
   },
   {
     name: "failure-words-blocks-refused",
@@ -98,7 +98,7 @@ export const scenarios: readonly Scenario[] = [
     engine: "aws",
     faults: [
       { point: "tasks.create", about: "task #1 submitted", kind: "dies_before" },
-      { point: "slack.update", about: "part 1 of #1", kind: "blocks_refused" },
+      { point: "slack.update", about: "answer 0 of #1", kind: "blocks_refused" },
     ],
   },
   {
@@ -106,14 +106,14 @@ export const scenarios: readonly Scenario[] = [
     what: "Slack does not take the blocks of a question that was answered: its buttons are to go all the same",
     story: "asked",
     engine: "sqlite",
-    faults: [{ point: "slack.update", about: "part 2001 of #1", kind: "blocks_refused" }],
+    faults: [{ point: "slack.update", about: "question 0 of #1", kind: "blocks_refused" }],
   },
   {
     name: "question-in-gone-channel",
     what: "nobody may post or edit any more when a question is open: it is removed, with its buttons",
     story: "unanswered",
     engine: "aws",
-    faults: [{ point: "slack.post", about: "part 1 of #1", kind: "gone" }],
+    faults: [{ point: "slack.post", about: "answer 0 of #1", kind: "gone" }],
   },
   {
     name: "follow-up-in-outage-of-hours",
@@ -147,7 +147,7 @@ export const scenarios: readonly Scenario[] = [
     what: "the machine is off for 26 hours with an answer on its way, and the first delivery after that is limited",
     story: "accepted",
     engine: "sqlite",
-    faults: [{ point: "slack.post", about: "part 1 of #1", kind: "limited" }],
+    faults: [{ point: "slack.post", about: "answer 0 of #1", kind: "limited" }],
     outages: [{ parties: ["verification"], fromSeconds: 40, seconds: 26 * 3600, manner: "lost" }],
   },
   {
@@ -224,7 +224,7 @@ export const scenarios: readonly Scenario[] = [
     engine: "aws",
     faults: [
       { point: "queue.send", about: "wake 1 of #1", kind: "lost" },
-      { point: "slack.post", about: "part 0 of #2", kind: "gone" },
+      { point: "slack.post", about: "placeholder 0 of #2", kind: "gone" },
       { point: "store.replace", about: "thread of #1: #1 begun", kind: "dies_after" },
       { point: "slack.event", about: "#3", kind: "lost" },
       { point: "queue.deliver", about: "ask of #1", nth: 2, kind: "overtaken" },
@@ -273,7 +273,7 @@ export const scenarios: readonly Scenario[] = [
     engine: "aws",
     faults: [
       { point: "transport.response", about: "execute_task of #1", kind: "dies_before" },
-      { point: "slack.post", about: "part 0 of #2", kind: "limited" },
+      { point: "slack.post", about: "placeholder 0 of #2", kind: "limited" },
       { point: "store.get", about: "thread of #1: #1 begun, #2", kind: "lost" },
     ],
   },
