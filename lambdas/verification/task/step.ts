@@ -394,16 +394,16 @@ const recordedEvents: readonly TaskEvent["type"][] = [
 
 /** Adds an entry to the history for each change of the state, and for each event of `recordedEvents`. */
 export function withHistory(step: {
-  before: Task;
-  after: Task;
+  previousTask: Task;
+  task: Task;
   event: TaskEvent;
   atMs: number;
 }): Task {
-  const { before, after, event, atMs } = step;
-  if (after.state === before.state && !recordedEvents.includes(event.type)) return after;
-  const history = [...after.history, { atMs, event: event.type, state: after.state }];
+  const { previousTask, task, event, atMs } = step;
+  if (task.state === previousTask.state && !recordedEvents.includes(event.type)) return task;
+  const history = [...task.history, { atMs, event: event.type, state: task.state }];
   return {
-    ...after,
+    ...task,
     history: history.length > maxEntries ? [...history.slice(0, 1), ...history.slice(2)] : history,
   };
 }
