@@ -7,6 +7,7 @@ import {
   isGuessed,
   isTransient,
   isUndelivered,
+  isUnknown,
   isUnread,
   mayHaveRun,
   saysNothing,
@@ -18,6 +19,7 @@ const questions = {
   isTransient,
   isUndelivered,
   isGuessed,
+  isUnknown,
   isUnread,
   saysNothing,
   isEndOfTask,
@@ -57,7 +59,7 @@ const table: Record<Certainty, Partial<Record<ClientReason, readonly Question[]>
     invalid_response: ["saysNothing", "isEndOfTask"],
   },
   unknown: {
-    ambiguous: ["isTransient", "mayHaveRun"],
+    ambiguous: ["isTransient", "isUnknown", "mayHaveRun"],
   },
 };
 

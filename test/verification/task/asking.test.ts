@@ -191,6 +191,12 @@ describe("an answer", () => {
     expect(died.last).toEqual([{ type: "show_question" }]);
   });
 
+  it("leaves no doubt if it certainly did not arrive", () => {
+    const unsent = failure({ reason: "invalid_response", certainty: "undelivered" });
+    const { task } = play([woken, questionShown, answerCall(unsent)], { task: taken(open()) });
+    expect(task.question?.answer?.arrival).toBeUndefined();
+  });
+
   it("counts apart from failures how often the agent was found still asking", () => {
     const echo = asking({ question_id: "q" }, { act: "answer" });
     const { task } = play([woken, questionShown, echo], {
