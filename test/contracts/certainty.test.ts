@@ -74,11 +74,14 @@ describe("the certainty of a failed call", () => {
     Object.entries(reasons).map(([reason, yes]) => ({ certainty, reason, yes })),
   ) as { certainty: Certainty; reason: ClientReason; yes: readonly Question[] }[];
 
-  it.each(rows)("$certainty $reason answers $yes with yes", ({ certainty, reason, yes }) => {
-    expect(answerAll(new SekishoError(reason, { certainty }))).toEqual(yes);
-  });
+  it.each(rows)(
+    "a failure that is $certainty $reason answers yes to $yes",
+    ({ certainty, reason, yes }) => {
+      expect(answerAll(new SekishoError(reason, { certainty }))).toEqual(yes);
+    },
+  );
 
-  it("follows from the reason unless it is given", () => {
+  it("derives the certainty from the reason unless it is given", () => {
     expect(new SekishoError("unavailable").certainty).toBe("refused");
     expect(new SekishoError("ambiguous").certainty).toBe("unknown");
   });

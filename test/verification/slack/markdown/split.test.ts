@@ -61,7 +61,7 @@ describe("splitting an answer", () => {
     expect(splitAnswer({ text: `Before.\n\n${filling}`, maxLength })).toEqual(["Before.", filling]);
   });
 
-  it("ends a part behind a line that fills it", () => {
+  it("ends a part after a line that fills it", () => {
     const filling = `${"a".repeat(99)} ${"b".repeat(100)}`;
     expect(filling).toHaveLength(maxLength);
     expect(splitAnswer({ text: `${filling}\nAfter.`, maxLength })).toEqual([filling, "After."]);
@@ -72,7 +72,7 @@ describe("splitting an answer", () => {
     expect(splitAnswer({ text, maxLength }).join("")).toBe(text);
   });
 
-  it("makes no part of a text of white space alone", () => {
+  it("makes no part of a text that is only white space", () => {
     expect(splitAnswer({ text: "", maxLength })).toEqual([]);
     expect(splitAnswer({ text: ` \n\t\n${"\n".repeat(500)}`, maxLength })).toEqual([]);
   });
@@ -97,14 +97,14 @@ describe("splitting an answer", () => {
     ]);
   });
 
-  it("begins a paragraph at the end of a part that would stay empty without", () => {
+  it("starts a paragraph in a part that would stay almost empty without it", () => {
     const text = `The gate of Hakone.\n\n${"A sentence. ".repeat(16).trimEnd()}`;
     expect(splitAnswer({ text, maxLength })[0]).toMatch(
       /^The gate of Hakone\.\n\n(A sentence\. )+A sentence\.$/,
     );
   });
 
-  it("begins no paragraph in the last few lines of a part", () => {
+  it("starts no paragraph in the last few lines of a part", () => {
     const text = `${"a".repeat(170)}\n\n${"A sentence. ".repeat(30).trimEnd()}`;
     expect(splitAnswer({ text, maxLength })[0]).toBe("a".repeat(170));
   });
@@ -122,7 +122,7 @@ describe("splitting an answer", () => {
     expect(splitAnswer({ text, maxLength })[0]).toMatch(/end\.$/);
   });
 
-  it("knows where a Japanese sentence ends", () => {
+  it("recognizes the end of a Japanese sentence", () => {
     const text = `${"関".repeat(140)}です。${"所".repeat(140)}`;
     expect(splitAnswer({ text, maxLength })).toEqual([
       `${"関".repeat(140)}です。`,
@@ -130,7 +130,7 @@ describe("splitting an answer", () => {
     ]);
   });
 
-  it("keeps the items of a list whole where they fit", () => {
+  it("keeps the items of a list whole if they fit", () => {
     const text = Array.from(
       { length: 12 },
       (_, item) => `- item ${item}\n  with a second line. And more.`,
@@ -139,7 +139,7 @@ describe("splitting an answer", () => {
       expect(part).toMatch(/^- item (.|\n)*more\.$/);
   });
 
-  it("takes a heading along with what stands below it", () => {
+  it("keeps a heading with the text below it", () => {
     const text = `${"a".repeat(150)}\n\n## The gate\n\n${"b".repeat(100)}`;
     expect(splitAnswer({ text, maxLength })).toEqual([
       "a".repeat(150),
@@ -159,7 +159,7 @@ describe("splitting an answer", () => {
     }
   });
 
-  it("closes a code block that it has to cut, and opens it again with its language", () => {
+  it("closes a code block at a cut and opens it again with its language", () => {
     const code = Array.from({ length: 40 }, (_, line) => `  line ${line}`).join("\n");
     const parts = splitAnswer({ text: `Look:\n\`\`\`ts\n${code}\n\`\`\`\nDone.`, maxLength });
     expect(parts.length).toBeGreaterThan(2);
@@ -168,7 +168,7 @@ describe("splitting an answer", () => {
     expect(parts.at(-1)).toMatch(/Done\.$/);
   });
 
-  it("adds no empty line where only the first line of a code block fits", () => {
+  it("adds no empty line if only the first line of a code block fits", () => {
     const [first = "", second = ""] = splitAnswer({
       text: `\`\`\`\n${"a".repeat(50)}\n${"b".repeat(180)}\n\`\`\``,
       maxLength,
@@ -177,7 +177,7 @@ describe("splitting an answer", () => {
     expect(second).toBe(`\`\`\`\n${"b".repeat(180)}\n\`\`\``);
   });
 
-  it("closes a code block that nobody closed", () => {
+  it("closes a code block that the text leaves open", () => {
     const parts = splitAnswer({ text: `\`\`\`\n${"code\n".repeat(60)}`, maxLength });
     for (const part of parts) expect(part).toMatch(/^```\n(code\n)+```$/);
   });
@@ -187,7 +187,7 @@ describe("splitting an answer", () => {
     expect(splitAnswer({ text, maxLength })[0]).toBe("a".repeat(140));
   });
 
-  it("tells a header once that would fill a large part of each message, and stays in the fence", () => {
+  it("shows a very long header only once and keeps every part in the fence", () => {
     const header = `${"h".repeat(40)} | ${"n".repeat(40)}\n${"-".repeat(41)}+${"-".repeat(41)}`;
     const rows = Array.from({ length: 60 }, (_, row) => `row ${row} | n`).join("\n");
     const parts = splitAnswer({ text: `\`\`\`\n${header}\n${rows}\n\`\`\``, maxLength });
@@ -196,7 +196,7 @@ describe("splitting an answer", () => {
     for (const part of parts) expect(part).toMatch(/^```\n(.|\n)*\n```$/);
   });
 
-  it("repeats the header of a table that it has to cut, drawn or in a fence", () => {
+  it("repeats the header of a table that it cuts, drawn or in a fence", () => {
     const rows = Array.from({ length: 30 }, (_, row) => `| row ${row} | ${row} |`);
     const drawn = splitAnswer({
       text: ["| name | n |", "|---|--:|", ...rows].join("\n"),
@@ -211,7 +211,7 @@ describe("splitting an answer", () => {
     expect(drawn.join("\n").match(/row \d+/g)).toEqual(rows.map((_, row) => `row ${row}`));
   });
 
-  it("tells every row once and in order, however long rows are", () => {
+  it("keeps every row once and in order, however long rows are", () => {
     const cell = fc
       .string({ unit: "grapheme-ascii", maxLength: 120 })
       .map((text) => text.replace(/[|`\s]/g, "-"));
@@ -242,7 +242,7 @@ describe("splitting an answer", () => {
   });
 
   it.each([200, 201, 202, 203])(
-    "cuts a character without end, but no surrogate pair, in parts of %d",
+    "cuts an endless character but no surrogate pair, in parts of %d",
     (length) => {
       const text = "👩\u200D".repeat(500);
       const parts = splitAnswer({ text, maxLength: length });
@@ -251,7 +251,7 @@ describe("splitting an answer", () => {
     },
   );
 
-  it("keeps every part within the bound and never cuts a surrogate pair", () => {
+  it("keeps every part within the limit and never cuts a surrogate pair", () => {
     forAll(answers).hold((text) => {
       for (const part of splitAnswer({ text, maxLength })) {
         expect(part.length).toBeLessThanOrEqual(maxLength);
@@ -261,20 +261,20 @@ describe("splitting an answer", () => {
     }, 300);
   });
 
-  it("loses nothing but white space, and changes no order", () => {
+  it("loses only white space and keeps the order", () => {
     forAll(answers).hold((text) => {
       expect(essence(splitAnswer({ text, maxLength }).join("\n"))).toBe(essence(text));
     }, 300);
   });
 
-  it("makes hardly more than twice as many parts as the length needs", () => {
+  it("makes at most about twice as many parts as the length needs", () => {
     forAll(answers, fc.integer({ min: 300, max: 4000 })).hold((text, length) => {
       const needed = Math.ceil(text.length / length);
       expect(splitAnswer({ text, maxLength: length }).length).toBeLessThanOrEqual(2 * needed + 1);
     }, 300);
   });
 
-  it("takes hostile texts in its stride", () => {
+  it("splits hostile texts into few parts within the limit", () => {
     for (const text of [
       "`".repeat(5000),
       "``` ".repeat(2000),
@@ -297,7 +297,7 @@ describe("splitting an answer", () => {
   });
 });
 
-it("divides one long line in a number of steps that grows with its length only", () => {
+it("splits one long line in a number of steps that grows only with its length", () => {
   const counter = createStepCounter({ isSource: (url) => url.includes("/split") });
   const doublings = [50_000, 100_000, 200_000].map((length) =>
     counter.count(() => splitAnswer({ text: "a".repeat(length), maxLength: 3000 })),
