@@ -1,8 +1,8 @@
 /** Cuts the next piece of a streamed text so that all pieces together are safe Markdown. */
 import { createHash } from "node:crypto";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
+import { openFence } from "../markdown/markdown.ts";
 import { safeMarkdown } from "../markdown/safe-markdown.ts";
-import { openFence } from "../markdown/split.ts";
 
 /** The state of a stream message: it shows Markdown of `length`, made from the text starting at `from`. */
 export type StreamContent = { from: number; length: number; digest: string };
