@@ -105,10 +105,10 @@ export function chooseFileName(
   const fromUrl = "url" in content ? lastSegment(content.url) : "";
   const name = sanitizeFileName(artifact.name ?? "") || sanitizeFileName(fromUrl) || "file";
   if (extension.test(name)) return name;
-  const known = extensions[(mimetype ?? "").split(";")[0]?.trim().toLowerCase() ?? ""];
+  const typeExtension = extensions[(mimetype ?? "").split(";")[0]?.trim().toLowerCase() ?? ""];
   return (
     name +
-    (known ??
+    (typeExtension ??
       extension.exec(sanitizeFileName(fromUrl))?.[0] ??
       ("text" in content ? ".txt" : ".bin"))
   );

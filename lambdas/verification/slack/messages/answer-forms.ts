@@ -12,16 +12,16 @@ import { context, cut, markdownBlock, removeEmpty, section } from "./blocks.ts";
 type MessageEnd = { notes: readonly string[]; reference: string; below: readonly SlackBlock[] };
 
 export type AnswerForm = {
-  /** Returns the messages of the text, with the line `before` above it. Each shows something. */
-  createMessages(text: AnswerText, before: string): MessageContent[];
+  /** Returns the messages of the text, with the line `aboveLine` above it. Each shows something. */
+  createMessages(text: AnswerText, aboveLine: string): MessageContent[];
   /** Adds the end to the last message. Without messages, the end is a message of its own. */
   addEnd(messages: readonly MessageContent[], end: MessageEnd): MessageContent[];
 };
 
 export const blocksForm: AnswerForm = {
-  createMessages({ markdown, parts, mrkdwn }, before) {
+  createMessages({ markdown, parts, mrkdwn }, aboveLine) {
     return parts.filter(hasVisibleText).map((part, index) => {
-      const above = index === 0 ? removeEmpty([before]) : [];
+      const above = index === 0 ? removeEmpty([aboveLine]) : [];
       const partMrkdwn = part.blocks === markdown.blocks ? mrkdwn : mrkdwnBlocks(part);
       return {
         text: cutBlocks({
@@ -40,9 +40,9 @@ export const blocksForm: AnswerForm = {
 };
 
 export const mrkdwnForm: AnswerForm = {
-  createMessages({ markdown, mrkdwn }, before) {
+  createMessages({ markdown, mrkdwn }, aboveLine) {
     if (!hasVisibleText(markdown) || !isVisible(joinBlocks(mrkdwn))) return [];
-    const blocks = addAbove(removeEmpty([before]), mrkdwn);
+    const blocks = addAbove(removeEmpty([aboveLine]), mrkdwn);
     const parts = [...splitBlocks({ blocks, maxLength: maxMrkdwnLength })];
     const texts = parts.map(({ text }) => ({ text }));
     const visibleTexts = texts.filter(({ text }) => hasVisibleMrkdwn(text));

@@ -42,9 +42,9 @@ export function answerParts(request: {
   const missing = missingFilesText({ locale, failed, leftOut });
   const isAttached = isLong && !hasFailed({ answer, index: 0 });
   const text = isAttached ? readBeginning(reading) : reading.read();
-  const before = aboveText({ task, locale });
+  const above = aboveText({ task, locale });
   const form = chooseForm(task);
-  const { messages, isWhole } = createMessages({ form, text, before });
+  const { messages, isWhole } = createMessages({ form, text, above });
   const cutText = isAttached
     ? continuedText({ locale, name: longAnswerName })
     : isWhole
@@ -54,7 +54,7 @@ export function answerParts(request: {
   return form.addEnd(messages, {
     notes:
       messages.length === 0
-        ? joinLines([before, emptyText, missing])
+        ? joinLines([above, emptyText, missing])
         : removeEmpty([cutText, missing]),
     reference: referenceText({ locale, requestId: task.id }),
     below: canVote ? [feedbackButtons({ requestId: task.id, locale })] : [],
@@ -74,7 +74,7 @@ export function canceledAnswerParts(request: {
   const { task, note, locale } = request;
   const text = readAnswer({ type: "answer", text: request.text }).read();
   const form = chooseForm(task);
-  const { messages, isWhole } = createMessages({ form, text, before: aboveText({ task, locale }) });
+  const { messages, isWhole } = createMessages({ form, text, above: aboveText({ task, locale }) });
   if (messages.length === 0) return [];
   const notes = removeEmpty([isWhole ? "" : cutAnswerText[locale], note]);
   const reference = referenceText({ locale, requestId: task.id });
@@ -100,12 +100,12 @@ function chooseForm({ mrkdwnFallback }: Task): AnswerForm {
 }
 
 /** `isWhole` is true if nothing is left out. */
-function createMessages(request: { form: AnswerForm; text: AnswerText; before: string }): {
+function createMessages(request: { form: AnswerForm; text: AnswerText; above: string }): {
   messages: MessageContent[];
   isWhole: boolean;
 } {
-  const { form, text, before } = request;
-  const messages = form.createMessages(text, before);
+  const { form, text, above } = request;
+  const messages = form.createMessages(text, above);
   const isWhole = text.isWhole && messages.length <= text.maxMessages;
   return { messages: messages.slice(0, text.maxMessages), isWhole };
 }
