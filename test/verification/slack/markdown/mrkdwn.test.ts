@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import { displayWidth, fencedTables } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
-import { maxMarkdownLength, splitAnswer } from "@sekisho/verification/slack/markdown/split.ts";
+import { maxMarkdownLength } from "@sekisho/verification/slack/markdown/split.ts";
+import { displayWidth } from "@sekisho/verification/slack/markdown/tables.ts";
 import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
-import { mrkdwnText, safeText } from "./as-text.ts";
+import { drawnText, mrkdwnText, safeText, splitDrawnText } from "./as-text.ts";
 
 const space = "\u200B";
 
@@ -169,13 +169,11 @@ const rule = /^\|---\|---\|$/gm;
 describe("tables in an answer", () => {
   it("keeps the only table of an answer", () => {
     const text = `Look:\n\n${table("gate")}\n\nDone.`;
-    expect(fencedTables(text)).toBe(text);
+    expect(drawnText(text)).toBe(text);
   });
 
   it("keeps one table per message and fences the others, since Slack draws only one", () => {
-    const text = fencedTables(
-      [table("gate"), "between", table("road"), table("post")].join("\n\n"),
-    );
+    const text = drawnText([table("gate"), "between", table("road"), table("post")].join("\n\n"));
     expect(text.match(rule)).toHaveLength(1);
     expect(text).toContain("| gate | n |");
     expect(text).toContain("```\nroad | n\n-----+----\na    | 0\n```");
@@ -187,7 +185,7 @@ describe("tables in an answer", () => {
       { length: 20 },
       (_, index) => `${prose}\n\n${table(`t${index}`, 30)}`,
     ).join("\n\n");
-    const parts = splitAnswer({ text: fencedTables(text), maxLength: maxMarkdownLength });
+    const parts = splitDrawnText({ text, maxLength: maxMarkdownLength });
     expect(parts.length).toBeGreaterThan(3);
     for (const part of parts) expect((part.match(rule) ?? []).length).toBeLessThanOrEqual(1);
     expect(parts.join("\n").match(rule)?.length).toBeGreaterThan(1);
@@ -198,26 +196,26 @@ describe("tables in an answer", () => {
     ["more than twenty columns", `|${"a|".repeat(21)}\n|${"-|".repeat(21)}\n|${"b|".repeat(21)}`],
     ["more than ten thousand characters", `${table("gate")}\n| ${"x".repeat(9_500)} | 1 |`],
   ])("fences a table with %s", (_, text) => {
-    expect(fencedTables(text)).toMatch(/^```\n/);
+    expect(drawnText(text)).toMatch(/^```\n/);
   });
 
   it("fences a table with a row of too many cells and keeps all cells", () => {
-    expect(fencedTables("| a | b |\n|---|---|\n| 1 | 2 | third | [x](https://c.d) |\n| 3 |")).toBe(
+    expect(drawnText("| a | b |\n|---|---|\n| 1 | 2 | third | [x](https://c.d) |\n| 3 |")).toBe(
       "```\na   | b\n----+----\n1   | 2   | third | x\n3\n```",
     );
     const empty = "| a | b |\n|---|---|\n| 1 | 2 | |\n| 1 | 2 ||";
-    expect(fencedTables(empty)).toBe(empty);
+    expect(drawnText(empty)).toBe(empty);
   });
 
   it("ignores what only looks like a table or stands in code", () => {
     for (const text of ["a | b", "```\n| a |\n|---|\n```", "> | a |\n> |---|"]) {
       const twice = `${table("gate")}\n\n${text}`;
-      expect(fencedTables(twice)).toBe(twice);
+      expect(drawnText(twice)).toBe(twice);
     }
   });
 
   it("grows fenced tables only in proportion to their text", () => {
     const text = `${table("first")}\n\n| a | b |\n|---|---|\n| ${"x".repeat(5000)} | y |\n${"| z | z |\n".repeat(500)}`;
-    expect(fencedTables(text).length).toBeLessThan(text.length * 10);
+    expect(drawnText(text).length).toBeLessThan(text.length * 10);
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Artifact } from "@sekisho/contracts/methods.ts";
 import type { MessageContent, SlackBlock } from "@sekisho/verification/slack/api/slack.ts";
-import { createOutgoingFiles, listFiles } from "@sekisho/verification/slack/messages/answer.ts";
+import { createOutgoingFiles } from "@sekisho/verification/slack/messages/answer.ts";
+import { listFiles } from "@sekisho/verification/slack/messages/answer-files.ts";
 import { continuedText, cutAnswerText } from "@sekisho/verification/slack/messages/outcome-text.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";

@@ -1,17 +1,15 @@
 import { describe, expect, it } from "@jest/globals";
 import { isTooLong, parseBlocks } from "@sekisho/local/fake-slack/blocks.ts";
+import { lastPart } from "@sekisho/verification/slack/markdown/newest.ts";
 import { decodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
 import { canceledAnswerText } from "@sekisho/verification/slack/messages/outcome-text.ts";
-import {
-  lastPart,
-  newestText,
-  percentBar,
-} from "@sekisho/verification/slack/messages/placeholder.ts";
+import { percentBar } from "@sekisho/verification/slack/messages/placeholder.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
 import { sampleTask } from "../../task/sample.ts";
+import { newestText } from "../markdown/as-text.ts";
 
 const locales = ["en", "ja"] as const;
 const retryOf = "7d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
@@ -346,19 +344,16 @@ describe("the assistant's status", () => {
 });
 
 describe("a message that was deleted too late", () => {
-  it.each(locales)(
-    "names the button that cancels the task of a message deleted too late: %s",
-    (locale) => {
-      const texts = createTaskText({ locale });
-      const [label] = (texts.placeholder(sampleTask()).blocks ?? []).flatMap(({ elements }) => {
-        return Array.isArray(elements) ? elements.map((element) => String(element.text?.text)) : [];
-      });
-      expect(label).toMatch(/^(Cancel|キャンセル)$/);
-      expect(texts.lateChange({ task: sampleTask(), lateChange: "deleted" }).text).toContain(
-        locale === "en" ? `Press ${label} ` : `「${label}」`,
-      );
-    },
-  );
+  it.each(locales)("names the button that cancels the task of a message deleted too late: %s", (locale) => {
+    const texts = createTaskText({ locale });
+    const [label] = (texts.placeholder(sampleTask()).blocks ?? []).flatMap(({ elements }) => {
+      return Array.isArray(elements) ? elements.map((element) => String(element.text?.text)) : [];
+    });
+    expect(label).toMatch(/^(Cancel|キャンセル)$/);
+    expect(texts.lateChange({ task: sampleTask(), lateChange: "deleted" }).text).toContain(
+      locale === "en" ? `Press ${label} ` : `「${label}」`,
+    );
+  });
 });
 
 describe("what opens the thread of a slash command", () => {
@@ -419,14 +414,11 @@ describe("the end of what is being written", () => {
     expect(newestText({ text, maxLength })).toMatch(/^…\n\nword (word )+end$/);
   });
 
-  it.each([200, 201])(
-    "begins the newest part with a whole character at a limit of %d",
-    (length) => {
-      const text = newestText({ text: "👩".repeat(500), maxLength: length });
-      expect(text).toMatch(/^…\n\n👩(👩)+$/u);
-      expect(text.isWellFormed()).toBe(true);
-    },
-  );
+  it.each([200, 201])("begins the newest part with a whole character at a limit of %d", (length) => {
+    const text = newestText({ text: "👩".repeat(500), maxLength: length });
+    expect(text).toMatch(/^…\n\n👩(👩)+$/u);
+    expect(text.isWellFormed()).toBe(true);
+  });
 
   it("keeps the newest part within the limit for any text", () => {
     const piece = fc.oneof(
@@ -462,22 +454,22 @@ describe("the part of a long text that is read", () => {
   });
 
   it("hides a comment that began before the part that is read", () => {
-    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}--> seen`)).toBe("…\n\n seen");
-    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}`)).toBe("…\n\n");
-    expect(part(`<!-- ${"secret ".repeat(50)}--> seen`)).toBe("…\n\n seen");
+    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}--> seen`)).toBe(" seen");
+    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}`)).toBe("");
+    expect(part(`<!-- ${"secret ".repeat(50)}--> seen`)).toBe(" seen");
     for (const comment of ["<!-- secret -->", "<!---->"]) {
       for (let inside = 1; inside < comment.length; inside += 1) {
         const rest = "t".repeat(maxLength - comment.length + inside);
-        expect(part(`${words(50)}${comment}${rest}`)).toBe(`…\n\n${rest}`);
+        expect(part(`${words(50)}${comment}${rest}`)).toBe(`${rest}`);
       }
       const after = "t".repeat(maxLength);
-      expect(part(`${words(50)}${comment}${after}`)).toBe(`…\n\n${after}`);
+      expect(part(`${words(50)}${comment}${after}`)).toBe(`${after}`);
     }
-    expect(part(`<!-- a --> ${words(500)}`)).toBe(`…\n\n${words(200)}`);
+    expect(part(`<!-- a --> ${words(500)}`)).toBe(`${words(200)}`);
   });
 
   it("continues the code in which the part begins", () => {
-    expect(part(`\`\`\`ts\n${"line\n".repeat(100)}`)).toMatch(/^…\n\n```ts\n(line\n)+$/);
-    expect(part(`\`\`\`ts\n\`\`\`\n${"line\n".repeat(100)}`)).toMatch(/^…\n\n(line\n)+$/);
+    expect(part(`\`\`\`ts\n${"line\n".repeat(100)}`)).toMatch(/^```ts\n(line\n)+$/);
+    expect(part(`\`\`\`ts\n\`\`\`\n${"line\n".repeat(100)}`)).toMatch(/^(line\n)+$/);
   });
 });
