@@ -344,16 +344,19 @@ describe("the assistant's status", () => {
 });
 
 describe("a message that was deleted too late", () => {
-  it.each(locales)("names the button that cancels the task of a message deleted too late: %s", (locale) => {
-    const texts = createTaskText({ locale });
-    const [label] = (texts.placeholder(sampleTask()).blocks ?? []).flatMap(({ elements }) => {
-      return Array.isArray(elements) ? elements.map((element) => String(element.text?.text)) : [];
-    });
-    expect(label).toMatch(/^(Cancel|キャンセル)$/);
-    expect(texts.lateChange({ task: sampleTask(), lateChange: "deleted" }).text).toContain(
-      locale === "en" ? `Press ${label} ` : `「${label}」`,
-    );
-  });
+  it.each(locales)(
+    "names the button that cancels the task of a message deleted too late: %s",
+    (locale) => {
+      const texts = createTaskText({ locale });
+      const [label] = (texts.placeholder(sampleTask()).blocks ?? []).flatMap(({ elements }) => {
+        return Array.isArray(elements) ? elements.map((element) => String(element.text?.text)) : [];
+      });
+      expect(label).toMatch(/^(Cancel|キャンセル)$/);
+      expect(texts.lateChange({ task: sampleTask(), lateChange: "deleted" }).text).toContain(
+        locale === "en" ? `Press ${label} ` : `「${label}」`,
+      );
+    },
+  );
 });
 
 describe("what opens the thread of a slash command", () => {
@@ -414,11 +417,14 @@ describe("the end of what is being written", () => {
     expect(newestText({ text, maxLength })).toMatch(/^…\n\nword (word )+end$/);
   });
 
-  it.each([200, 201])("begins the newest part with a whole character at a limit of %d", (length) => {
-    const text = newestText({ text: "👩".repeat(500), maxLength: length });
-    expect(text).toMatch(/^…\n\n👩(👩)+$/u);
-    expect(text.isWellFormed()).toBe(true);
-  });
+  it.each([200, 201])(
+    "begins the newest part with a whole character at a limit of %d",
+    (length) => {
+      const text = newestText({ text: "👩".repeat(500), maxLength: length });
+      expect(text).toMatch(/^…\n\n👩(👩)+$/u);
+      expect(text.isWellFormed()).toBe(true);
+    },
+  );
 
   it("keeps the newest part within the limit for any text", () => {
     const piece = fc.oneof(
