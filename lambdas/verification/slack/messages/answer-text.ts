@@ -18,8 +18,11 @@ const maxMrkdwnParts = 18;
 export const maxMessages = 20;
 /** Text beyond this length is ignored. */
 const maxReadLength = maxMessages * maxMarkdownLength;
-/** A text of at most this length never becomes a file, and a longer one than `maxMessageLength` always does. */
-const minFileLength = 1000;
+/** A text of at most this length never becomes a file, so it need not be read to know that. Escapes make it five times as long at most. */
+const maxShortLength = 5000;
+/** The same for a text with what may grow more: a table, whose cells are padded, or a link's definition, whose address is repeated. */
+const maxShortGrowingLength = 1000;
+/** A longer text always becomes a file. */
 const maxMessageLength = maxParts * maxMarkdownLength;
 /** How much of an attached answer the message shows. */
 const maxBeginningLength = 3500;
@@ -83,11 +86,14 @@ export function readBeginning({ answer: { text }, read }: AnswerReading): Answer
  * than the text.
  */
 export function isLongAnswer({ answer: { text }, read }: AnswerReading): boolean {
-  const { length } = text;
-  return length > maxMessageLength || (length > minFileLength && needsManyMessages(read()));
+  if (text.length > maxMessageLength) return true;
+  const mayGrow = text.includes("|") || text.includes("]:");
+  const maxLength = mayGrow ? maxShortGrowingLength : maxShortLength;
+  return text.length > maxLength && needsManyMessages(read());
 }
 
-function needsManyMessages({ parts, mrkdwn }: AnswerText): boolean {
+/** True if the text is too long for messages, however short it is as Markdown. */
+export function needsManyMessages({ parts, mrkdwn }: AnswerText): boolean {
   const mrkdwnParts = countParts({ blocks: mrkdwn, maxLength: maxMrkdwnLength });
   return parts.length > maxParts || mrkdwnParts > maxMrkdwnParts;
 }

@@ -3,6 +3,7 @@ import type { Artifact } from "@sekisho/contracts/methods.ts";
 import type { MessageContent, SlackBlock } from "@sekisho/verification/slack/api/slack.ts";
 import { createOutgoingFiles } from "@sekisho/verification/slack/messages/answer.ts";
 import { listFiles } from "@sekisho/verification/slack/messages/answer-files.ts";
+import { needsManyMessages, readAnswer } from "@sekisho/verification/slack/messages/answer-text.ts";
 import { continuedText, cutAnswerText } from "@sekisho/verification/slack/messages/outcome-text.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
@@ -30,6 +31,20 @@ const paragraph =
   "A sekisho was a checkpoint on an old highway. 関所は、街道に設けられた検問所です。";
 const prose = (length: number) =>
   `${paragraph}\n\n`.repeat(Math.ceil(length / paragraph.length)).slice(0, length);
+
+describe("a text of at most 5,000 characters", () => {
+  const pieces =
+    "& < > * ** _ ` ~~ [a](http://b.c) [https://a.b](https://evil.c) - 1. # あ <!channel> ``` \\ <b> <!-- --> a@b.cd 😀"
+      .split(" ")
+      .concat(["\n", "\n\n", "> ", "    ", "word "]);
+
+  it("never needs so many messages that it becomes a file, without tables and definitions", () => {
+    forAll(fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 4 })).hold((chosen) => {
+      const text = chosen.join("").repeat(5000).slice(0, 5000);
+      expect(needsManyMessages(readAnswer({ type: "answer", text }).read())).toBe(false);
+    });
+  });
+});
 
 describe("an answer", () => {
   it("shows the Markdown of the agent in a markdown block with the short request id below", () => {
