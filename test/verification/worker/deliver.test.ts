@@ -8,11 +8,12 @@ import { announceTask } from "@sekisho/verification/worker/acts/progress.ts";
 import { cleanUpThread, deliver } from "@sekisho/verification/worker/deliver.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
+import type { Post } from "../../doubles/slack/memory-slack.ts";
 import { askedAtMs, numberedAsk, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 import { createFates, deaths, failing, nthFate, plannedFates, troubles } from "./world-fates.ts";
 import { worldText } from "./world-people.ts";
-import { createWorldSlack, type Post } from "./world-slack.ts";
+import { createWorldSlack } from "./world-slack.ts";
 
 const task = sampleTask({
   state: "delivering",
@@ -55,8 +56,6 @@ function slackThread(
     operate,
     now: () => 0,
     newTs,
-    inSlack: [],
-    refuses: () => false,
   });
   const first: Post = {
     ts: task.placeholder?.ts ?? "",
@@ -67,7 +66,8 @@ function slackThread(
     from: "self",
     user: "UBOT",
     fileIds: [],
-    hasBlocks: true,
+    blocks: [{ type: "markdown", text: "Working on it" }],
+    ...{ streams: false, atMs: 0, isLate: false },
   };
   posts.push(first);
   const add = (post: Partial<Post>) =>
@@ -148,7 +148,7 @@ describe("a delivery", () => {
     const late = { ...request, nowMs: task.receivedAtMs + 60_001 };
     await deliver({ ...late, task, slack, reconcile: false });
     expect(texts()).toEqual(["Replaced.", "A checkpoint."]);
-    expect(posts[0]).toMatchObject({ hasBlocks: false, key: { kind: "replaced" } });
+    expect(posts[0]).toMatchObject({ blocks: [], key: { kind: "replaced" } });
   });
 
   it("is a new message where an edit of the placeholder may still land", async () => {
@@ -181,7 +181,7 @@ describe("a delivery", () => {
       ...changes,
     };
     await deliver({ ...request, task: { ...task, question }, slack, reconcile: false });
-    expect(posts.find((post) => post.ts === ts)).toMatchObject({ text, hasBlocks: false });
+    expect(posts.find((post) => post.ts === ts)).toMatchObject({ text, blocks: [] });
     expect(posts.map((post) => post.text)).toContain("A checkpoint.");
   });
 

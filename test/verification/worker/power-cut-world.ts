@@ -80,7 +80,7 @@ export async function runWithPowerCut({
 
   const { operate } = createFates({ fate: () => (isCut() ? "dies_before" : "ok"), now });
   const newTs = () => (askedAtMs / 1000 + ++posts / 1000).toFixed(6);
-  const slack = createWorldSlack({ operate, now, newTs, inSlack: [], refuses: () => false });
+  const slack = createWorldSlack({ operate, now, newTs });
   const host = createWorldHost({
     operate,
     now,

@@ -308,7 +308,7 @@ describe("a question", () => {
     const world = await askingWorld({
       refuses: ({ text, blocks }) => text === "Shall I?" && blocks !== undefined,
     });
-    expect(world.posts.find(({ text }) => text === "Shall I?")).toMatchObject({ hasBlocks: false });
+    expect(world.posts.find(({ text }) => text === "Shall I?")).toMatchObject({ blocks: [] });
   });
 
   it("is answered while a worker acts on the task: the click comes again when it is done", async () => {

@@ -162,7 +162,7 @@ describe("a stream of Slack", () => {
   it("is begun with the first piece, appended to, and becomes the answer", async () => {
     const { world, count } = watched({ streaming: true });
     await world.deliver(ask).run({ until: () => count("appendStream") > 1 });
-    const stream = world.posts.find(({ streamingSinceMs }) => streamingSinceMs !== undefined);
+    const stream = world.posts.find(({ streams }) => streams);
     expect(full.startsWith(stream?.text ?? "?")).toBe(true);
     await world.run();
     expect(count("startStream")).toBe(1);
@@ -183,10 +183,10 @@ describe("a stream of Slack", () => {
     const began = new Map<string, number>();
     for (let round = 0; round < 5000 && world.answers().length === 0; round++) {
       await world.run({ maxSteps: 1 });
-      for (const { ts, streamingSinceMs } of world.posts) {
-        if (streamingSinceMs === undefined) continue;
-        began.set(ts, streamingSinceMs);
-        longest = Math.max(longest, world.now() - streamingSinceMs);
+      for (const { ts, streams, atMs } of world.posts) {
+        if (!streams) continue;
+        began.set(ts, atMs);
+        longest = Math.max(longest, world.now() - atMs);
       }
     }
     await world.run();
@@ -260,8 +260,7 @@ async function shown(partials: readonly string[]) {
       return "ok";
     },
   });
-  const isStreamed = () =>
-    world.posts.find(({ streamingSinceMs }) => streamingSinceMs !== undefined);
+  const isStreamed = () => world.posts.find(({ streams }) => streams);
   await world.deliver(ask).run({
     until() {
       const text = isStreamed()?.text;
@@ -416,7 +415,7 @@ describe("an agent that writes, asks, and writes on", () => {
     await world.run({ until: () => (recordOf(world, first)?.stream?.messages.length ?? 0) > 1 });
     const [before, after] = recordOf(world, first)?.stream?.messages ?? [];
     const at = (ts: string | undefined) => world.posts.find((post) => post.ts === ts);
-    expect(at(before?.ts)).toMatchObject({ text: turns[0], streamingSinceMs: undefined });
+    expect(at(before?.ts)).toMatchObject({ text: turns[0], streams: false });
     expect(turns[1].startsWith(at(after?.ts)?.text ?? "?")).toBe(true);
     const order = world.posts.map(({ ts, text }) =>
       text.startsWith("Shall I?") ? "question" : ts,

@@ -230,8 +230,6 @@ it("a destination that hangs holds no more slots than are its own, and the other
     operate,
     now: Date.now,
     newTs: () => `${++ts}.0`,
-    inSlack: [],
-    refuses: () => false,
   };
   function told(): Fate {
     answered.resolve();
@@ -367,7 +365,7 @@ describe("a reply over a quota", () => {
     for (const isTold of [true, false]) {
       let isFirst = true;
       const world = createWorld({
-        fate: ({ name }) => (name === "whisper" && !isTold ? "refused" : "ok"),
+        fate: ({ name }) => (name === "postEphemeral" && !isTold ? "refused" : "ok"),
         gate: {
           async charge() {
             if (!isFirst) return { by: "channel", retryAtMs: 1_760_000_900_000 };

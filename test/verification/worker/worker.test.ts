@@ -266,7 +266,7 @@ describe("the worker", () => {
       story: () => ({ status: "success", response_text: "one|two" }),
       refuses: ({ text, blocks }) => text === "two" && blocks !== undefined,
     });
-    expect(world.posts.map(({ text, hasBlocks }) => [text, hasBlocks])).toEqual([
+    expect(world.posts.map(({ text, blocks }) => [text, blocks.length > 0])).toEqual([
       ["one", false],
       ["two", false],
     ]);

@@ -128,7 +128,7 @@ export const worldText: TaskText = {
       };
     return nowMs >= expiresAtMs
       ? { text: `${prompt} It is too late.` }
-      : content(prompt, mrkdwnFallback);
+      : content(prompt || "A question", mrkdwnFallback);
   },
   opening: ({ message }) => content(`${message.user} asks: ${message.text}`),
   status: () => "is working",

@@ -135,7 +135,7 @@ describe("a placeholder, a question or a status that cannot be shown with the te
       },
     });
     await world.deliver(ask).run({ until: () => world.questions().length > 0 });
-    expect(world.questions()).toEqual([""]);
+    expect(world.questions()).toEqual(["A question"]);
   });
 });
 
