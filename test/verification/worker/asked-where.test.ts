@@ -7,7 +7,7 @@ import type { ButtonClick, UserMessage } from "@sekisho/verification/task/messag
 import { askedAtMs, numberedAsk, sampleAsk, sampleFile } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 import { createWorld, runWorld } from "./world.ts";
-import { failing, nthFate, troubles } from "./world-fates.ts";
+import { failing, nthFate, refusing, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -114,9 +114,9 @@ describe("a slash command", () => {
   });
 
   it("is answered where only the person reads it, if so configured, or if the bot may not post in the channel", async () => {
-    const privately = createWorld({ commandsPrivately: true });
+    const privately = createWorld({ policy: { commandsPrivately: true } });
     let posts = 0;
-    const outside = createWorld({ refuses: () => posts++ === 0 });
+    const outside = createWorld({ fate: refusing(() => posts++ === 0) });
     for (const world of [privately, outside]) {
       await world.deliver(command).run();
       expect(world.posts.map(({ channel }) => channel)).toEqual(["DU1", "DU1"]);
@@ -184,14 +184,14 @@ describe("a conversation with the bot", () => {
   } as const;
 
   it("is opened with prompts", async () => {
-    const world = createWorld({ assistant: { prompts } });
+    const world = createWorld({ slack: { assistant: { prompts } } });
     await world.interact(opened).run();
     expect(world.prompts).toEqual(["What can you do?"]);
   });
 
   it("does not show a task as at work that was canceled, though its result is asked for", async () => {
     const world = createWorld({
-      ...{ status: true, pollsUntilDone: 1 },
+      ...{ slack: { status: true }, pollsUntilDone: 1 },
       fate: failing(new SekishoError("invalid_state"), ({ name }) => name === "cancel_task"),
     });
     await world.deliver(ask).run({ maxSteps: 1 });
@@ -204,26 +204,26 @@ describe("a conversation with the bot", () => {
   });
 
   it("shows in the thread what the bot does from the first poll on, and no more when it is over", async () => {
-    const world = createWorld({ status: true, pollsUntilDone: 3 });
+    const world = createWorld({ slack: { status: true }, pollsUntilDone: 3 });
     await world.deliver(ask).run();
     expect(world.statuses).toEqual(["is working", ""]);
   });
 
   it("sets no status for a task that is answered at once, because the placeholder says as much", async () => {
-    const world = createWorld({ status: true });
+    const world = createWorld({ slack: { status: true } });
     await world.deliver(ask).run();
     expect(world.statuses).toEqual([]);
   });
 
   it("renews that for a task that takes longer than Slack shows it", async () => {
-    const world = createWorld({ status: true, pollsUntilDone: 200 });
+    const world = createWorld({ slack: { status: true }, pollsUntilDone: 200 });
     await world.deliver(ask).run();
     expect(world.statuses.filter((status) => status === "is working").length).toBeGreaterThan(2);
     expect(world.statuses.at(-1)).toBe("");
   });
 
   it("has a session that is named after the first message and shows that the bot works, waits and is done", async () => {
-    const world = createWorld({ assistant: {}, questions: [{ prompt: "Shall I?" }] });
+    const world = createWorld({ slack: { assistant: {} }, questions: [{ prompt: "Shall I?" }] });
     await world
       .deliver(ask)
       .run({ until: () => world.posts.some(({ text }) => text === "Shall I?") });
@@ -235,7 +235,7 @@ describe("a conversation with the bot", () => {
   });
 
   it("stays at work while another task of the thread is under way", async () => {
-    const world = createWorld({ assistant: {}, pollsUntilDone: 3 });
+    const world = createWorld({ slack: { assistant: {} }, pollsUntilDone: 3 });
     world.deliver(ask);
     await world.deliver(reply(1)).run();
     expect(world.starts).toHaveLength(2);
@@ -246,8 +246,7 @@ describe("a conversation with the bot", () => {
   it("is a conversation all the same where Slack takes none of this, and nothing is repeated for it", async () => {
     const indicators = ["setStatus", "suggestPrompts", "setSession", "renameSession", "react"];
     const world = createWorld({
-      assistant: { prompts },
-      status: true,
+      slack: { assistant: { prompts }, status: true },
       fate: ({ name }) => (indicators.includes(name) ? "refused" : "ok"),
     });
     world.interact(opened);
@@ -265,7 +264,7 @@ describe("Slack's own stop button", () => {
 
   it("cancels the task for whoever asked; another person is told that it is not theirs", async () => {
     const world = await runWorld(
-      { pollsUntilDone: 1000, cancelable: true, assistant: {} },
+      { pollsUntilDone: 1000, cancelable: true, slack: { assistant: {} } },
       { maxSteps: 4 },
     );
     await world
@@ -284,7 +283,7 @@ describe("Slack's own stop button", () => {
     "of another workspace (%j) cancels nothing",
     async (of) => {
       const world = await runWorld(
-        { pollsUntilDone: 1000, cancelable: true, assistant: {} },
+        { pollsUntilDone: 1000, cancelable: true, slack: { assistant: {} } },
         { maxSteps: 4 },
       );
       await world.interact({ ...stopped, ...of, user: "U1", streams: ["1"] }).run({ maxSteps: 4 });
@@ -293,7 +292,7 @@ describe("Slack's own stop button", () => {
   );
 
   it("in a thread in which nothing is under way ends the session", async () => {
-    const world = createWorld({ assistant: {} });
+    const world = createWorld({ slack: { assistant: {} } });
     await world.interact({ ...stopped, user: "U2" }).run();
     expect([world.sessions, world.ephemeralMessages]).toEqual([["active"], []]);
   });

@@ -11,7 +11,16 @@ import { forAll } from "../../doubles/for-all.ts";
 import type { Post } from "../../doubles/slack/memory-slack.ts";
 import { askedAtMs, numberedAsk, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
-import { createFates, deaths, failing, nthFate, plannedFates, troubles } from "./world-fates.ts";
+import {
+  createFates,
+  deaths,
+  failing,
+  nthFate,
+  plannedFates,
+  refusing,
+  troubles,
+  unreadable,
+} from "./world-fates.ts";
 import { worldText } from "./world-people.ts";
 import { createWorldSlack } from "./world-slack.ts";
 
@@ -411,7 +420,7 @@ describe("the files of an answer", () => {
     for (const kind of ["refused", "gone", "no_such_message"] as const) {
       for (const pollsUntilDone of [0, 40]) {
         const world = createWorld({
-          ...{ deadlineMs: 8 * 3600_000, pollsUntilDone },
+          ...{ policy: { deadlineMs: 8 * 3600_000 }, pollsUntilDone },
           story: () => ({ ...story(), response_text: "Here|they are." }),
           fate: failing(new SlackError(kind), ({ name }) => name === "shareUploads"),
         });
@@ -453,9 +462,9 @@ describe("the files of an answer", () => {
   it("come also with an answer that Slack took without blocks alone, and not with words instead of it", async () => {
     const plain = createWorld({
       story,
-      refuses: ({ text, blocks }) => text === "Here they are." && blocks !== undefined,
+      fate: refusing(({ text, blocks }) => text === "Here they are." && blocks !== undefined),
     });
-    const never = createWorld({ story, refuses: ({ text }) => text === "Here they are." });
+    const never = createWorld({ story, fate: refusing(({ text }) => text === "Here they are.") });
     for (const world of [plain, never]) {
       await world.deliver(ask).run();
     }
@@ -490,7 +499,7 @@ it.each(["And then?", "cancel"])(
     let isUnreadable = false;
     const world = createWorld({
       pollsUntilDone: 3,
-      unreadable: ({ id }) => isUnreadable && id === first.requestId,
+      fate: unreadable(({ id }) => isUnreadable && id === first.requestId),
     });
     await world.deliver(first).run({ until: () => world.taskOf(first)?.state === "waiting" });
     isUnreadable = true;

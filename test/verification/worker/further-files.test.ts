@@ -103,7 +103,7 @@ it("a task waits a while for a transfer for such files", async () => {
 
 it("only a message's own files are sent where the configuration says so, and no other is named", async () => {
   const world = createWorld({
-    context: { files: false },
+    slack: { context: { files: false } },
     inSlack: [{ ts: threadTs, text: "Look", files: [fileOf("F1"), unreadable] }],
     files: { transfers: { max: 1, tryTake: () => () => {} } },
   });
@@ -121,7 +121,7 @@ it("posts of other apps are neither in the history nor are their files sent wher
     { ts: tsAt(-50), text: "Look", files: [fileOf("F2")] },
   ];
   const sentWith = async (otherApps: boolean) => {
-    const world = createWorld({ context: { otherApps }, inSlack });
+    const world = createWorld({ slack: { context: { otherApps } }, inSlack });
     await world.deliver(reply).run();
     return [world.sent[0]?.history?.map(({ text }) => text), ...filesSent(world)];
   };

@@ -46,7 +46,7 @@ describe("a message that is nothing but the word for help", () => {
   });
 
   it("begins no session of an agent", async () => {
-    const { world } = await said({ text: "help" }, { assistant: {} });
+    const { world } = await said({ text: "help" }, { slack: { assistant: {} } });
     expect(world.sessions).toEqual([]);
   });
 
@@ -56,7 +56,7 @@ describe("a message that is nothing but the word for help", () => {
   });
 
   it("goes to the agent where that is switched off", async () => {
-    const { world } = await said({ text: "help" }, { helpWord: false });
+    const { world } = await said({ text: "help" }, { policy: { helpWord: false } });
     expect(world.starts).toHaveLength(1);
     expect(world.answers()).toEqual(["A checkpoint."]);
   });

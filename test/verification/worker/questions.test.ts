@@ -8,7 +8,7 @@ import { forAll } from "../../doubles/for-all.ts";
 import { askedAtMs, numberedAsk, sampleAsk, sampleFile, sampleTask } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 import { createWorld, type Fate } from "./world.ts";
-import { deaths, nthFate, plannedFates, troubles } from "./world-fates.ts";
+import { deaths, nthFate, plannedFates, refusing, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -105,8 +105,7 @@ describe("a question", () => {
       const text = createTaskText({ locale: "en" });
       const world = await askingWorld({
         text,
-        streaming,
-        tsByClock: true,
+        slack: { streaming },
         cancelable: true,
         pollsUntilDone: 3,
         progress: () => ({ partial_text: "Written so far." }),
@@ -165,7 +164,7 @@ describe("a question", () => {
   });
 
   it("is answered also where replies in threads are otherwise not for the bot", async () => {
-    const world = await askingWorld({ threadReplies: false });
+    const world = await askingWorld({ policy: { threadReplies: false } });
     await world.deliver(reply(1, { text: "Yes" })).run();
     expect(world.given).toHaveLength(1);
   });
@@ -227,7 +226,7 @@ describe("a question", () => {
   });
 
   it("that has expired takes no answer: the click is told, the host is asked to cancel, and the person reads that nobody answered", async () => {
-    const world = await askingWorld({ questionMs: 120_000, cancelable: true });
+    const world = await askingWorld({ policy: { questionMs: 120_000 }, cancelable: true });
     world.clickButton(buttonClick());
     world.pass(121_000);
     await world.run();
@@ -278,7 +277,7 @@ describe("a question", () => {
 
   it("holds the thread: what is asked meanwhile by others is no task that overtakes it", async () => {
     const world = await askingWorld({
-      questionMs: 5 * 3600_000,
+      policy: { questionMs: 5 * 3600_000 },
       gate: { mayAnswer: async ({ person }) => person.user === "U1" },
     });
     world.pass(4 * 3600_000);
@@ -306,7 +305,7 @@ describe("a question", () => {
 
   it("is asked without blocks where Slack takes none", async () => {
     const world = await askingWorld({
-      refuses: ({ text, blocks }) => text === "Shall I?" && blocks !== undefined,
+      fate: refusing(({ text, blocks }) => text === "Shall I?" && blocks !== undefined),
     });
     expect(world.posts.find(({ text }) => text === "Shall I?")).toMatchObject({ blocks: [] });
   });
@@ -515,7 +514,8 @@ async function play(world: World, { times = 1, inText = false } = {}): Promise<v
     answered.add(question.index);
     const { index } = question;
     for (let time = 0; time < times; time++) {
-      if (inText) world.deliver(reply(index, { text: "Yes", unaddressed: undefined }));
+      const ts = (world.now() / 1000 + 1).toFixed(6);
+      if (inText) world.deliver(reply(index, { text: "Yes", ts, unaddressed: undefined }));
       else world.clickButton(buttonClick({ atMs: askedAtMs + index }, 0, index));
     }
   }

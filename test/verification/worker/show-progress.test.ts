@@ -4,7 +4,7 @@ import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 import { createWorld, type Fate } from "./world.ts";
-import { deaths, failing, nthFate } from "./world-fates.ts";
+import { deaths, failing, nthFate, refusing } from "./world-fates.ts";
 
 const ask = sampleAsk();
 const full = "A checkpoint on an old highway, where travellers were verified.";
@@ -42,7 +42,7 @@ describe("a stream", () => {
     ["T1", {}],
     ["T2", { userTeam: "T2" }],
   ])("is for the person in their own workspace: %s", async (team, from) => {
-    const { world } = watched({ streaming: true });
+    const { world } = watched({ slack: { streaming: true } });
     await world.deliver({ ...ask, message: { ...ask.message, ...from } }).run();
     expect(new Set(world.recipients)).toEqual(new Set([`U1 of ${team}`]));
   });
@@ -50,7 +50,7 @@ describe("a stream", () => {
 
 it("does not touch a stream while only space is added", async () => {
   const { world, count } = watched({
-    streaming: true,
+    slack: { streaming: true },
     pollsUntilDone: 20,
     progress: (polls) => ({ partial_text: `A checkpoint on${" ".repeat(polls)}` }),
   });
@@ -72,10 +72,10 @@ describe("a stream that a person stops in Slack", () => {
     let isStopped = false;
     const { world, operations } = watched({
       ...{
-        streaming: true,
+        slack: { streaming: true },
         cancelable: true,
         pollsUntilDone: 600,
-        deadlineMs: 3600_000,
+        policy: { deadlineMs: 3600_000 },
         progress: told,
       },
       fate: async (operation): Promise<Fate> => {
@@ -110,7 +110,7 @@ describe("the agent's progress", () => {
     const steps = [{ id: "a", title: "Read", status: "in_progress" as const }];
     const shown: string[] = [];
     const { world, count } = watched({
-      streaming: true,
+      slack: { streaming: true },
       progress: (polls) => ({ ...progress(polls), steps }),
       text: {
         placeholder(task) {
@@ -119,7 +119,7 @@ describe("the agent's progress", () => {
           return { text: "Working", ...(hasPlan && { blocks: [{ type: "plan" }] }) };
         },
       },
-      refuses: ({ blocks = [] }) => blocks.some(({ type }) => type === "plan"),
+      fate: refusing(({ blocks = [] }) => blocks.some(({ type }) => type === "plan")),
     });
     await world.deliver(ask).run();
     expect(shown.slice(0, 2)).toEqual(["plan", "lines"]);
@@ -160,7 +160,7 @@ describe("the agent's progress", () => {
 
 describe("a stream of Slack", () => {
   it("is begun with the first piece, appended to, and becomes the answer", async () => {
-    const { world, count } = watched({ streaming: true });
+    const { world, count } = watched({ slack: { streaming: true } });
     await world.deliver(ask).run({ until: () => count("appendStream") > 1 });
     const stream = world.posts.find(({ streams }) => streams);
     expect(full.startsWith(stream?.text ?? "?")).toBe(true);
@@ -173,10 +173,10 @@ describe("a stream of Slack", () => {
   it("rolls over to a new message before four minutes, so that Slack never closes one that is written to", async () => {
     const slow = (polls: number) => ({ partial_text: "word ".repeat(polls + 1) });
     const { world, count } = watched({
-      streaming: true,
+      slack: { streaming: true },
       progress: slow,
       pollsUntilDone: 600,
-      deadlineMs: 3600_000,
+      policy: { deadlineMs: 3600_000 },
     });
     world.deliver(ask);
     let longest = 0;
@@ -201,7 +201,7 @@ describe("a stream of Slack", () => {
     "that Slack refuses (%s) falls back to edits, and nothing of it stays",
     async (name) => {
       const { world, count } = watched({
-        streaming: true,
+        slack: { streaming: true },
         fate: failing(new SlackError("refused"), (operation) => operation.name === name),
       });
       await world.deliver(ask).run();
@@ -216,7 +216,7 @@ describe("a stream of Slack", () => {
       for (const fate of ["refused", "lost", "done_unknown", "late", ...deaths] as const) {
         for (let nth = 0; nth < 2; nth++) {
           const { world } = watched({
-            streaming: true,
+            slack: { streaming: true },
             fate: nthFate(nth, fate, (operation) => operation.name === name),
           });
           await world.deliver(ask).run();
@@ -229,7 +229,7 @@ describe("a stream of Slack", () => {
 
   it.each(deaths)("leaves one answer after a crash at any single point (%s)", async (fate) => {
     for (let nth = 0; nth < 90; nth++) {
-      const { world } = watched({ streaming: true, fate: nthFate(nth, fate) });
+      const { world } = watched({ slack: { streaming: true }, fate: nthFate(nth, fate) });
       await world.deliver(ask).run();
       const texts = world.posts.map(({ text }) => text);
       expect({ fate, nth, texts, starts: world.starts.length }).toEqual({
@@ -248,7 +248,7 @@ async function shown(partials: readonly string[]) {
   let edits = 0;
   let streams = 0;
   const world: ReturnType<typeof createWorld> = createWorld({
-    streaming: true,
+    slack: { streaming: true },
     story: () => ({ status: "success", response_text: "The answer." }),
     progress: (polls) => ({
       partial_text: partials[Math.min(Math.max(0, polls - 1), partials.length - 1)] ?? "",
@@ -331,7 +331,7 @@ const recordOf = (world: World, { requestId }: typeof first) => world.records.ge
 function writingWorld(more: Parameters<typeof createWorld>[0] = {}): World {
   let appends = 0;
   return createWorld({
-    ...{ streaming: true, deadlineMs: 3600_000, pollsUntilDone: 300 },
+    ...{ slack: { streaming: true }, policy: { deadlineMs: 3600_000 }, pollsUntilDone: 300 },
     progress: (polls) => ({ partial_text: "word ".repeat(polls + 1) }),
     story: (requestId) => ({ status: "success", response_text: textOf(requestId) }),
     fate: ({ name }): Fate => (name === "appendStream" && appends++ === 0 ? "dies_after" : "ok"),
@@ -341,7 +341,7 @@ function writingWorld(more: Parameters<typeof createWorld>[0] = {}): World {
 
 describe("a task that may have begun a stream unknown to us", () => {
   it("does not take for its own what another task of the thread writes at the same time", async () => {
-    const world = writingWorld({ concurrency: "parallel" });
+    const world = writingWorld({ policy: { concurrency: "parallel", deadlineMs: 3600_000 } });
     await world
       .deliver(first)
       .run({ until: () => (recordOf(world, first)?.wait?.polls ?? 0) > 80 });
@@ -392,7 +392,9 @@ describe("an agent that writes, asks, and writes on", () => {
   async function askingWorld({ openMs, writesOn }: { openMs: number; writesOn: boolean }) {
     let turn: 0 | 1 = 0;
     const world = createWorld({
-      ...{ streaming: true, deadlineMs: 3600_000, questionMs: 8 * 3600_000, pollsUntilDone: 4 },
+      slack: { streaming: true },
+      policy: { deadlineMs: 3600_000, questionMs: 8 * 3600_000 },
+      pollsUntilDone: 4,
       questions: [{ prompt: "Shall I?", options }],
       progress: (polls) =>
         turn === 0 || writesOn

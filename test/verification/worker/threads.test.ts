@@ -62,7 +62,7 @@ describe("messages of one thread", () => {
   });
 
   it("of different threads, or of a destination that allows it, do not wait for each other", async () => {
-    const parallel = watchedWorld({ pollsUntilDone: 3, concurrency: "parallel" });
+    const parallel = watchedWorld({ pollsUntilDone: 3, policy: { concurrency: "parallel" } });
     for (const n of [1, 2, 3]) parallel.world.deliver(askOf(n));
     await parallel.world.run();
     expect(parallel.answersAtSend).toEqual([0, 0, 0]);
@@ -403,7 +403,7 @@ describe("a reply in a channel of Slack Connect that mentions somebody", () => {
     ts: `${askedAtMs / 1000 + 200}`,
     perhapsAddressed: true as const,
   };
-  const settings = { threadReplies: false };
+  const settings = { policy: { threadReplies: false } };
 
   it("counts as the mention that Slack tells of in a second event, also where replies do not count", async () => {
     for (const order of ["message first", "mention first"]) {

@@ -155,7 +155,7 @@ describe("an Execution zone", () => {
   });
 
   it("over A2A is not told, and the vote is kept all the same", async () => {
-    const world = await runWorld({ takesVotes: false });
+    const world = await runWorld({ destination: { takesVotes: false } });
     await world.clickButton(click("up")).run();
     expect([toldVotes(world), storedVotes(world)]).toEqual([[], ["up"]]);
   });

@@ -19,7 +19,7 @@ import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { askedAtMs, sampleAsk, sampleCall, samplePolicy, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
-import { deaths, nthFate, plannedFates, troubles } from "./world-fates.ts";
+import { deaths, nthFate, plannedFates, refusing, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -255,7 +255,7 @@ describe("the worker", () => {
   it("leaves no part of an answer in the thread whose rest Slack refuses: words of its own are the answer", async () => {
     const world = await runWorld({
       story: () => ({ status: "success", response_text: "one|two" }),
-      refuses: ({ text }) => text === "two",
+      fate: refusing(({ text }) => text === "two"),
     });
     expect(world.answers()).toEqual([expect.stringContaining('"reason":"internal"')]);
     expect(world.posts).toHaveLength(1);
@@ -264,7 +264,7 @@ describe("the worker", () => {
   it("gives the answer without blocks where Slack takes none, and leaves nothing of the first try", async () => {
     const world = await runWorld({
       story: () => ({ status: "success", response_text: "one|two" }),
-      refuses: ({ text, blocks }) => text === "two" && blocks !== undefined,
+      fate: refusing(({ text, blocks }) => text === "two" && blocks !== undefined),
     });
     expect(world.posts.map(({ text, blocks }) => [text, blocks.length > 0])).toEqual([
       ["one", false],

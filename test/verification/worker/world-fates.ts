@@ -1,4 +1,8 @@
 /** What becomes of the operations of a worker: each may go wrong, or be the worker's last. */
+import { ItemError } from "@sekisho/runtime/engine/records.ts";
+import { type MessageContent, SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import type { Thread } from "@sekisho/verification/task/thread.ts";
 
 /** `refused`: certainly not done. `lost`: not done, nobody knows. `done_unknown`: done, nobody knows. `late`: done within a minute, nobody knows. */
 export type Fate =
@@ -9,7 +13,14 @@ export type Fate =
   | "late"
   | "dies_before"
   | "dies_after";
-export type Operation = { party: "store" | "queue" | "slack" | "host" | "gate"; name: string };
+export type Operation = {
+  party: "store" | "queue" | "slack" | "host" | "gate";
+  name: string;
+  /** The record of a store that is read, or that is to be written. */
+  item?: Task | Thread | undefined;
+  /** What Slack is to show. */
+  content?: MessageContent | undefined;
+};
 /** Everything that may go wrong with an operation. */
 export const troubles = [
   "refused",
@@ -37,6 +48,30 @@ export function failing(error: Error, fits: (operation: Operation) => boolean) {
     if (fits(operation)) throw error;
     return "ok";
   };
+}
+
+/** Slack does not take that content. */
+export function refusing(fits: (content: MessageContent) => boolean) {
+  const error = new SlackError("refused");
+  return failing(error, ({ content }) => content !== undefined && fits(content));
+}
+
+/** The store cannot write those records of tasks. */
+export function unwritable(fits: (task: Task) => boolean) {
+  const error = new ItemError({ cause: new RangeError() });
+  return failing(error, ({ name, item }) => name === "replace" && isTask(item) && fits(item));
+}
+
+/** The store cannot read those records of tasks. */
+export function unreadable(fits: (task: Task) => boolean) {
+  return ({ name, item }: Operation): Fate => {
+    if (name !== "get" || !isTask(item) || !fits(item)) return "ok";
+    throw new ItemError({ cause: new TypeError(), json: { ...item, wait: "many", outcome: 7 } });
+  };
+}
+
+function isTask(item: Task | Thread | undefined): item is Task {
+  return item !== undefined && "message" in item;
 }
 
 /** The operations have the fates of a plan, by their number; all others go well. */

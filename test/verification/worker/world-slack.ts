@@ -1,7 +1,6 @@
 /** The worker's Slack: in memory, with what others wrote there, behind the faults of the world. */
 
 import {
-  type MessageContent,
   type PostedMessage,
   type SlackApi,
   SlackError,
@@ -27,16 +26,14 @@ export function createWorldSlack({
   now,
   newTs,
   inSlack = [],
-  refuses = () => false,
 }: {
   operate: Operate;
   now: () => number;
   newTs: () => string;
   inSlack?: readonly Foreign[];
-  refuses?: (content: MessageContent) => boolean;
 }): WorldSlack {
   const slack = createMemorySlack({
-    ...{ now, newTs, refuses, botUser: "UBOT", teamOf: () => "T1" },
+    ...{ now, newTs, botUser: "UBOT", teamOf: () => "T1" },
     foreignMessages: ({ botUsers }) =>
       inSlack.map((message) => ({
         ...{ key: undefined, from: "person", user: "U1", fileIds: [] },
@@ -48,8 +45,9 @@ export function createWorldSlack({
   return {
     ...slack,
     api: (alive) =>
-      slack.api(({ method: name, effect }) =>
-        operate({ alive, operation: { party: "slack", name }, errors, effect }),
-      ),
+      slack.api(({ method: name, request, effect }) => {
+        const content = "content" in request ? request.content : undefined;
+        return operate({ alive, operation: { party: "slack", name, content }, errors, effect });
+      }),
   };
 }

@@ -16,6 +16,7 @@ import { InterruptedStep } from "@sekisho/verification/worker/step/lease.ts";
 import { collectLog } from "../../../doubles/collect-log.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../../task/sample.ts";
 import { createWorld, runWorld } from "../world.ts";
+import { unreadable, unwritable } from "../world-fates.ts";
 import { worldText } from "../world-people.ts";
 
 const ask = sampleAsk();
@@ -148,7 +149,7 @@ describe("a record that cannot be written", () => {
     ["when a step of it ends", ({ outcome }) => outcome?.type === "answer"],
   ])("ends its task in words, %s", async (_when, isUnwritable) => {
     const { answers, tookMs } = await run({
-      unwritable: (task) => task.outcome?.type === "answer" && isUnwritable(task),
+      fate: unwritable((task) => task.outcome?.type === "answer" && isUnwritable(task)),
     });
     expect(answers).toEqual([instead]);
     expect(tookMs).toBeLessThan(10_000);
@@ -157,7 +158,7 @@ describe("a record that cannot be written", () => {
   it("while the agent may be at work has it canceled", async () => {
     const { world, answers } = await run({
       pollsUntilDone: 2,
-      unwritable: ({ state }) => state === "waiting",
+      fate: unwritable(({ state }) => state === "waiting"),
     });
     expect(answers).toEqual([internal]);
     expect(world.cancels).toHaveLength(1);
@@ -171,8 +172,10 @@ describe("a record that cannot be written", () => {
           return worldText.parts(task);
         },
       },
-      unwritable: ({ state, outcome }) =>
-        state === "delivering" && outcome?.type === "failed" && outcome.insteadOfAnswer === true,
+      fate: unwritable(
+        ({ state, outcome }) =>
+          state === "delivering" && outcome?.type === "failed" && outcome.insteadOfAnswer === true,
+      ),
     });
     expect(world.answers()).toEqual([]);
     expect(world.taskOf(ask)).toMatchObject({ state: "done", outcome: instead });
@@ -184,7 +187,7 @@ describe("a record that cannot be written", () => {
 describe("a record that cannot be read", () => {
   it("ends its task in words when the queue gives up, and is kept for an operator", async () => {
     let isUnreadable = false;
-    const world = createWorld({ pollsUntilDone: 3, unreadable: () => isUnreadable });
+    const world = createWorld({ pollsUntilDone: 3, fate: unreadable(() => isUnreadable) });
     await world.deliver(ask).run({ until: () => world.taskOf(ask)?.state === "waiting" });
     isUnreadable = true;
     await world.run({ maxSteps: 3 });
