@@ -150,8 +150,7 @@ describe("a slash command", () => {
 describe("what goes along with a message", () => {
   it("is its files, where the Execution zone can read them, the same at every try", async () => {
     const world = createWorld({
-      fate: ({ name }) =>
-        name === "execute_task" && world.sent.length < 2 ? "done_unknown" : "ok",
+      fate: ({ name }) => (name === "execute_task" && world.sent.length < 2 ? "answer_lost" : "ok"),
     });
     await world.deliver(say(1, { files: [sampleFile] })).run();
     expect(world.sent[0]?.attachments).toMatchObject([

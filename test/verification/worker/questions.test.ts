@@ -443,7 +443,7 @@ async function answer(world: World, index = 0): Promise<void> {
 }
 
 describe("a yes to a peer that does not know the repetition of a call", () => {
-  it.each(["dies_after", "done_unknown"] as const)(
+  it.each(["dies_after", "answer_lost"] as const)(
     "is never taken for the answer to the next question, which nobody saw (%s)",
     async (fate) => {
       for (const questionIds of [true, false]) {
@@ -570,7 +570,7 @@ describe("a task that asks twice", () => {
   );
 
   it("brings an answer under one id, however often it must be brought", async () => {
-    for (const fate of ["refused", "lost", "done_unknown", ...deaths] as const) {
+    for (const fate of ["refused", "lost", "answer_lost", ...deaths] as const) {
       const world = createWorld({
         questions,
         fate: nthFate(0, fate, ({ name }) => name === "answer_task"),
@@ -581,7 +581,7 @@ describe("a task that asks twice", () => {
   });
 
   it("finds the question again whose post was not answered, and removes one that came late", async () => {
-    for (const fate of ["lost", "done_unknown", "late"] as const) {
+    for (const fate of ["lost", "answer_lost", "slow"] as const) {
       const world = createWorld({
         questions,
         fate: nthFate(1, fate, ({ name }) => name === "post"),
@@ -610,7 +610,7 @@ describe("at a peer that does not deduplicate", () => {
   it.each([true, false])(
     "an answer is given once to one question (questions have ids: %s)",
     async (questionIds) => {
-      for (const fate of ["refused", "lost", "done_unknown", "late", ...deaths] as const) {
+      for (const fate of ["refused", "lost", "answer_lost", "slow", ...deaths] as const) {
         for (let nth = 0; nth < 2; nth++) {
           const world = createWorld({
             questions,

@@ -128,7 +128,7 @@ describe("the agent's progress", () => {
   });
 
   it("that may still land does not undo the answer: that is a new message", async () => {
-    for (const fate of ["lost", "done_unknown", "late"] as const) {
+    for (const fate of ["lost", "answer_lost", "slow"] as const) {
       let edits = 0;
       const { world } = watched({
         fate: ({ name }): Fate => (name === "update" && edits++ === 1 ? fate : "ok"),
@@ -213,7 +213,7 @@ describe("a stream of Slack", () => {
 
   it("that nobody knows of is removed, or made the answer: the thread shows it once", async () => {
     for (const name of ["startStream", "appendStream", "stopStream", "update"]) {
-      for (const fate of ["refused", "lost", "done_unknown", "late", ...deaths] as const) {
+      for (const fate of ["refused", "lost", "answer_lost", "slow", ...deaths] as const) {
         for (let nth = 0; nth < 2; nth++) {
           const { world } = watched({
             slack: { streaming: true },

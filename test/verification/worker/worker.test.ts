@@ -228,7 +228,7 @@ describe("the worker", () => {
     const fates = fc.constantFrom<Fate>(
       "refused",
       "lost",
-      "done_unknown",
+      "answer_lost",
       "dies_before",
       "dies_after",
     );

@@ -3,16 +3,19 @@ import { ItemError } from "@sekisho/runtime/engine/records.ts";
 import { type MessageContent, SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { Thread } from "@sekisho/verification/task/thread.ts";
+import type { Kind } from "../../faults/faults.ts";
 
-/** `refused`: certainly not done. `lost`: not done, nobody knows. `done_unknown`: done, nobody knows. `late`: done within a minute, nobody knows. */
-export type Fate =
-  | "ok"
-  | "refused"
-  | "lost"
-  | "done_unknown"
-  | "late"
-  | "dies_before"
-  | "dies_after";
+/** Everything that may go wrong with an operation: the kinds of the simulation that need no other process. */
+export const troubles = [
+  "refused",
+  "lost",
+  "answer_lost",
+  "slow",
+  "dies_before",
+  "dies_after",
+] as const satisfies readonly Kind[];
+export const deaths = ["dies_before", "dies_after"] as const;
+export type Fate = "ok" | (typeof troubles)[number];
 export type Operation = {
   party: "store" | "queue" | "slack" | "host" | "gate";
   name: string;
@@ -21,16 +24,6 @@ export type Operation = {
   /** What Slack is to show. */
   content?: MessageContent | undefined;
 };
-/** Everything that may go wrong with an operation. */
-export const troubles = [
-  "refused",
-  "lost",
-  "done_unknown",
-  "late",
-  "dies_before",
-  "dies_after",
-] as const;
-export const deaths = ["dies_before", "dies_after"] as const;
 
 /** The `nth` of the operations that fit has this fate, counted from 0; all others go well. */
 export function nthFate(
@@ -116,10 +109,10 @@ export function createFates({ fate, now }: CreateFatesOptions): {
         throw errors.refused();
       case "lost":
         throw errors.unknown();
-      case "done_unknown":
+      case "answer_lost":
         effect();
         throw errors.unknown();
-      case "late":
+      case "slow":
         landings.push({ atMs: now() + lateMs, land: () => attempt(effect) });
         throw errors.unknown();
       case "dies_before":
