@@ -105,13 +105,13 @@ function joinOr(texts: readonly string[]): string {
   return texts.length < 2 ? last : `${texts.slice(0, -1).join(", ")} or ${last}`;
 }
 
-function range(least = 0, most: number = Number.MAX_SAFE_INTEGER, unit = ""): string {
+function range(min = 0, max: number = Number.MAX_SAFE_INTEGER, unit = ""): string {
   const unitSuffix = unit === "" ? "" : ` ${unit}`;
-  if (most < Number.MAX_SAFE_INTEGER)
-    return `, ${least === 0 && unit !== "" ? "at most" : `${least} to`} ${most}${unitSuffix}`;
-  return least === 0
+  if (max < Number.MAX_SAFE_INTEGER)
+    return `, ${min === 0 && unit !== "" ? "at most" : `${min} to`} ${max}${unitSuffix}`;
+  return min === 0
     ? ""
-    : `, at least ${least}${least === 1 ? unitSuffix.replace(/ies$/, "y").replace(/s$/, "") : unitSuffix}`;
+    : `, at least ${min}${min === 1 ? unitSuffix.replace(/ies$/, "y").replace(/s$/, "") : unitSuffix}`;
 }
 
 const units: readonly (readonly [

@@ -47,11 +47,11 @@ export function resolveMaxPollGapMs(destination: Destination): number {
 }
 
 /** By how much the longest call exceeds `limits.callTimeoutMs`. A step may last longer by that. */
-export function longestExtraMs({ destinations, limits }: Limits & Destinations): number {
-  const longest = Object.values(destinations).map(
+export function maxExtraMs({ destinations, limits }: Limits & Destinations): number {
+  const sendTimeoutsMs = Object.values(destinations).map(
     (destination) => callTimes(destination, { limits }).sendTimeoutMs,
   );
-  return Math.max(0, ...longest.map((ms) => ms - limits.callTimeoutMs));
+  return Math.max(0, ...sendTimeoutsMs.map((ms) => ms - limits.callTimeoutMs));
 }
 
 /** A step ends within its lease. The calls to the store and the queue before and after it need this much more. */
@@ -63,7 +63,7 @@ export function baseWorkerSeconds({ limits: { leaseMs } }: Limits): number {
 }
 
 export function workerSeconds(config: Limits & Destinations): number {
-  return baseWorkerSeconds(config) + Math.ceil(longestExtraMs(config) / 1000);
+  return baseWorkerSeconds(config) + Math.ceil(maxExtraMs(config) / 1000);
 }
 
 /** Lambda's limit for a function. */

@@ -127,13 +127,13 @@ function callTimeProblems({ destinations }: Config): Problem[] {
 function budgetProblems({ destinations, execution, limits }: Config): Problem[] {
   const { syncBudgetMs = localSyncBudgetMs } = execution;
   const local = Object.values(destinations).filter(isLocalHost);
-  const shortestMs = Math.min(
+  const minCallMs = Math.min(
     ...local.map((destination) => callTimes(destination, { limits }).sendTimeoutMs),
   );
-  if (syncBudgetMs < shortestMs * 0.9) return [];
-  const most = Math.ceil(shortestMs * 0.9) - 1;
+  if (syncBudgetMs < minCallMs * 0.9) return [];
+  const most = Math.ceil(minCallMs * 0.9) - 1;
   const name =
-    shortestMs < limits.callTimeoutMs ? "the destination's callTimeoutMs" : "limits.callTimeoutMs";
+    minCallMs < limits.callTimeoutMs ? "the destination's callTimeoutMs" : "limits.callTimeoutMs";
   const message = `must be less than 0.9 times ${name}, so that the host answers before the call ends; lower it to ${most} or less, or raise ${name}`;
   return [{ path: ["execution", "syncBudgetMs"], message }];
 }
@@ -205,10 +205,10 @@ function limitProblems({ limits: { leaseMs, maxReceiveCount } }: Config): Proble
 }
 
 function stageCallProblems(config: Config): Problem[] {
-  const mostMs = maxStageCallMs(config);
+  const maxMs = maxStageCallMs(config);
   return Object.entries(config.destinations).flatMap(([name, { callTimeoutMs = 0 }]) => {
-    if (callTimeoutMs <= mostMs) return [];
-    const message = `must be at most ${mostMs} if there are stages, because the worker's function would outlive its queue's visibility timeout; lower it`;
+    if (callTimeoutMs <= maxMs) return [];
+    const message = `must be at most ${maxMs} if there are stages, because the worker's function would outlive its queue's visibility timeout; lower it`;
     return [{ path: ["destinations", name, "callTimeoutMs"], message }];
   });
 }
@@ -256,17 +256,17 @@ function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
 function lifetimeProblems({ stages, destinations, execution }: Config, name: string): Problem[] {
   const stage = stages[name]?.execution;
   if (stage?.kind !== "agentcore") return [];
-  const mostMs = longestTaskMs(1000 * stage.maxLifetimeSeconds);
-  const message = `must be at most ${mostMs} for the stage ${name}: its maxLifetimeSeconds (${stage.maxLifetimeSeconds}) minus two minutes for the start and end of a session`;
+  const maxMs = longestTaskMs(1000 * stage.maxLifetimeSeconds);
+  const message = `must be at most ${maxMs} for the stage ${name}: its maxLifetimeSeconds (${stage.maxLifetimeSeconds}) minus two minutes for the start and end of a session`;
   const tooLong = Object.entries(destinations).filter(
     ([, destination]) =>
-      isOwnExecution(destination) && !isLocalOnly(destination) && destination.deadlineMs > mostMs,
+      isOwnExecution(destination) && !isLocalOnly(destination) && destination.deadlineMs > maxMs,
   );
   const problems: Problem[] = tooLong.map(([own]) => ({
     path: ["destinations", own, "deadlineMs"],
     message,
   }));
-  if ((execution.maxTaskMs ?? 0) > mostMs)
+  if ((execution.maxTaskMs ?? 0) > maxMs)
     problems.push({ path: ["execution", "maxTaskMs"], message });
   return problems;
 }

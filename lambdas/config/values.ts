@@ -28,9 +28,9 @@ export const secretSchema = z
 export type SecretReference = z.infer<typeof secretSchema>;
 
 /** A whole number from `least` to `most`. */
-export function integer(least: number, most?: number) {
-  const schema = z.int().min(least);
-  return most === undefined ? schema : schema.max(most);
+export function integer(min: number, max?: number) {
+  const schema = z.int().min(min);
+  return max === undefined ? schema : schema.max(max);
 }
 
 /** The time after which AgentCore ends a session without a call, in seconds, within AWS's limits for runtimes on microVMs. */

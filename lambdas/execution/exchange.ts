@@ -62,9 +62,13 @@ export function createErrorAnswer(request: {
   id: RequestId | null;
   dialect: Dialect;
 }): WholeResponse {
-  const { status, headers: added, body } = createErrorResponse(request);
+  const { status, headers: errorHeaders, body } = createErrorResponse(request);
   const challenge = status === 401 ? { "www-authenticate": "Bearer" } : {};
-  return { status, headers: { ...headers, ...added, ...challenge }, body: JSON.stringify(body) };
+  return {
+    status,
+    headers: { ...headers, ...errorHeaders, ...challenge },
+    body: JSON.stringify(body),
+  };
 }
 
 export function createEmptyAnswer({

@@ -55,15 +55,15 @@ const startPause = { baseMs: 1000, capMs: 15_000 };
 export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
   const settings = withDefaults(options);
   const { telemetry, storeTimeoutMs, notifications, log, random } = settings;
-  const { guarded, changeSignal, push, outbox, changeTask } = openTaskChanges(settings);
+  const { guardedStore, changeSignal, push, outbox, changeTask } = openTaskChanges(settings);
   const common = { ...settings, ...telemetry, changeTask, changeSignal };
   const runs = createRuns(common);
 
   function createLook({ queue, outbox }: { queue: TaskQueue; outbox: PushOutbox }): HandleLook {
-    const queued = createQueuedRuns({ ...common, taskQueue: queue, timeoutMs: storeTimeoutMs });
+    const queuedRuns = createQueuedRuns({ ...common, taskQueue: queue, timeoutMs: storeTimeoutMs });
     return createHandleLook({
-      store: guarded,
-      advanceIfDue: createAdvanceIfDue({ ...common, runs: queued }),
+      store: guardedStore,
+      advanceIfDue: createAdvanceIfDue({ ...common, runs: queuedRuns }),
       outbox,
     });
   }
@@ -83,7 +83,7 @@ export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
       signal.throwIfAborted();
       try {
         // A task that is started after the abort would be stored as lost, although its agent never ran.
-        const task = await abortable({ promise: guarded.get({ id: taskId }), signal });
+        const task = await abortable({ promise: guardedStore.get({ id: taskId }), signal });
         const isDue = task !== undefined && isUnstarted(task);
         if (isDue) await runs.start({ task, isSubmission: false });
         else
@@ -107,7 +107,7 @@ export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
   const passVote = createPassVote(settings);
   return {
     async vote({ taskId, voterId }) {
-      const task = await guarded.get({ id: taskId });
+      const task = await guardedStore.get({ id: taskId });
       if (task !== undefined) await passVote({ task, voterId });
     },
     look: notifications && outbox ? createLook({ queue: notifications, outbox }) : async () => {},
@@ -117,8 +117,8 @@ export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
       try {
         if (!(await startTask({ taskId, signal }))) return;
         if (signal.aborted) stop();
-        await runs.ended(taskId);
-        await push.settled();
+        await runs.waitForEnd(taskId);
+        await push.waitForPushes();
       } finally {
         signal.removeEventListener("abort", stop);
       }

@@ -95,7 +95,7 @@ export function createHost(options: HostOptions): Host {
   const { metrics, spans, exposition } = telemetry;
   let isStopping = false;
   let isStopped = false;
-  const { guarded, changeSignal, push, outbox, changeTask } = openTaskChanges({
+  const { guardedStore, changeSignal, push, outbox, changeTask } = openTaskChanges({
     ...settings,
     ...a2a,
   });
@@ -118,13 +118,13 @@ export function createHost(options: HostOptions): Host {
   const tasks = createTasks({
     ...common,
     ...{ runs, advanceIfDue, callerLimits },
-    store: outbox?.before(guarded) ?? guarded,
+    store: outbox?.wrapStore(guardedStore) ?? guardedStore,
     isStopped: () => isStopped,
   });
-  const waiting = { ...common, tasks, passVote, isStopping: () => isStopping };
+  const methodSettings = { ...common, tasks, passVote, isStopping: () => isStopping };
   const exchange = createRoutes({
-    dispatch: createDispatch({ methods: createMethods(waiting), metrics, log }),
-    a2a: a2a && openA2a({ ...waiting, ...a2a, outbox, calls: callerLimits.calls }),
+    dispatch: createDispatch({ methods: createMethods(methodSettings), metrics, log }),
+    a2a: a2a && openA2a({ ...methodSettings, ...a2a, outbox, calls: callerLimits.calls }),
     admit: createAdmitCaller({ authenticator, now, log }),
     bodyTime: createTimeLimit({ ms: bodyTimeoutMs, reason: "unavailable" }),
     bodyBudget: createBodyBudget({ maxBytes: maxHeldBytes }),
@@ -144,13 +144,13 @@ export function createHost(options: HostOptions): Host {
     handle: createWebHandler(exchange),
     exchange,
     authenticatorKind: authenticator.kind,
-    lookAfter: outbox && createHandleLook({ store: guarded, advanceIfDue, outbox }),
+    lookAfter: outbox && createHandleLook({ store: guardedStore, advanceIfDue, outbox }),
     busy: () => runs.activity().isBusy,
     async stop({ graceMs }) {
       isStopping = true;
       await runs.stopAll({ graceMs, settleMs: storeTimeoutMs });
       isStopped = true;
-      await push.settled();
+      await push.waitForPushes();
     },
   };
 }

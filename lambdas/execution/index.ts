@@ -118,7 +118,7 @@ export function createExecutionZone(options: ExecutionZoneOptions): ExecutionZon
     syncBudgetMs,
     log,
   });
-  const closing = new AbortController();
+  const closeController = new AbortController();
   const base = path.endsWith("/") ? path : `${path}/`;
   return {
     // No new Request is made for the other path: that would begin to read the body, also of a caller that is refused.
@@ -126,11 +126,11 @@ export function createExecutionZone(options: ExecutionZoneOptions): ExecutionZon
       if (!`${exchange.path}/`.startsWith(base)) return { status: 404, headers: {}, body: "" };
       return host.exchange({ ...exchange, path: exchange.path.slice(base.length - 1) || "/" });
     }),
-    listener: createRequestListener({ host, closing: closing.signal, log }),
+    listener: createRequestListener({ host, closeSignal: closeController.signal, log }),
     listen: ({ port, hostname = "127.0.0.1" }) =>
       startExecutionServer({ host, hostname, port, log }),
     async close() {
-      closing.abort();
+      closeController.abort();
       await host.stop({ graceMs });
       await engine.close();
     },

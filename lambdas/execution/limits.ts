@@ -25,15 +25,15 @@ type Release = () => void;
 /** The counts are in memory, because the counted work ends with the process. */
 export function createRunSlots({ max }: { max: number }): RunSlots {
   /** The number of holders for each principal and id. */
-  const held = new Map<string, Map<string, number>>();
+  const heldSlots = new Map<string, Map<string, number>>();
 
   function add({ principal, id }: CallerSlot, holders: 1 | -1): void {
-    const slots = held.get(principal) ?? new Map<string, number>();
-    const left = (slots.get(id) ?? 0) + holders;
-    if (left > 0) slots.set(id, left);
+    const slots = heldSlots.get(principal) ?? new Map<string, number>();
+    const holderCount = (slots.get(id) ?? 0) + holders;
+    if (holderCount > 0) slots.set(id, holderCount);
     else slots.delete(id);
-    if (slots.size > 0) held.set(principal, slots);
-    else held.delete(principal);
+    if (slots.size > 0) heldSlots.set(principal, slots);
+    else heldSlots.delete(principal);
   }
 
   function occupy(slot: CallerSlot): Release {
@@ -48,21 +48,24 @@ export function createRunSlots({ max }: { max: number }): RunSlots {
   return {
     occupy,
     take(slot) {
-      const slots = held.get(slot.principal);
+      const slots = heldSlots.get(slot.principal);
       const isFull = slots !== undefined && !slots.has(slot.id) && slots.size >= max;
       return isFull ? undefined : occupy(slot);
     },
   };
 }
 
-const nothing: Release = () => {};
-export const unlimitedSlots: RunSlots = { take: () => nothing, occupy: () => nothing };
+const releaseNothing: Release = () => {};
+export const unlimitedSlots: RunSlots = {
+  take: () => releaseNothing,
+  occupy: () => releaseNothing,
+};
 
 /** The shortest delay before a retry. It is so long that a few retries take minutes. */
-const leastRetryMs = 15_000;
+const minRetryMs = 15_000;
 
 /** Nothing was started or stored, so the request may be repeated. The delay is random, so that callers do not all return at once. */
 export function createTooManyCallsError({ random }: { random: () => number }): SekishoError {
-  const retry_after_ms = Math.floor(leastRetryMs * (1 + random()));
+  const retry_after_ms = Math.floor(minRetryMs * (1 + random()));
   return new SekishoError("rate_limited", { details: { retry_after_ms } });
 }

@@ -7,8 +7,8 @@ const maxIssues = 20;
 export function createParamsError(
   issues: readonly { path: readonly PropertyKey[]; message: string }[],
 ): SekishoError {
-  const listed = issues
+  const listedIssues = issues
     .slice(0, maxIssues)
     .map(({ path, message }) => ({ path: path.join("."), message }));
-  return new SekishoError("invalid_params", { details: { issues: listed } });
+  return new SekishoError("invalid_params", { details: { issues: listedIssues } });
 }

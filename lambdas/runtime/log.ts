@@ -78,21 +78,21 @@ export function createLog({
   function emit(lineLevel: LogLevel, message: string, lineFields: LogFields = {}): void {
     const fields = { ...boundFields, ...lineFields };
     const { request_id: requestId } = fields;
-    const isWanted = ranks[lineLevel] >= ranks[level];
-    if (
-      !isWanted &&
-      !(typeof requestId === "string" && isDebugged({ requestId, ratio: debugRatio }))
-    )
-      return;
+    const isWanted =
+      ranks[lineLevel] >= ranks[level] ||
+      (debugRatio > 0 &&
+        typeof requestId === "string" &&
+        isDebugged({ requestId, ratio: debugRatio }));
+    if (!isWanted) return;
     const timestamp = new Date(now()).toISOString();
     const line = { level: lineLevel, message, timestamp, service, ...pick(fields) };
     write(`${escapeActiveCharacters(JSON.stringify(line))}\n`);
   }
   return {
-    debug: (message, fields) => emit("debug", message, fields),
-    info: (message, fields) => emit("info", message, fields),
-    warn: (message, fields) => emit("warn", message, fields),
-    error: (message, fields) => emit("error", message, fields),
+    debug: emit.bind(undefined, "debug"),
+    info: emit.bind(undefined, "info"),
+    warn: emit.bind(undefined, "warn"),
+    error: emit.bind(undefined, "error"),
     with: (fields) =>
       createLog({ service, level, debugRatio, fields: { ...boundFields, ...fields }, write, now }),
   };
@@ -121,7 +121,6 @@ function pick(fields: LogFields): LogFields {
  * same tasks. `ratio` is their share, from 0 to 1; a larger one includes the tasks of a smaller one.
  */
 export function isDebugged({ requestId, ratio }: { requestId: string; ratio: number }): boolean {
-  if (ratio <= 0) return false;
   // The letter case of a UUID does not matter.
   const digest = createHash("sha256").update(requestId.toLowerCase()).digest();
   return digest.readUInt32BE(0) < ratio * 2 ** 32;

@@ -31,6 +31,14 @@ export function pickMembers(
   );
 }
 
+export function dropUndefined<T extends object>(
+  members: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as never;
+}
+
 /** Half a surrogate pair as JSON writes it. The same letters after a backslash that is text also match, which does no harm. */
 const halfCharacter = /\\u[dD][89a-fA-F]/;
 /** A pair as two escapes, half a pair, or any other escape. Matches each escape as a whole, so that none begins within another one. */

@@ -53,7 +53,7 @@ const ingressMemoryMb = 512;
 const workerMemoryMb = 512;
 const batchSize = 10;
 /** The least that AWS allows, for event sources that must not delay others. */
-const leastConcurrency = 2;
+const minConcurrency = 2;
 
 export type VerificationZoneProps = {
   settings: StageSettings;
@@ -228,12 +228,12 @@ export class VerificationZone extends Construct {
         id: "Completions",
         queue: pushed,
         batchSize,
-        maxConcurrency: leastConcurrency,
+        maxConcurrency: minConcurrency,
       });
     consumeMessages(deadLetterHandler, {
       queue: deadLetters,
       batchSize,
-      maxConcurrency: leastConcurrency,
+      maxConcurrency: minConcurrency,
     });
 
     const installFlow =

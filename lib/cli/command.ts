@@ -121,7 +121,7 @@ export function awsExits(failure?: string): string {
   return `Exit code: 0 success; 1 ${one}; 2 bad usage or configuration; 3 AWS not reachable.`;
 }
 
-const mostNameWidth = 22;
+const maxNameWidth = 22;
 const helpWidth = 94;
 
 /** The help as a terminal shows it. */
@@ -136,7 +136,7 @@ function optionLines(options: CommandHelp["options"]): string[] {
     name: `  ${name}`,
     lines: help.match(new RegExp(`.{1,${helpWidth}}(?: |$)`, "g")) ?? [],
   }));
-  const width = Math.min(mostNameWidth, Math.max(...rows.map(({ name }) => name.length)));
+  const width = Math.min(maxNameWidth, Math.max(...rows.map(({ name }) => name.length)));
   return rows.flatMap(({ name, lines }) =>
     lines.map((line, at) => `${(at === 0 ? name : "").padEnd(width)}  ${line.trim()}`),
   );

@@ -57,7 +57,7 @@ export const defaultTexts: Texts = {
 const defaultWaits: Waits = {
   secondLookMs: 8_000,
   lastLookMs: 30_000,
-  pollMs: { least: 50, usual: 500, most: 1000 },
+  pollMs: { min: 50, usual: 500, max: 1000 },
   lateAnswer: { timeoutMs: 20_000, answerMs: 22_000 },
   hangUpMs: 200,
   retryMs: 500,
@@ -136,7 +136,7 @@ export async function runConformance(
     });
     const reports = await schedule(cases);
     interrupt.throwIfAborted();
-    const isConforming = !reports.some((report) => countsAsFailure(report, level));
+    const isConforming = !reports.some((report) => isFailure(report, level));
     const durationMs = now() - startedAtMs;
     const busyMs = Math.max(
       ...reports.filter(({ isIdle }) => !isIdle).map(({ endedAtMs }) => endedAtMs - startedAtMs),
@@ -187,7 +187,7 @@ export async function checkEndpoint(options: EndpointOptions): ReturnType<typeof
 }
 
 /** True if the case failed and fails the run. Leaks do at every level. */
-export function countsAsFailure(
+export function isFailure(
   { level: own, outcome }: Pick<CaseReport, "level" | "outcome">,
   level: Level,
 ): boolean {

@@ -115,9 +115,9 @@ function readChoice<const T extends string>(name: string, value: string, choices
   throw new OptionError(`${name}: "${value}" is none of ${choices.join(", ")}.`);
 }
 
-function readSeconds(name: string, value: string, most: number): number {
+function readSeconds(name: string, value: string, max: number): number {
   const seconds = Number(value);
-  if (/^\d+(\.\d+)?$/.test(value) && seconds >= 0.1 && seconds <= most)
+  if (/^\d+(\.\d+)?$/.test(value) && seconds >= 0.1 && seconds <= max)
     return Math.round(seconds * 1000);
-  throw new OptionError(`${name}: "${value}" is not a number of seconds (0.1 to ${most}).`);
+  throw new OptionError(`${name}: "${value}" is not a number of seconds (0.1 to ${max}).`);
 }

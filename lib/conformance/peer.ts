@@ -279,9 +279,13 @@ function toShown(response: JsonRpcResponse): object {
 const maxShown = { came: 240, sent: 600 };
 
 /** Removes secrets, and escapes what a terminal would act upon. */
-function excerpt(json: unknown, secrets: readonly string[] = [], most = maxShown.came): string {
+function excerpt(
+  json: unknown,
+  secrets: readonly string[] = [],
+  maxLength = maxShown.came,
+): string {
   const text = maskTokens(escapeActiveCharacters(JSON.stringify(redact(json))), secrets);
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
 function describeSent({ as, path, method = "POST" }: PeerRequest, body: Uint8Array): string {

@@ -1,10 +1,5 @@
 /** Formats the report of a conformance run for a person, a program and a CI server. */
-import {
-  type CaseReport,
-  type ConformanceReport,
-  countsAsFailure,
-  type Level,
-} from "./conformance.ts";
+import { type CaseReport, type ConformanceReport, isFailure, type Level } from "./conformance.ts";
 
 /** `endpoint` is how the person called it. */
 export type NamedReport = ConformanceReport & { endpoint: string };
@@ -15,8 +10,7 @@ const indent = " ".repeat(width);
 /** Failures come first: those that fail the run, then the rest. `onlyFailures` leaves out everything else. */
 export function formatTextReport(report: NamedReport, { onlyFailures = false } = {}): string {
   const { cases, level, endpoint, durationMs, waitedMs } = report;
-  const rank = (one: CaseReport) =>
-    countsAsFailure(one, level) ? 0 : one.outcome === "failed" ? 1 : 2;
+  const rank = (one: CaseReport) => (isFailure(one, level) ? 0 : one.outcome === "failed" ? 1 : 2);
   const shownCases = cases.filter(({ outcome }) => !onlyFailures || outcome === "failed");
   const sortedCases = [...shownCases].sort((one, other) => rank(one) - rank(other));
   const { required, strict, leak } = countCases(cases);
@@ -39,7 +33,7 @@ function formatConclusion({
   level,
   endpoint,
 }: Pick<NamedReport, "cases" | "level" | "endpoint">): string {
-  const brokenCases = cases.filter((one) => countsAsFailure(one, level));
+  const brokenCases = cases.filter((one) => isFailure(one, level));
   const names = brokenCases.map(({ name }) => name).join(", ");
   if (brokenCases.length === 0) {
     const { length } = cases.filter(({ outcome }) => outcome === "skipped");
@@ -73,8 +67,7 @@ function formatCount({ passed, failed, skipped }: Record<CaseReport["outcome"], 
 
 function formatCase(report: CaseReport, level: Level): string {
   const { name, level: own, outcome, expected, came, step, sent, contract, advice } = report;
-  const label =
-    outcome !== "failed" ? outcome : countsAsFailure(report, level) ? "FAILED" : "not kept";
+  const label = outcome !== "failed" ? outcome : isFailure(report, level) ? "FAILED" : "not kept";
   const lines: [string, string | undefined][] = [
     ["expected", expected],
     ["step", step],
@@ -112,7 +105,7 @@ export function formatJsonReport(report: NamedReport, { onlyFailures = false } =
  * format would fail the build.
  */
 export function formatJunitReport({ endpoint, level, cases, durationMs }: NamedReport): string {
-  const failures = cases.filter((one) => countsAsFailure(one, level)).length;
+  const failures = cases.filter((one) => isFailure(one, level)).length;
   const suite = {
     name: `sekisho conformance ${endpoint}`,
     tests: cases.length,
@@ -142,7 +135,7 @@ function formatTestCase(report: CaseReport, level: Level): string {
     outcome === "skipped"
       ? came
       : `${own}; expected ${expected}${steps}; came ${came}; do: ${advice}`;
-  const element = countsAsFailure(report, level) ? "failure" : "skipped";
+  const element = isFailure(report, level) ? "failure" : "skipped";
   return `${open}>\n      <${element}${attributes({ message: why })}/>\n    </testcase>`;
 }
 

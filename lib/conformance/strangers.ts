@@ -7,13 +7,13 @@ const wrongToken = "7f0e-a-token-that-nobody-gave-out-c41b";
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}`.trim() });
 /** Where the change does not apply to the token, the token is one that nobody gave out. */
-const altered =
+const alterToken =
   (change: (token: string) => string): Alteration =>
   (token = "") => {
     const changedToken = token === "" ? token : change(token);
     return bearer(changedToken === token ? wrongToken : changedToken);
   };
-const toFixedToken =
+const fixToken =
   (token: string): Alteration =>
   () =>
     bearer(token);
@@ -77,25 +77,28 @@ const methodHeaders = [
 
 const kinds = {
   nobody: ["no token", () => ({})],
-  wrong: ["a token that nobody gave out", toFixedToken(wrongToken)],
-  truncated: ["the token without its last character", altered((token) => token.slice(0, -1))],
-  extended: ["the token with one character more at its end", altered((token) => `${token}x`)],
-  prefixed: ["the token with one character more at its beginning", altered((token) => `x${token}`)],
+  wrong: ["a token that nobody gave out", fixToken(wrongToken)],
+  truncated: ["the token without its last character", alterToken((token) => token.slice(0, -1))],
+  extended: ["the token with one character more at its end", alterToken((token) => `${token}x`)],
+  prefixed: [
+    "the token with one character more at its beginning",
+    alterToken((token) => `x${token}`),
+  ],
   changed: [
     "the token with another character in its middle",
-    altered((token) => changeAt(token, token.length / 2)),
+    alterToken((token) => changeAt(token, token.length / 2)),
   ],
   // Not the last character, whose low bits mean nothing in base64.
   "changed-at-the-end": [
     "the token with another character at its end",
-    altered((token) => changeAt(token, token.length - 2)),
+    alterToken((token) => changeAt(token, token.length - 2)),
   ],
-  "case-flipped": ["the token in the other case", altered(flipCase)],
-  empty: ["an empty token", toFixedToken("")],
-  null: ["the token null", toFixedToken("null")],
-  undefined: ["the token undefined", toFixedToken("undefined")],
-  wildcard: ["the token *", toFixedToken("*")],
-  injected: ["a token with quotes and a condition of SQL", toFixedToken("' OR '1'='1")],
+  "case-flipped": ["the token in the other case", alterToken(flipCase)],
+  empty: ["an empty token", fixToken("")],
+  null: ["the token null", fixToken("null")],
+  undefined: ["the token undefined", fixToken("undefined")],
+  wildcard: ["the token *", fixToken("*")],
+  injected: ["a token with quotes and a condition of SQL", fixToken("' OR '1'='1")],
   "other-scheme": [
     "a user and a password that nobody gave out (Basic)",
     () => ({ authorization: `Basic ${btoa("user:password")}` }),
@@ -121,19 +124,19 @@ const kinds = {
   ],
   unsigned: [
     "a JWT with alg none in place of its signature, or else a wrong token",
-    altered((token) => unsign(token, "none")),
+    alterToken((token) => unsign(token, "none")),
   ],
   "oddly-unsigned": [
     "a JWT with alg nOnE in place of its signature, or else a wrong token",
-    altered((token) => unsign(token, "nOnE")),
+    alterToken((token) => unsign(token, "nOnE")),
   ],
   "without-signature": [
     "a JWT whose signature is empty, or else a wrong token",
-    altered((token) => token.replace(jwt, "$1.$2.")),
+    alterToken((token) => token.replace(jwt, "$1.$2.")),
   ],
   "other-claims": [
     "a JWT with another subject and the same signature, or else a wrong token",
-    altered(changeClaims),
+    alterToken(changeClaims),
   ],
 } as const satisfies Record<string, readonly [what: string, alter: Alteration]>;
 

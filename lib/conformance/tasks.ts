@@ -46,7 +46,7 @@ export type Waits = {
   /** Between the end of a task that ends soon and the second look at it. The slow task ends meanwhile. */
   lastLookMs: number;
   /** Between two polls of a task. The endpoint's `poll_after_ms` counts within these bounds. */
-  pollMs: { least: number; usual: number; most: number };
+  pollMs: { min: number; usual: number; max: number };
   /** How long a question stays open, and the time of its task, which is shorter. */
   lateAnswer: { timeoutMs: number; answerMs: number };
   /** Before the caller hangs up in the case of a lost response. */
@@ -117,14 +117,14 @@ export async function sendTask(
 /** Polls the task to its end, or until it asks. */
 export async function followTask(work: Work, task: SentTask): Promise<EndedTask> {
   const { peer, waits, now, sleep } = work;
-  const { least, usual, most } = waits.pollMs;
+  const { min, usual, max } = waits.pollMs;
   let last = task.answer;
   let acceptedTask = readAccepted(last);
   const taskId = acceptedTask?.task_id ?? readTaskId(last);
   for (let poll = 0; acceptedTask !== undefined; poll++) {
     if (poll === maxPolls)
       throw new Deviation(`the task had no end after ${maxPolls} polls; last ${last.came}`);
-    await sleep(Math.max(least, Math.min(acceptedTask.poll_after_ms ?? usual, most)));
+    await sleep(Math.max(min, Math.min(acceptedTask.poll_after_ms ?? usual, max)));
     last = await peer.call({
       method: "get_task",
       params: { task_id: taskId },
@@ -242,11 +242,11 @@ export function createSharedTasks(
   const first = share((work) => startTask(work, { text: `${texts.slow}${unusual}` }));
   const [second, third] = [share(startSlow), share(startSlow)];
   // The three begin together, because each may take as long as the endpoint holds a call.
-  const together = (task: () => Promise<SentTask>) => () => {
+  const startTogether = (task: () => Promise<SentTask>) => () => {
     for (const other of [first, second, third]) other().catch(() => {});
     return task();
   };
-  const slow = together(first);
+  const slow = startTogether(first);
   const accept = (task: () => Promise<SentTask>) =>
     share(async () => toAccepted(await task(), texts.slow));
   const acceptSlow = accept(slow);
@@ -277,8 +277,8 @@ export function createSharedTasks(
     streamed: share(async (work) =>
       followTask(work, await startTask(work, { text: `${texts.stream}${wide}` })),
     ),
-    toCancel: accept(together(second)),
-    toCancelByRequest: accept(together(third)),
+    toCancel: accept(startTogether(second)),
+    toCancelByRequest: accept(startTogether(third)),
     canceledAtOnce: share((work) => cancelAtOnce(work, texts.slow)),
     timedOut: share(async (work) => {
       const sentAtMs = work.now();

@@ -49,7 +49,7 @@ export async function sendEvent({
   let isAmbiguous = false;
   for (let deliveries = 1; ; deliveries++) {
     const headers = {
-      ...signedHeaders({ signingSecret, body, contentType: "application/json", now }),
+      ...signHeaders({ signingSecret, body, contentType: "application/json", now }),
       ...(retryReason === undefined
         ? {}
         : { "x-slack-retry-num": String(deliveries - 1), "x-slack-retry-reason": retryReason }),
@@ -83,7 +83,7 @@ export async function sendForm(request: FormDelivery): Promise<FormDelivered> {
   const { url, signingSecret, form, answerTimeoutMs = slackAnswerTimeoutMs } = request;
   const { now = Date.now, signal = new AbortController().signal } = request;
   const body = new URLSearchParams(form).toString();
-  const headers = signedHeaders({
+  const headers = signHeaders({
     signingSecret,
     body,
     contentType: "application/x-www-form-urlencoded",
@@ -102,7 +102,7 @@ export async function sendForm(request: FormDelivery): Promise<FormDelivered> {
 
 type SignedBody = { signingSecret: string; body: string; contentType: string; now: () => number };
 
-export function signedHeaders({
+export function signHeaders({
   signingSecret,
   body,
   contentType,

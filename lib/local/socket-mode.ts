@@ -20,7 +20,7 @@ import { toTokenError } from "./socket-mode-identity.ts";
 export type SocketMode = { close(): Promise<void> };
 
 /** The longest delay between two tries of Slack's own client. */
-const longestPauseMs = 30_000;
+const maxPauseMs = 30_000;
 /** A shorter connection counts as failed: Slack ends connections beyond ten per app at once. */
 const shortLifeMs = 10_000;
 
@@ -78,7 +78,7 @@ export async function startSocketMode(options: SocketModeOptions): Promise<Socke
       failures =
         isOver === undefined || Date.now() - connectedAtMs < shortLifeMs ? failures + 1 : 0;
       const delayMs =
-        failures === 0 ? 0 : Math.min(longestPauseMs, 1000 * 2 ** (failures - 1)) * random();
+        failures === 0 ? 0 : Math.min(maxPauseMs, 1000 * 2 ** (failures - 1)) * random();
       log.info("socket_mode_disconnected", { delay_ms: Math.round(delayMs) });
       await wait(delayMs, undefined, { signal: stop.signal }).catch(() => {});
       if (stop.signal.aborted) return;

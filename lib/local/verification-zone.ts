@@ -1,6 +1,6 @@
 /** The Verification zone on one machine: ingress and worker around one engine. */
 import { join } from "node:path";
-import { longestExtraMs } from "@sekisho/config/call-time.ts";
+import { maxExtraMs } from "@sekisho/config/call-time.ts";
 import type { AllowlistRule, Config } from "@sekisho/config/schema.ts";
 import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
 import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
@@ -115,7 +115,7 @@ export async function startVerificationZone(
     log,
     telemetry,
   });
-  const handleTimeoutMs = visibilityTimeoutMs + longestExtraMs(config);
+  const handleTimeoutMs = visibilityTimeoutMs + maxExtraMs(config);
   const loop = {
     visibilityTimeoutMs,
     handleTimeoutMs,

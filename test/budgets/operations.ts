@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
 import { createHost } from "@sekisho/execution/host.ts";
 import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
-import { signedHeaders } from "@sekisho/local/signed-events.ts";
+import { signHeaders } from "@sekisho/local/signed-events.ts";
 import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
 import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
@@ -117,7 +117,7 @@ function ingressEvent(): Operation {
     log: silentLog,
   });
   const body = readFileSync(new URL("../fixtures/slack/app-mention.json", import.meta.url), "utf8");
-  const signed = signedHeaders({
+  const signed = signHeaders({
     signingSecret: secret,
     body,
     contentType: "application/json",

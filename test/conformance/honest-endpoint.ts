@@ -92,7 +92,7 @@ const waits = {
   secondLookMs: 150,
   lastLookMs: 150,
   lateAnswer: { timeoutMs: 1500, answerMs: 1700 },
-  pollMs: { least: 10, usual: 20, most: 50 },
+  pollMs: { min: 10, usual: 20, max: 50 },
   hangUpMs: 50,
   retryMs: 5,
 };

@@ -167,11 +167,11 @@ describe("the methods", () => {
       attachments: [{ url: `http://${secret}` }],
     });
     expect(refusal.success).toBe(false);
-    const texts = refusal.error?.issues.map(({ path, message }) => ({
+    const issues = refusal.error?.issues.map(({ path, message }) => ({
       path: path.join("."),
       message,
     }));
-    expect(JSON.stringify(texts)).not.toContain(secret);
+    expect(JSON.stringify(issues)).not.toContain(secret);
   });
 });
 

@@ -143,9 +143,9 @@ it("docs/reference/logs-and-metrics.md explains lines that are written to the lo
   const explained = [
     ...page.matchAll(/^\| (?!`sekisho_)(`[a-z]+(?:_[a-z]+)+`(?:, `[a-z_]+`)*)/gm),
   ].flatMap(([, names = ""]) => names.replaceAll("`", "").split(", "));
-  const writtenText = lines("debug|info|warn|error");
+  const logNames = lines("debug|info|warn|error");
   expect(explained.length).toBeGreaterThan(20);
-  expect(explained.filter((line) => !writtenText.has(line))).toEqual([]);
+  expect(explained.filter((line) => !logNames.has(line))).toEqual([]);
   expect([...lines("warn|error")].filter((line) => !page.includes(`\`${line}\``))).toEqual([]);
 });
 
@@ -170,10 +170,10 @@ describe("docs/how-to/upgrade.md", () => {
   });
 
   it("says what to write to switch it off", () => {
-    const writtenText = [...table.matchAll(/`("\w+": \{.*?\})`/g)].map(([, json]) =>
+    const writtenFields = [...table.matchAll(/`("\w+": \{.*?\})`/g)].map(([, json]) =>
       JSON.parse(`{${json}}`),
     );
-    const { usageHistory, telemetry } = configWith(Object.assign({}, ...writtenText));
+    const { usageHistory, telemetry } = configWith(Object.assign({}, ...writtenFields));
     expect({ days: usageHistory.retentionDays, metrics: telemetry.metrics }).toEqual({
       days: 0,
       metrics: false,

@@ -55,8 +55,8 @@ describe("the tutorial", () => {
     const zones = start("docs/tutorial/start.md", "npx --no-install sekisho start --watch", env);
     await zones.prints("Ctrl-C stops everything");
     const send = ["send", "Good morning, Sekisho"];
-    const sending = await sekisho({ args: send, cwd: folder, env }).exited;
-    expect(sending.stdout + sending.stderr).toContain("Shall I count the words?");
+    const sendResult = await sekisho({ args: send, cwd: folder, env }).exited;
+    expect(sendResult.stdout + sendResult.stderr).toContain("Shall I count the words?");
     expect(await zones.kill("SIGINT")).toMatchObject({ code: 0 });
   });
 

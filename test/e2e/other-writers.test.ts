@@ -28,7 +28,7 @@ const stories = {
     const channel = "CRANDOM";
     const first = fakeSlack.askAsBot({ eventsUrl, text: "private ping 0", channel, by: "app" });
     const threadTs = first.message.ts;
-    const post = [first];
+    const posts = [first];
     // It answers whatever the bot says in its thread, except what says nothing new.
     const answeredTo = new Set<string>();
     const stop = fakeSlack.onChange((change) => {
@@ -38,23 +38,23 @@ const stories = {
       answeredTo.add(ts);
       const again = {
         eventsUrl,
-        text: `private ping ${post.length}`,
+        text: `private ping ${posts.length}`,
         channel,
         threadTs,
         by: "app",
       } as const;
-      post.push(fakeSlack.askAsBot(again));
+      posts.push(fakeSlack.askAsBot(again));
     });
     const isCut = (line: string) => line.includes('"bot_loop_cut"') && line.includes(channel);
     await until(() => lines.some(isCut));
-    const last = post.at(-1);
+    const last = posts.at(-1);
     if (last === undefined) throw new Error("There is a first one.");
     expect((await world.over(last.requestId)).outcome).toMatchObject({
       type: "limited",
       by: "bots",
     });
     stop();
-    expect(post).toHaveLength(4);
+    expect(posts).toHaveLength(4);
     expect(
       world.answersTo(first.message).filter(({ user }) => user === "UBOTSTANDIN"),
     ).toHaveLength(3);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** Somebody writes what is not for the bot. */
-function writtenText(text: string, more: { files?: { name: string; bytes: Uint8Array }[] } = {}) {
+function createMessage(text: string, more: { files?: { name: string; bytes: Uint8Array }[] } = {}) {
   // The event goes nowhere.
   const { message } = world.fakeSlack.ask({
     eventsUrl: world.fakeSlack.apiUrl,
@@ -36,7 +36,7 @@ async function choose({ channel, ts }: { channel: string; ts: string }) {
 describe("the message shortcut", () => {
   it("hands the message with its files to the agent, and answers in its thread", async () => {
     const bytes = new TextEncoder().encode("a,b");
-    const message = writtenText("Please look at the list", {
+    const message = createMessage("Please look at the list", {
       files: [{ name: "list.csv", bytes }],
     });
     const { id } = await choose(message);
@@ -49,7 +49,7 @@ describe("the message shortcut", () => {
   });
 
   it("puts the instruction before the message, and takes a repeated submission once", async () => {
-    const message = writtenText("The gate is closed\nfrom sunset on");
+    const message = createMessage("The gate is closed\nfrom sunset on");
     const { id } = await choose(message);
     const filledIn = { [instructionLabel]: "Translate this" };
     const submit = () => world.fakeSlack.submitModal({ eventsUrl: world.eventsUrl, id, filledIn });

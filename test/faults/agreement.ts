@@ -279,10 +279,10 @@ export function oddVotes(request: {
     );
   if (!due.includes(stored.join()))
     return `${due.join(" or ")} is due, and ${stored.join() || "nothing"} is stored`;
-  const updates = fate.executed?.votes?.map(({ vote }) => vote).sort() ?? [];
-  return updates.join() === stored.join()
+  const hostVotes = fate.executed?.votes?.map(({ vote }) => vote).sort() ?? [];
+  return hostVotes.join() === stored.join()
     ? undefined
-    : `${stored.join()} is stored, ${updates.join()} is told`;
+    : `${stored.join()} is stored, ${hostVotes.join()} is told`;
 }
 
 /** The votes that a person may have in the end. One that was not heard to be taken may count or not. */

@@ -531,9 +531,9 @@ function canceledButWorking({ fates, agentRuns }: Seen): string | undefined {
   const hearsWithinMs = 30_000;
   for (const { requestId, untilMs, end } of agentRuns) {
     const fate = fates.find(({ message }) => message.requestId === requestId);
-    const texts = fate?.record?.history.find(({ event }) => event === "canceled");
-    if (fate?.executed?.state !== "canceled" || texts === undefined) continue;
-    const isLate = untilMs > texts.atMs - fate.zoneAheadMs + hearsWithinMs;
+    const cancelEvent = fate?.record?.history.find(({ event }) => event === "canceled");
+    if (fate?.executed?.state !== "canceled" || cancelEvent === undefined) continue;
+    const isLate = untilMs > cancelEvent.atMs - fate.zoneAheadMs + hearsWithinMs;
     if (end !== "stopped" && isLate) return `${requestId} ${end}`;
   }
   return undefined;

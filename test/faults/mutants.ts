@@ -303,7 +303,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "cancel-reaches-agent",
-    file: "lambdas/execution/runs/run.ts",
+    file: "lambdas/execution/runs/run-record.ts",
     find: 'else onLoss(task?.state === "canceled" ? "canceled" : "superseded");',
     replace: "else void onLoss;",
     story: "canceled",

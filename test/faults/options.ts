@@ -78,33 +78,35 @@ export function readOptions(args: readonly string[]): Options {
       help: { type: "boolean", default: false },
     },
   });
-  const values = { ...placeOf(params.mutant), ...params };
+  const planParams = { ...placeOf(params.mutant), ...params };
   const depth =
-    values.exhaustive === undefined ? undefined : ({ one: 1, two: 2 } as const)[values.exhaustive];
-  if (values.exhaustive !== undefined && depth === undefined)
+    planParams.exhaustive === undefined
+      ? undefined
+      : ({ one: 1, two: 2 } as const)[planParams.exhaustive];
+  if (planParams.exhaustive !== undefined && depth === undefined)
     throw new Error("--exhaustive is one or two.");
   const engines = engineNames.filter(
-    (name) => values.engine === undefined || values.engine === name,
+    (name) => planParams.engine === undefined || planParams.engine === name,
   );
   if (engines.length === 0) throw new Error(`--engine is ${engineNames.join(" or ")}.`);
-  const mixes = (values.mix ?? []).flatMap((name) => (name === "all" ? mixNames : [name]));
+  const mixes = (planParams.mix ?? []).flatMap((name) => (name === "all" ? mixNames : [name]));
   const unknown = mixes.find((name) => !mixNames.includes(name));
   if (unknown !== undefined)
     throw new Error(`There is no mix "${unknown}": there are ${mixNames.join(", ")}.`);
   return {
     mixes,
-    old: values.old,
-    seed: wholeNumber("seed", values.seed),
-    runs: wholeNumber("runs", values.runs),
-    seconds: wholeNumber("seconds", values.seconds),
+    old: planParams.old,
+    seed: wholeNumber("seed", planParams.seed),
+    runs: wholeNumber("runs", planParams.runs),
+    seconds: wholeNumber("seconds", planParams.seconds),
     depth,
-    stories: values.story,
+    stories: planParams.story,
     engines,
-    part: readPart(values.part),
-    replay: values.replay,
-    scenarios: values.scenario,
-    mutant: values.mutant,
-    isHelp: values.help,
+    part: readPart(planParams.part),
+    replay: planParams.replay,
+    scenarios: planParams.scenario,
+    mutant: planParams.mutant,
+    isHelp: planParams.help,
   };
 }
 

@@ -15,20 +15,22 @@ function options(): Options | undefined {
   }
 }
 
-const input = options();
-if (input === undefined) process.exitCode = 2;
-else if (input.isHelp) process.stdout.write(`${help}\n`);
+const parsedOptions = options();
+if (parsedOptions === undefined) process.exitCode = 2;
+else if (parsedOptions.isHelp) process.stdout.write(`${help}\n`);
 else {
   try {
     // The builds need real time.
     const hasMix =
-      input.mixes.length > 0 || input.replay?.split("/")[5] || input.scenarios !== undefined;
-    const builds = hasMix ? await buildVersions(input.old) : undefined;
+      parsedOptions.mixes.length > 0 ||
+      parsedOptions.replay?.split("/")[5] ||
+      parsedOptions.scenarios !== undefined;
+    const builds = hasMix ? await buildVersions(parsedOptions.old) : undefined;
     installVirtualTime();
-    if (input.mutant !== undefined) installMutant({ name: input.mutant });
+    if (parsedOptions.mutant !== undefined) installMutant({ name: parsedOptions.mutant });
     if (builds !== undefined) await loadVersions(builds);
     const { main } = await import("./main.ts");
-    process.exitCode = await main(input);
+    process.exitCode = await main(parsedOptions);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 2;

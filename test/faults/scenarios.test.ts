@@ -13,10 +13,10 @@ describe("a run in which the product failed once", () => {
 
   it.each(scenarios.map(({ name }) => name))("holds, and every fault struck: %s", (name) => {
     expect(results.stderr).toBe("");
-    const texts = results.stdout
+    const scenarioText = results.stdout
       .split(/^(?=SCENARIO )/m)
       .find((text) => text.startsWith(`SCENARIO ${name}:`));
-    expect(texts).toMatch(/^SCENARIO \S+: .+\nholds\n/);
+    expect(scenarioText).toMatch(/^SCENARIO \S+: .+\nholds\n/);
   });
 
   it("has a name of its own", () => {

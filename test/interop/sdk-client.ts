@@ -87,7 +87,7 @@ export function pushConfig(
 }
 
 /** Returns the task or the message as JSON. */
-function countSends(
+function toSent(
   result: Message | Task,
 ): { task: A2aTask; message?: undefined } | { message: WireMessage; task?: undefined } {
   if ("messageId" in result) return { message: Message.toJSON(result) as WireMessage };
@@ -95,7 +95,7 @@ function countSends(
 }
 
 export async function sendForTask(client: Client, request: SendMessageRequest): Promise<A2aTask> {
-  const { task } = countSends(await client.sendMessage(request));
+  const { task } = toSent(await client.sendMessage(request));
   if (task === undefined) throw new Error("the answer is no task");
   return task;
 }

@@ -87,10 +87,10 @@ console.log(url, refusal);
 try {
   await step("each is packed, and the linters of packages find nothing", () => {
     const bin = (name: string) => join(root, "node_modules/.bin", name);
-    for (const writtenText of writePackages(join(folder, "packages"))) {
-      const name = basename(writtenText);
-      tarballs.set(name, join(folder, packFolder(writtenText, folder)));
-      run(bin("publint"), ["run", writtenText, "--strict"], root);
+    for (const packageFolder of writePackages(join(folder, "packages"))) {
+      const name = basename(packageFolder);
+      tarballs.set(name, join(folder, packFolder(packageFolder, folder)));
+      run(bin("publint"), ["run", packageFolder, "--strict"], root);
       // Node 22 and newer load ES modules by `require` too. A command line alone has no types.
       if (name !== "sekisho") run(bin("attw"), ["--profile", "esm-only", tarball(name)], root);
     }

@@ -78,7 +78,7 @@ export function startPushLoop(options: {
 }): PushLoop {
   const { queue, store, allowLoopback, log } = options;
   const { lookAfter: look } = options.host;
-  const stopping = new AbortController();
+  const stopController = new AbortController();
   const { handle } = createPushDelivery({
     store,
     queue,
@@ -86,20 +86,20 @@ export function startPushLoop(options: {
     ...(look && { look }),
     log,
   });
-  const delivering = runQueueLoop({
+  const deliveryLoop = runQueueLoop({
     consumer: queue,
     handle: ({ body }, signal) => handle({ body, signal }),
     concurrency,
     visibilityTimeoutMs,
     graceMs,
-    signal: stopping.signal,
+    signal: stopController.signal,
     idsOf: readExecutionIds,
     log,
   });
   return {
     async close() {
-      stopping.abort();
-      await delivering;
+      stopController.abort();
+      await deliveryLoop;
     },
   };
 }

@@ -38,8 +38,8 @@ export async function createCards(options: {
   const { readSecret, lastModifiedAtMs = Date.now(), ...settings } = options;
   const { signature, extendedSkills } = settings.a2a;
   const sign = signature && (await createSignCard({ signature, readSecret }));
-  const make = async (extended: boolean) => {
-    const card = createCard({ ...settings, extended });
+  const make = async (isExtended: boolean) => {
+    const card = createCard({ ...settings, isExtended });
     return sign === undefined ? card : sign(card);
   };
   const extendedCard = extendedSkills && (await make(true));
@@ -119,9 +119,9 @@ export function createCard(options: {
   authenticator: AuthenticatorConfig;
   streaming: boolean;
   push: boolean;
-  extended: boolean;
+  isExtended: boolean;
 }): AgentCard {
-  const { a2a, url, authenticator, streaming, push, extended } = options;
+  const { a2a, url, authenticator, streaming, push, isExtended } = options;
   const {
     name,
     description,
@@ -152,7 +152,7 @@ export function createCard(options: {
     ...createSecurity(authenticator),
     defaultInputModes: modes,
     defaultOutputModes: modes,
-    skills: extended ? [...a2a.skills, ...extendedSkills] : a2a.skills,
+    skills: isExtended ? [...a2a.skills, ...extendedSkills] : a2a.skills,
     ...(iconUrl && { iconUrl }),
   };
 }
@@ -171,17 +171,17 @@ function createSecurity(authenticator: AuthenticatorConfig): Security | undefine
     case "bearer":
       return anyOf({ bearer: httpBearer("A shared token.") });
     case "jwt":
-      return ofIssuers(authenticator.issuers);
+      return createIssuerSecurity(authenticator.issuers);
     case "web-identity":
-      return ofIssuers([authenticator]);
+      return createIssuerSecurity([authenticator]);
   }
 }
 
 type Issuer = { issuer: string; audience?: string | undefined; jwksUrl?: string | undefined };
 
 /** An issuer whose keys have a configured URL may have no discovery document. */
-function ofIssuers(issuers: readonly Issuer[]): Security {
-  const discovered = issuers
+function createIssuerSecurity(issuers: readonly Issuer[]): Security {
+  const discoverySchemes = issuers
     .filter(({ jwksUrl }) => jwksUrl === undefined)
     .map((each, index) => {
       const openIdConnectUrl = `${each.issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
@@ -193,7 +193,7 @@ function ofIssuers(issuers: readonly Issuer[]): Security {
     });
   const sources = issuers.map(describeIssuer).join(", or of ");
   return anyOf({
-    ...Object.fromEntries(discovered),
+    ...Object.fromEntries(discoverySchemes),
     bearer: httpBearer(`A token of ${sources}.`, "JWT"),
   });
 }

@@ -45,7 +45,7 @@ type A2aRequest = Omit<JsonRpcRequest, "id"> & { id: RequestId | null };
 type Call = { request: A2aRequest; caller: AuthenticatedCaller; exchange: Exchange };
 export type A2aEndpoint = (call: Call) => Promise<ExchangeResponse>;
 
-const streaming: readonly OperationName[] = ["SendStreamingMessage", "SubscribeToTask"];
+const streamingOperations: readonly OperationName[] = ["SendStreamingMessage", "SubscribeToTask"];
 
 const streamHeaders = {
   "content-type": "text/event-stream",
@@ -78,31 +78,35 @@ function createA2aEndpoint(options: {
   } = options;
   return async ({ request, caller, exchange }) => {
     const { id, method, params } = request;
-    const asked = readRequestedVersion(exchange);
-    let known: A2aVersion | undefined;
+    const requestedVersion = readRequestedVersion(exchange);
+    let knownVersion: A2aVersion | undefined;
     let isStream = false;
     let release: (() => void) | undefined;
     const refuse = (thrown: unknown) => {
       const error = SekishoError.from(thrown);
       metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
-      logRefusal({ log, error, request, caller, version: known });
-      return { error, id, dialect: known === undefined ? toDialect(asked) : dialects[known] };
+      logRefusal({ log, error, request, caller, version: knownVersion });
+      return {
+        error,
+        id,
+        dialect: knownVersion === undefined ? toDialect(requestedVersion) : dialects[knownVersion],
+      };
     };
     try {
-      const version = resolveVersion({ asked, method });
-      known = version;
+      const version = resolveVersion({ requestedVersion, method });
+      knownVersion = version;
       const operation = findOperation({ method, version });
-      const wantsStream = streaming.includes(operation);
+      const wantsStream = streamingOperations.includes(operation);
       if (wantsStream && !exchange.canStream) throw new SekishoError("unsupported_operation");
       isStream = wantsStream;
-      const read = readParams({ operation, version, params, tenant });
+      const checkedParams = readParams({ operation, version, params, tenant });
       // Checked before the operation starts, because an accepted task must not be refused.
       if (isStream) release = calls.take({ principal: caller.principal, id: newId() });
       if (isStream && release === undefined) throw createTooManyCallsError({ random });
       // The params match the operation; TypeScript cannot follow the name through both tables.
-      const run = operations[operation] as OperationHandler<OperationName>;
-      const result = await run({
-        params: read,
+      const handler = operations[operation] as OperationHandler<OperationName>;
+      const result = await handler({
+        params: checkedParams,
         version,
         caller,
         client: exchange,
@@ -112,26 +116,29 @@ function createA2aEndpoint(options: {
         id,
         result: toVersion({ operation, version, value }),
       });
-      const added = extensionHeaders(exchange);
+      const confirmedHeaders = extensionHeaders(exchange);
       if (!isStream) {
-        const whole = createJsonAnswer(answer(result));
-        return { ...whole, headers: { ...whole.headers, ...added } };
+        const response = createJsonAnswer(answer(result));
+        return { ...response, headers: { ...response.headers, ...confirmedHeaders } };
       }
-      const over = () => release?.();
-      exchange.openSignal().addEventListener("abort", over, { once: true });
+      const releaseSlot = () => release?.();
+      exchange.openSignal().addEventListener("abort", releaseSlot, { once: true });
       const fail = (thrown: unknown) => ({
         jsonrpc: "2.0",
         id,
         error: encodeError(refuse(thrown)),
       });
       const messages = encodeEvents({ events: result as AsyncIterable<StreamEvent>, answer, fail });
-      const body = serverSentEvents({ messages: releasing({ messages, over }), keepAliveMs });
-      return { status: 200, headers: { ...streamHeaders, ...added }, body };
+      const body = serverSentEvents({
+        messages: withEndHandler({ messages, onEnd: releaseSlot }),
+        keepAliveMs,
+      });
+      return { status: 200, headers: { ...streamHeaders, ...confirmedHeaders }, body };
     } catch (thrown) {
       release?.();
       const refusal = refuse(thrown);
       // Clients of 0.3 expect an event stream, as their SDK's server sends.
-      if (!(isStream && known === "0.3")) return createErrorAnswer(refusal);
+      if (!(isStream && knownVersion === "0.3")) return createErrorAnswer(refusal);
       const body = onlyEvent({ jsonrpc: "2.0", id, error: encodeError(refusal) });
       return { status: 200, headers: streamHeaders, body };
     }
@@ -142,23 +149,23 @@ async function* onlyEvent(message: unknown): AsyncGenerator<string> {
   yield toEvent(JSON.stringify(message));
 }
 
-/** Calls `over` when the messages end or the iterator is returned, even if nothing was read. */
-function releasing({
+/** Calls `onEnd` when the messages end or the iterator is returned, even if nothing was read. */
+function withEndHandler({
   messages,
-  over,
+  onEnd,
 }: {
   messages: AsyncGenerator<string>;
-  over: () => void;
+  onEnd: () => void;
 }): AsyncIterable<string> {
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
         const turn = await messages.next();
-        if (turn.done) over();
+        if (turn.done) onEnd();
         return turn;
       },
       async return() {
-        over();
+        onEnd();
         return messages.return(undefined);
       },
     }),
@@ -193,7 +200,7 @@ async function* encodeEvents({ events, answer, fail }: EventEncoding): AsyncGene
   }
 }
 
-const known: readonly string[] = [slackMessageKey, questionKey, taskKey];
+const extensionUris: readonly string[] = [slackMessageKey, questionKey, taskKey];
 const headerNames = ["a2a-extensions", "x-a2a-extensions"] as const;
 
 /**
@@ -201,11 +208,11 @@ const headerNames = ["a2a-extensions", "x-a2a-extensions"] as const;
  * X-A2A-Extensions.
  */
 function extensionHeaders({ header }: Pick<Exchange, "header">): Record<string, string> {
-  const name = headerNames.find((each) => header(each) !== undefined);
+  const name = headerNames.find((headerName) => header(headerName) !== undefined);
   if (name === undefined) return {};
-  const asked = (header(name) ?? "").split(",").map((uri) => uri.trim());
-  const inForce = known.filter((uri) => asked.includes(uri));
-  return inForce.length === 0 ? {} : { [name]: inForce.join(", ") };
+  const requestedUris = (header(name) ?? "").split(",").map((uri) => uri.trim());
+  const confirmedUris = extensionUris.filter((uri) => requestedUris.includes(uri));
+  return confirmedUris.length === 0 ? {} : { [name]: confirmedUris.join(", ") };
 }
 
 /** Logs a caller's mistake at `info`. */
@@ -223,14 +230,16 @@ function logRefusal(input: {
     taskId?: unknown;
     message?: unknown;
   };
-  const sent = Object(message) as { messageId?: unknown; taskId?: unknown };
+  const messageIds = Object(message) as { messageId?: unknown; taskId?: unknown };
   const fields = {
     operation: toA2aOperation(method)?.operation,
     version,
     task_id:
       error.details.task_id ??
-      [taskId, sent.taskId, id].map(toLoggableId).find((known) => known !== undefined),
-    request_id: toLoggableId(error.details.correlation_id) ?? toLoggableId(sent.messageId),
+      [taskId, messageIds.taskId, id]
+        .map(toLoggableId)
+        .find((loggableId) => loggableId !== undefined),
+    request_id: toLoggableId(error.details.correlation_id) ?? toLoggableId(messageIds.messageId),
     trace_id: caller.trace && readTraceId(caller.trace),
     reason: error.reason,
     cause_kind: error.cause === undefined ? undefined : errorKind(error.cause),

@@ -36,32 +36,41 @@ export function listTasks(request: {
     const sinceMs =
       params.statusTimestampAfter === undefined ? 0 : Date.parse(params.statusTimestampAfter);
     const page = createPage({ maxTasks: params.pageSize });
-    let matching = 0;
+    let matchCount = 0;
     let records = 0;
-    let last: PagePosition | undefined;
-    let rest: PagePosition | undefined;
+    let lastPosition: PagePosition | undefined;
+    let nextPosition: PagePosition | undefined;
     const startedAtMs = now();
     const isLate = () =>
-      last !== undefined && now() - startedAtMs > (rest === undefined ? maxLookMs : maxCountMs);
-    for await (const { task: stored, cursor } of newestTasks({ tasks, principal, after: token })) {
-      if (stored.changedAtMs < sinceMs) break;
+      lastPosition !== undefined &&
+      now() - startedAtMs > (nextPosition === undefined ? maxLookMs : maxCountMs);
+    for await (const { task: storedTask, cursor } of newestTasks({
+      tasks,
+      principal,
+      position: token,
+    })) {
+      if (storedTask.changedAtMs < sinceMs) break;
       // The next page begins after the last task of this page, or where the reading stopped.
-      if (rest !== undefined && token !== undefined) break;
+      if (nextPosition !== undefined && token !== undefined) break;
       if (records === maxRecords || isLate()) {
-        rest ??= last;
+        nextPosition ??= lastPosition;
         break;
       }
       records += 1;
       const task =
-        rest === undefined ? await tasks.advanceIfDue(stored).catch(() => stored) : stored;
+        nextPosition === undefined
+          ? await tasks.advanceIfDue(storedTask).catch(() => storedTask)
+          : storedTask;
       if (matches({ task, params })) {
-        matching += 1;
-        if (!page.add(() => toPageTask({ task, params, pollAfterMs }))) rest ??= last;
+        matchCount += 1;
+        if (!page.add(() => toPageTask({ task, params, pollAfterMs })))
+          nextPosition ??= lastPosition;
       }
-      last = { cursor, lastAtMs: stored.listedAtMs ?? 0, lastId: stored.id };
+      lastPosition = { cursor, lastAtMs: storedTask.listedAtMs ?? 0, lastId: storedTask.id };
     }
-    const totalSize = token?.total ?? matching;
-    const nextPageToken = rest === undefined ? "" : encodePageToken({ ...rest, total: totalSize });
+    const totalSize = token?.total ?? matchCount;
+    const nextPageToken =
+      nextPosition === undefined ? "" : encodePageToken({ ...nextPosition, total: totalSize });
     return { tasks: page.tasks, nextPageToken, pageSize: params.pageSize, totalSize };
   };
 }
@@ -121,14 +130,14 @@ const limit = 20;
 async function* newestTasks(request: {
   tasks: Pick<Tasks, "list">;
   principal: string;
-  after: Pick<PageToken, "cursor" | "lastAtMs" | "lastId"> | undefined;
+  position: Pick<PageToken, "cursor" | "lastAtMs" | "lastId"> | undefined;
 }): AsyncGenerator<{ task: ExecutionTask; cursor: string | undefined }> {
-  const { tasks, principal, after } = request;
-  let cursor = after?.cursor;
+  const { tasks, principal, position } = request;
+  let cursor = position?.cursor;
   do {
     const page = await tasks.list({ principal, cursor, limit }).catch(refuseForeignCursor);
     for (const task of page.items)
-      if (after === undefined || isOlder({ task, than: after })) yield { task, cursor };
+      if (position === undefined || isOlder({ task, than: position })) yield { task, cursor };
     cursor = page.cursor;
     if (cursor !== undefined) await setImmediate();
   } while (cursor !== undefined);
@@ -148,7 +157,7 @@ function isOlder({
 
 function refuseForeignCursor(thrown: unknown): never {
   const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;
-  throw cause instanceof RangeError ? foreignPageToken() : thrown;
+  throw cause instanceof RangeError ? createPageTokenError() : thrown;
 }
 
 /** The position after the task `lastId` in the store's page that begins at `cursor`, and the count of the first page. */
@@ -167,11 +176,11 @@ function encodePageToken(token: PageToken): string {
 /** Throws `invalid_params` for an invalid token. */
 function decodePageToken(text: string): PageToken {
   const token = tokenSchema.safeParse(parseJson(Buffer.from(text, "base64url").toString())).data;
-  if (token === undefined) throw foreignPageToken();
+  if (token === undefined) throw createPageTokenError();
   return token;
 }
 
-function foreignPageToken(): Error {
+function createPageTokenError(): Error {
   return createParamsError([
     { path: ["pageToken"], message: "is not a page token of this listing" },
   ]);

@@ -33,9 +33,9 @@ export function readMemberNames(request: { params: unknown; version: A2aVersion 
     const members = Object.entries(value).map(([name, member]): [string, unknown] => {
       const jsonName = toJsonName(name);
       const at = [...path, name];
-      const known = Object.hasOwn(foreign, jsonName) ? foreign[jsonName] : undefined;
-      if (known !== undefined)
-        issues.push({ path: at, message: `is called ${known} in A2A ${request.version}` });
+      const jsonMember = Object.hasOwn(foreign, jsonName) ? foreign[jsonName] : undefined;
+      if (jsonMember !== undefined)
+        issues.push({ path: at, message: `is called ${jsonMember} in A2A ${request.version}` });
       if (jsonName !== name && Object.hasOwn(value, jsonName))
         issues.push({ path: at, message: `is ${jsonName} again` });
       return [jsonName, freeMembers.has(jsonName) ? member : rename(member, at)];

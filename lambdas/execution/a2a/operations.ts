@@ -48,28 +48,30 @@ export function createOperations(settings: {
       const task = await receive(call);
       const timeoutMs = returnImmediately ? 0 : syncBudgetMs;
       // An accepted message is never refused: if the wait fails, the client polls.
-      const latest = await tasks.wait({ task, until: isAsking, timeoutMs }).catch(() => task);
-      const message = createDirectMessage(latest);
-      if (message === undefined) return { task: createView(historyLength)(latest) };
-      await unlist(latest);
+      const latestTask = await tasks.wait({ task, until: isAsking, timeoutMs }).catch(() => task);
+      const message = createDirectMessage(latestTask);
+      if (message === undefined) return { task: createView(historyLength)(latestTask) };
+      await unlist(latestTask);
       return { message };
     },
 
     /** Waits up to `firstSignMs` for the agent's first update. Sends a direct answer as one message, or else streams the task. */
     async SendStreamingMessage(call) {
-      const shown = await receive(call);
-      const until = (seen: ExecutionTask) =>
-        isAsking(seen) || seen.progress !== shown.progress || seen.artifacts !== shown.artifacts;
+      const firstTask = await receive(call);
+      const until = (changedTask: ExecutionTask) =>
+        isAsking(changedTask) ||
+        changedTask.progress !== firstTask.progress ||
+        changedTask.artifacts !== firstTask.artifacts;
       const task = await tasks
-        .wait({ task: shown, until, timeoutMs: firstSignMs })
-        .catch(() => shown);
+        .wait({ task: firstTask, until, timeoutMs: firstSignMs })
+        .catch(() => firstTask);
       const message = createDirectMessage(task);
       if (message !== undefined) {
         await unlist(task);
-        return only(message);
+        return streamMessage(message);
       }
       const view = createView(call.params.configuration?.historyLength);
-      return streamTaskEvents({ tasks, shown, task, view, signal: call.client.openSignal() });
+      return streamTaskEvents({ tasks, firstTask, task, view, signal: call.client.openSignal() });
     },
 
     /**
@@ -83,7 +85,7 @@ export function createOperations(settings: {
       const until = version === "1.0" ? isOver : undefined;
       return streamTaskEvents({
         tasks,
-        shown: task,
+        firstTask: task,
         task,
         view: createView(),
         until,
@@ -111,6 +113,6 @@ export function createOperations(settings: {
   };
 }
 
-async function* only(message: Message): AsyncGenerator<StreamEvent> {
+async function* streamMessage(message: Message): AsyncGenerator<StreamEvent> {
   yield { message };
 }

@@ -55,13 +55,13 @@ export function createPushConfigs(options: {
   newId: () => string;
 }): PushConfigs {
   const { tasks, outbox, allowLoopback, newId } = options;
-  function supported(): PushOutbox {
+  function requireOutbox(): PushOutbox {
     if (outbox === undefined) throw new SekishoError("push_not_supported");
     return outbox;
   }
 
   /** `at` is the path of the configuration in the params. Throws `invalid_params`. */
-  function checked({
+  function checkConfig({
     config,
     id,
     version,
@@ -81,7 +81,7 @@ export function createPushConfigs(options: {
     return { id: config.id ?? id, url, token, authentication, version, registrationId: newId() };
   }
 
-  async function keep({
+  async function storeConfig({
     principal,
     taskId,
     config,
@@ -90,7 +90,7 @@ export function createPushConfigs(options: {
     taskId: string;
     config: StoredPushConfig;
   }) {
-    const { notify, watch } = supported();
+    const { notify, watch } = requireOutbox();
     const task = await tasks.update({ principal, taskId, change: withPushConfig(config) });
     if (isOver(task) || isAsking(task)) await notify({ task, configId: config.id });
     if (!isOver(task)) await watch({ task, config });
@@ -99,41 +99,46 @@ export function createPushConfigs(options: {
 
   return {
     async create({ principal, params: { taskId, tenant, ...config }, version }) {
-      supported();
+      requireOutbox();
       const at = version === "0.3" ? "pushNotificationConfig." : "";
       // Clients of 0.3 refer to a configuration without an id by the task's id.
-      const kept = checked({ config, id: version === "0.3" ? taskId : newId(), version, at });
-      await keep({ principal, taskId, config: kept });
-      return toPushConfig({ taskId, tenant, config: kept });
+      const storedConfig = checkConfig({
+        config,
+        id: version === "0.3" ? taskId : newId(),
+        version,
+        at,
+      });
+      await storeConfig({ principal, taskId, config: storedConfig });
+      return toPushConfig({ taskId, tenant, config: storedConfig });
     },
     async get({ principal, params: { taskId, tenant, id } }) {
-      supported();
+      requireOutbox();
       const config = findConfig({ task: await tasks.find({ principal, taskId }), id });
       if (config === undefined)
         throw new SekishoError("task_not_found", { details: { task_id: taskId } });
       return toPushConfig({ taskId, tenant, config });
     },
     async list({ principal, params: { taskId, tenant } }) {
-      supported();
+      requireOutbox();
       const configs = readConfigs(await tasks.find({ principal, taskId }));
       return { configs: configs.map((config) => toPushConfig({ taskId, tenant, config })) };
     },
     async delete({ principal, params: { taskId, id } }) {
-      supported();
+      requireOutbox();
       await tasks.update({ principal, taskId, change: removeConfig(id) });
       return {};
     },
     read({ taskId, config, version }) {
       if (config === undefined) return undefined;
-      supported();
-      return checked({ config, id: taskId, version, at: inMessage[version] });
+      requireOutbox();
+      return checkConfig({ config, id: taskId, version, at: inMessage[version] });
     },
     async attach({ task, config }) {
       const isThere = readConfigs(task).some(
         ({ registrationId }) => registrationId === config?.registrationId,
       );
       const { principal, id: taskId } = task;
-      return config === undefined || isThere ? task : keep({ principal, taskId, config });
+      return config === undefined || isThere ? task : storeConfig({ principal, taskId, config });
     },
   };
 }

@@ -72,11 +72,11 @@ export function createPushDelivery(options: {
     now = Date.now,
   } = options;
   const { random = Math.random } = options;
-  const guarded = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
+  const guardedStore = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const withinTime = createTimeLimit({ ms: storeTimeoutMs, reason: "timeout" });
   const takeSlots = createTakeSlots();
 
-  async function tried(request: Parameters<PublicPost>[0]): Promise<PushOutcome> {
+  async function tryPost(request: Parameters<PublicPost>[0]): Promise<PushOutcome> {
     try {
       return await post(request);
     } catch (thrown) {
@@ -101,9 +101,9 @@ export function createPushDelivery(options: {
   }
 
   /** The task and its configuration; undefined if the notice is outdated. */
-  async function dueTo(request: PushNotice): Promise<NotifiedTask | undefined> {
+  async function findDuePush(request: PushNotice): Promise<NotifiedTask | undefined> {
     const { taskId, configId, state, changedAtMs, attempt } = request;
-    const task = await guarded.get({ id: taskId });
+    const task = await guardedStore.get({ id: taskId });
     const config = task?.a2a?.pushConfigs?.find(({ id }) => id === configId);
     if (task?.state === state && task.changedAtMs === changedAtMs && config !== undefined)
       return { task, config };
@@ -121,14 +121,14 @@ export function createPushDelivery(options: {
     ...notice
   }: PushNotice & { signal: AbortSignal }): Promise<void> {
     signal.throwIfAborted();
-    const due = await dueTo(notice);
-    if (due === undefined) return;
-    const release = takeSlots(listBounds(due));
-    if (release === undefined) return waitForSlot({ task: due.task, notice });
+    const duePush = await findDuePush(notice);
+    if (duePush === undefined) return;
+    const release = takeSlots(listBounds(duePush));
+    if (release === undefined) return waitForSlot({ task: duePush.task, notice });
     try {
       // Read again, because a newer state may have been sent in the meantime.
-      const latest = await dueTo(notice);
-      if (latest !== undefined) await notify({ ...latest, notice, signal });
+      const latestPush = await findDuePush(notice);
+      if (latestPush !== undefined) await notify({ ...latestPush, notice, signal });
     } finally {
       release();
     }
@@ -155,12 +155,12 @@ export function createPushDelivery(options: {
   ): Promise<void> {
     const { task, config, notice, signal } = request;
     const { attempt } = notice;
-    const outcome = await tried({
+    const outcome = await tryPost({
       ...pushRequest({ config, task: toA2aTask({ task }) }),
       timeoutMs,
       signal,
     });
-    const after = planNextPush({ outcome, attempt, nowMs: now(), random });
+    const nextPush = planNextPush({ outcome, attempt, nowMs: now(), random });
     const { status, reason } = { status: undefined, reason: undefined, ...outcome };
     const fields = {
       ...createLogIds(task),
@@ -170,9 +170,9 @@ export function createPushDelivery(options: {
       status,
       reason,
     };
-    if (after.next === "done") return log.debug("push_delivered", fields);
-    if (after.next === "over") return log.warn("push_given_up", fields);
-    const { delayMs } = after;
+    if (nextPush.next === "done") return log.debug("push_delivered", fields);
+    if (nextPush.next === "over") return log.warn("push_given_up", fields);
+    const { delayMs } = nextPush;
     await queueAgain({ task, notice: { ...notice, attempt: attempt + 1 }, delayMs });
     log.info("push_delayed", { ...fields, delay_ms: delayMs });
   }
@@ -205,13 +205,13 @@ type SlotLimits = { key: string; atMost: number };
 /** Takes a slot for each key and returns a function that releases them. Returns undefined and takes none if any key is full. */
 type TakeSlots = (bounds: readonly SlotLimits[]) => (() => void) | undefined;
 function createTakeSlots(): TakeSlots {
-  const taken = new Map<string, number>();
-  const countOf = (key: string) => taken.get(key) ?? 0;
+  const slotCounts = new Map<string, number>();
+  const countOf = (key: string) => slotCounts.get(key) ?? 0;
 
   function change({ key, by }: { key: string; by: number }): void {
     const count = countOf(key) + by;
-    if (count === 0) taken.delete(key);
-    else taken.set(key, count);
+    if (count === 0) slotCounts.delete(key);
+    else slotCounts.set(key, count);
   }
 
   return (bounds) => {
@@ -272,12 +272,12 @@ export function planNextPush(request: {
 
 /** All waits of one notice take about an hour. After that the client must poll, or the next change notifies it. */
 const maxWaits = 99;
-const shortestWaitMs = 500;
-const longestWaitMs = 60_000;
+const minWaitMs = 500;
+const maxWaitMs = 60_000;
 
 /** Waits about as long as the notice is old: the longer the backlog, the less often each notice is tried. */
 export function waitMs({ ageMs, random }: { ageMs: number; random: () => number }): number {
-  return Math.min(longestWaitMs, Math.max(shortestWaitMs, ageMs)) * (0.5 + random() / 2);
+  return Math.min(maxWaitMs, Math.max(minWaitMs, ageMs)) * (0.5 + random() / 2);
 }
 
 function canRepeat(outcome: PushOutcome): boolean {

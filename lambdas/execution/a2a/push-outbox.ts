@@ -27,7 +27,7 @@ import type { AdvanceIfDue } from "../tasks/tasks.ts";
 
 export type PushOutbox = {
   /** Wraps `changeTask`. A change of state resolves when its notices are queued. A failure to queue them is only logged. */
-  after(changeTask: ChangeTask): ChangeTask;
+  wrapChangeTask(changeTask: ChangeTask): ChangeTask;
   /** Queues a notice of the task's current state for one configuration. Rejects with `unavailable`. */
   notify(request: { task: ExecutionTask; configId: string }): Promise<void>;
   /** Queues the next look at a task that is not over. Rejects with `unavailable`. */
@@ -36,13 +36,13 @@ export type PushOutbox = {
     config: Pick<StoredPushConfig, "id" | "registrationId">;
   }): Promise<void>;
   /** Wraps the store, so that the first look at a task is queued before the task is created. A failure is only logged. */
-  before(store: ExecutionStore): ExecutionStore;
+  wrapStore(store: ExecutionStore): ExecutionStore;
 };
 
 /** After this time, an unstarted task may have lost its queue message. */
 const defaultUnstartedAfterMs = 10_000;
 /** Avoids a busy loop when the clocks of two processes differ. */
-const shortestMs = 250;
+const minDelayMs = 250;
 
 /**
  * Store and queue cannot be written together, so a process that dies between a change and its notice loses the notice. A client that
@@ -78,7 +78,7 @@ export function createPushOutbox(options: {
     const body = encodeExecutionMessage({
       push: { taskId, configId, state, changedAtMs, attempt: 0 },
     });
-    return sendOf({ task, message: { body } });
+    return sendMessage({ task, message: { body } });
   }
 
   async function watch({ task, config }: Parameters<PushOutbox["watch"]>[0]): Promise<void> {
@@ -88,9 +88,9 @@ export function createPushOutbox(options: {
       look: { taskId, configId, registrationId, state, changedAtMs },
     });
     const nowMs = now();
-    return sendOf({
+    return sendMessage({
       task,
-      message: { body, delayMs: Math.max(shortestMs, attentionAtMs(task, nowMs) - nowMs) },
+      message: { body, delayMs: Math.max(minDelayMs, attentionAtMs(task, nowMs) - nowMs) },
     });
   }
 
@@ -109,7 +109,7 @@ export function createPushOutbox(options: {
     );
   }
 
-  async function sendOf(request: {
+  async function sendMessage(request: {
     task: ExecutionTask;
     message: Parameters<TaskQueue["send"]>[0];
   }): Promise<void> {
@@ -125,18 +125,18 @@ export function createPushOutbox(options: {
   }
 
   return {
-    after: (changeTask) => async (request) => {
+    wrapChangeTask: (changeTask) => async (request) => {
       let entersState = false;
       const result = await changeTask({
         ...request,
         change(task) {
-          const next = request.change(task);
-          entersState = next !== undefined && next.state !== task.state;
-          return next;
+          const nextTask = request.change(task);
+          entersState = nextTask !== undefined && nextTask.state !== task.state;
+          return nextTask;
         },
       });
-      const { task, changed } = result;
-      const configs = (changed && entersState && task?.a2a?.pushConfigs) || [];
+      const { task, isChanged } = result;
+      const configs = (isChanged && entersState && task?.a2a?.pushConfigs) || [];
       if (task !== undefined && configs.length > 0) {
         await Promise.allSettled([
           ...configs.map(({ id }) => notify({ task, configId: id })),
@@ -145,7 +145,7 @@ export function createPushOutbox(options: {
       }
       return result;
     },
-    before: (store) => ({
+    wrapStore: (store) => ({
       ...store,
       async create(request) {
         await watchAll(request.item);
@@ -173,11 +173,19 @@ export function openTaskChanges(
 ) {
   const { store, completions, notifications, storeTimeoutMs, now, log } = settings;
   const changeSignal = createTaskSignal();
-  const guarded = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
+  const guardedStore = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const push = createCompletionPush({ ...settings, queue: completions });
   const outbox = notifications && createPushOutbox({ ...settings, queue: notifications });
-  const pushed = push.after(createChangeTask({ store: guarded, changeSignal, now }));
-  return { guarded, changeSignal, push, outbox, changeTask: outbox?.after(pushed) ?? pushed };
+  const changeAndPush = push.wrapChangeTask(
+    createChangeTask({ store: guardedStore, changeSignal, now }),
+  );
+  return {
+    guardedStore,
+    changeSignal,
+    push,
+    outbox,
+    changeTask: outbox?.wrapChangeTask(changeAndPush) ?? changeAndPush,
+  };
 }
 
 /** Starts or ends the task if that is due. If its state stays, queues the next look. Rejects with `unavailable`. */
@@ -191,10 +199,10 @@ export function createHandleLook(options: {
 }): HandleLook {
   const { store, advanceIfDue, outbox } = options;
   return async (look) => {
-    const found = await store.get({ id: look.taskId });
-    if (found === undefined || !isAt({ task: found, look })) return;
+    const storedTask = await store.get({ id: look.taskId });
+    if (storedTask === undefined || !isAt({ task: storedTask, look })) return;
     // The next look tries again after a failure.
-    const task = await advanceIfDue(found).catch(() => found);
+    const task = await advanceIfDue(storedTask).catch(() => storedTask);
     if (isAt({ task, look })) await outbox.watch({ task, config: { id: look.configId, ...look } });
   };
 }

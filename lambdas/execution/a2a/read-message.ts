@@ -12,6 +12,7 @@ import {
   sessionIdSchema,
 } from "@sekisho/contracts/methods.ts";
 import { type FieldValues, fieldValuesSchema } from "@sekisho/contracts/question-fields.ts";
+import { dropUndefined } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
 import { createParamsError } from "../params-error.ts";
 import {
@@ -56,8 +57,8 @@ export function readTaskInput({
   const { parts, metadata } = message;
   const attachments = readAttachments(parts);
   return {
-    ...(metadata && defined(slackNotesSchema.parse(metadata[slackMessageKey]))),
-    ...(metadata && defined(taskNotesSchema.parse(metadata[taskKey]))),
+    ...(metadata && dropUndefined(slackNotesSchema.parse(metadata[slackMessageKey]))),
+    ...(metadata && dropUndefined(taskNotesSchema.parse(metadata[taskKey]))),
     text: limitedText(parts),
     ...(attachments.length > 0 && { attachments }),
     ...(sessionIdSchema.safeParse(contextId).success && { session_id: contextId }),
@@ -77,12 +78,13 @@ export function readAnswerMessage(request: {
   const { messageId, parts, metadata } = message;
   const text = limitedText(parts);
   const { user_id } = slackNotesSchema.parse(metadata?.[slackMessageKey]);
-  const named = choiceSchema.parse(metadata?.[questionKey]).option_id;
-  const said = text.trim();
+  const namedOption = choiceSchema.parse(metadata?.[questionKey]).option_id;
+  const answerText = text.trim();
   const option_id =
-    named ?? question?.options?.find(({ id, label }) => id === said || label === said)?.id;
+    namedOption ??
+    question?.options?.find(({ id, label }) => id === answerText || label === answerText)?.id;
   const fields = question?.fields === undefined ? undefined : readValues(parts);
-  const choice = defined({ option_id, user_id, fields });
+  const choice = dropUndefined({ option_id, user_id, fields });
   return {
     id: messageId,
     fingerprint: fingerprintMessage(message),
@@ -93,9 +95,9 @@ export function readAnswerMessage(request: {
 }
 
 function readValues(parts: readonly Part[]): FieldValues | undefined {
-  const given = readFieldValues(parts);
-  if (given === undefined) return undefined;
-  const { data, error } = fieldValuesSchema.safeParse(given);
+  const fieldValues = readFieldValues(parts);
+  if (fieldValues === undefined) return undefined;
+  const { data, error } = fieldValuesSchema.safeParse(fieldValues);
   if (data !== undefined) return data;
   throw createParamsError(
     error.issues.map((issue) => ({
@@ -128,31 +130,25 @@ function readAttachments(parts: readonly Part[]): NonNullable<TaskInput["attachm
 
 /** Leaves out the parts of a plain text, which say nothing more than the text. */
 function listOtherParts(parts: Part[]): { parts?: Part[] } {
-  const [only, ...others] = parts;
+  const [only, ...otherParts] = parts;
   const isPlain =
-    others.length === 0 && only?.text && !only.metadata && !only.mediaType && !only.filename;
+    otherParts.length === 0 && only?.text && !only.metadata && !only.mediaType && !only.filename;
   return isPlain ? {} : { parts };
-}
-
-function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  ) as never;
 }
 
 const producedTypes = ["text/plain", "application/json", "application/octet-stream"];
 
 /** Throws `content_type_not_supported` if the client accepts none of the agent's media types (A2A 1.0, section 3.2.2). Default: all. */
-export function checkOutputModes(accepted: readonly string[] | undefined): void {
-  if (accepted !== undefined && !accepted.some(isProduced))
+export function checkOutputModes(acceptedTypes: readonly string[] | undefined): void {
+  if (acceptedTypes !== undefined && !acceptedTypes.some(isProduced))
     throw new SekishoError("content_type_not_supported");
 }
 
 /** `*` matches any type or subtype. Older clients send only `text`. */
 function isProduced(mode: string): boolean {
   const [type = "", subtype = "*"] = (mode.split(";", 1)[0] ?? "").trim().toLowerCase().split("/");
-  return producedTypes.some((known) => {
-    const [knownType, knownSubtype] = known.split("/");
+  return producedTypes.some((producedType) => {
+    const [knownType, knownSubtype] = producedType.split("/");
     return (type === "*" || type === knownType) && (subtype === "*" || subtype === knownSubtype);
   });
 }

@@ -36,8 +36,8 @@ export function createReceiveMessage(options: {
     const { message } = params;
     const { messageId, contextId = newId() } = message;
     const taskId = deduplicates ? deriveMessageTaskId({ principal, messageId }) : newId();
-    const wanted = params.configuration?.taskPushNotificationConfig;
-    const config = pushConfigs.read({ taskId, config: wanted, version });
+    const pushConfig = params.configuration?.taskPushNotificationConfig;
+    const config = pushConfigs.read({ taskId, config: pushConfig, version });
     const task = await tasks.submit({
       principal,
       taskId,
@@ -55,7 +55,7 @@ export function createReceiveMessage(options: {
     return config ? pushConfigs.attach({ task, config }) : task;
   }
 
-  async function goOn({
+  async function continueTask({
     params,
     version,
     caller,
@@ -71,8 +71,8 @@ export function createReceiveMessage(options: {
         { path: ["message", "contextId"], message: "is not the context of the task" },
       ]);
     }
-    const wanted = configuration?.taskPushNotificationConfig;
-    const config = pushConfigs.read({ taskId, config: wanted, version });
+    const pushConfig = configuration?.taskPushNotificationConfig;
+    const config = pushConfigs.read({ taskId, config: pushConfig, version });
     const task = await tasks.answer({
       ...{ principal, taskId },
       answer: readAnswerMessage({ message, question }),
@@ -85,6 +85,6 @@ export function createReceiveMessage(options: {
 
   return (call) => {
     const { taskId } = call.params.message;
-    return taskId === undefined ? begin(call) : goOn({ ...call, taskId });
+    return taskId === undefined ? begin(call) : continueTask({ ...call, taskId });
   };
 }

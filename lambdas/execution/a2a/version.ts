@@ -25,14 +25,14 @@ export function readRequestedVersion({
 
 /** Without a version, a method name that only 1.0 has means 1.0, and any other 0.3. Patch versions do not matter. Throws `version_not_supported`. */
 export function resolveVersion({
-  asked,
+  requestedVersion,
   method,
 }: {
-  asked: string | undefined;
+  requestedVersion: string | undefined;
   method: string;
 }): A2aVersion {
-  if (asked === undefined) return toA2aOperation(method)?.version ?? "0.3";
-  const [, version] = /^(1\.0|0\.3)(?:\.\d{1,5})?$/.exec(asked) ?? [];
+  if (requestedVersion === undefined) return toA2aOperation(method)?.version ?? "0.3";
+  const [, version] = /^(1\.0|0\.3)(?:\.\d{1,5})?$/.exec(requestedVersion) ?? [];
   if (version !== "1.0" && version !== "0.3") throw new SekishoError("version_not_supported");
   return version;
 }
@@ -45,9 +45,9 @@ export function findOperation({
   method: string;
   version: A2aVersion;
 }): OperationName {
-  const named = toA2aOperation(method);
-  if (named?.version !== version) throw new SekishoError("method_not_found");
-  return named.operation;
+  const namedOperation = toA2aOperation(method);
+  if (namedOperation?.version !== version) throw new SekishoError("method_not_found");
+  return namedOperation.operation;
 }
 
 export const dialects = { "1.0": "a2a", "0.3": "a2a-0.3" } as const satisfies Record<
@@ -56,8 +56,10 @@ export const dialects = { "1.0": "a2a", "0.3": "a2a-0.3" } as const satisfies Re
 >;
 
 /** The dialect of an error while only the requested version is known. */
-export function toDialect(asked: string | undefined): Dialect {
-  return dialects[asked === undefined || asked.startsWith("0.3") ? "0.3" : "1.0"];
+export function toDialect(requestedVersion: string | undefined): Dialect {
+  return dialects[
+    requestedVersion === undefined || requestedVersion.startsWith("0.3") ? "0.3" : "1.0"
+  ];
 }
 
 function trimToUndefined(text: string | undefined): string | undefined {
@@ -80,10 +82,10 @@ export function readParams<O extends OperationName>(request: {
   const schema = schemas[version][operation] ?? operations[operation];
   const { params, issues } = readMemberNames({ params: request.params ?? {}, version });
   if (issues.length > 0) throw createParamsError(issues);
-  const parsed = (schema as z.ZodType<OperationParams<O>>).safeParse(params);
-  if (!parsed.success) throw createParamsError(parsed.error.issues);
-  if (version === "1.0" && parsed.data.tenant !== tenant) {
+  const parsedParams = (schema as z.ZodType<OperationParams<O>>).safeParse(params);
+  if (!parsedParams.success) throw createParamsError(parsedParams.error.issues);
+  if (version === "1.0" && parsedParams.data.tenant !== tenant) {
     throw createParamsError([{ path: ["tenant"], message: "is not the tenant of this interface" }]);
   }
-  return parsed.data;
+  return parsedParams.data;
 }

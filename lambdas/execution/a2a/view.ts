@@ -20,11 +20,11 @@ export function toA2aTask(request: {
   pollAfterMs?: number;
 }): A2aTask {
   const { task, historyLength, pollAfterMs = runDefaults.pollAfterMs } = request;
-  const { id, state, question, a2a, artifacts: made = [], changedAtMs } = task;
+  const { id, state, question, a2a, artifacts: agentArtifacts = [], changedAtMs } = task;
   const message = statusMessage(task);
   const notes = createNotes({ task, pollAfterMs });
-  const artifacts = toArtifacts({ made, answer: readAnswerText(task) });
-  const history = lastOf({ messages: a2a?.messages ?? [], count: historyLength });
+  const artifacts = toArtifacts({ agentArtifacts, answer: readAnswerText(task) });
+  const history = pickNewest({ messages: a2a?.messages ?? [], count: historyLength });
   return {
     id,
     contextId: a2a?.contextId ?? "",
@@ -125,7 +125,7 @@ function createAgentMessage({
   return { messageId, taskId: task.id, contextId: task.a2a?.contextId, role: "ROLE_AGENT", parts };
 }
 
-function lastOf({
+function pickNewest({
   messages,
   count,
 }: {
@@ -138,18 +138,20 @@ function lastOf({
 
 /** In order of creation. The answer's text is the last one. */
 function toArtifacts({
-  made,
+  agentArtifacts,
   answer,
 }: {
-  made: readonly Artifact[];
+  agentArtifacts: readonly Artifact[];
   answer: string;
 }): A2aArtifact[] {
-  const own = made.map((artifact, index) => ({
+  const agentViews = agentArtifacts.map((artifact, index) => ({
     artifactId: `artifact-${index + 1}`,
     ...(artifact.name && { name: artifact.name }),
     parts: toParts(artifact),
   }));
-  return answer === "" ? own : [...own, { artifactId: "answer", parts: [{ text: answer }] }];
+  return answer === ""
+    ? agentViews
+    : [...agentViews, { artifactId: "answer", parts: [{ text: answer }] }];
 }
 
 /** One part for each kind of content. An artifact without any of them becomes a data part. */
@@ -166,25 +168,25 @@ export function toParts({ name: filename, mimetype: mediaType, ...artifact }: Ar
 }
 
 /**
- * Turns a task's records into a stream of A2A events: the task itself, then its changes. `shown` is the record of the first event, and
+ * Turns a task's records into a stream of A2A events: the task itself, then its changes. `firstTask` is the record of the first event, and
  * `task` the newest known one. Ends after a record for which `until` holds (default: the task is over or asks a question), when `signal`
  * aborts, and when the host stops.
  */
 export async function* streamTaskEvents(request: {
   tasks: Pick<Tasks, "watch">;
-  shown: ExecutionTask;
+  firstTask: ExecutionTask;
   task: ExecutionTask;
   view: (task: ExecutionTask) => A2aTask;
   until?: ((task: ExecutionTask) => boolean) | undefined;
   signal: AbortSignal;
 }): AsyncGenerator<StreamEvent> {
-  const { tasks, shown, task, view, until, signal } = request;
-  let known = shown;
-  yield { task: view(known) };
-  for await (const latest of tasks.watch({ task, until, signal })) {
-    for (const next of listRecordsBetween({ previous: known, next: latest })) {
-      yield* diffTaskEvents({ previous: view(known), next: view(next) });
-      known = next;
+  const { tasks, firstTask, task, view, until, signal } = request;
+  let shownTask = firstTask;
+  yield { task: view(shownTask) };
+  for await (const latestTask of tasks.watch({ task, until, signal })) {
+    for (const nextTask of listRecordsBetween({ previousTask: shownTask, nextTask: latestTask })) {
+      yield* diffTaskEvents({ previous: view(shownTask), next: view(nextTask) });
+      shownTask = nextTask;
     }
   }
 }
@@ -198,18 +200,18 @@ export function diffTaskEvents({
   next: A2aTask;
 }): StreamEvent[] {
   const { id: taskId, contextId, status, metadata } = next;
-  const known = new Map(
+  const previousArtifacts = new Map(
     (previous.artifacts ?? []).map((artifact) => [artifact.artifactId, artifact]),
   );
-  const made = (next.artifacts ?? []).filter(
-    (artifact) => !isSame(artifact, known.get(artifact.artifactId)),
+  const changedArtifacts = (next.artifacts ?? []).filter(
+    (artifact) => !isSame(artifact, previousArtifacts.get(artifact.artifactId)),
   );
-  const isKnown = isSame([previous.status, previous.metadata], [status, metadata]);
+  const isStatusSame = isSame([previous.status, previous.metadata], [status, metadata]);
   return [
-    ...made.map((artifact) => ({
+    ...changedArtifacts.map((artifact) => ({
       artifactUpdate: { taskId, contextId, artifact, append: false, lastChunk: true },
     })),
-    ...(isKnown
+    ...(isStatusSame
       ? []
       : [{ statusUpdate: { taskId, contextId, status, ...(metadata && { metadata }) } }]),
   ];

@@ -159,16 +159,16 @@ export function runAgent(
   ...[agent, task, context]: [Agent, AgentTask, AgentContext]
 ): AsyncGenerator<TaskUpdate> {
   // A file of JavaScript may return anything.
-  const called: unknown = agent(task, context);
+  const agentResult: unknown = agent(task, context);
   // Another generator around this one would cost each update and the end several promises.
-  return isAsyncGenerator(called) ? called : readUpdates(called);
+  return isAsyncGenerator(agentResult) ? agentResult : readUpdates(agentResult);
 }
 
-async function* readUpdates(called: unknown): AsyncGenerator<TaskUpdate> {
-  const returned = isGenerator(called) ? called : await called;
-  if (typeof returned === "string") yield { type: "answer", text: returned };
-  else if (isGenerator(returned)) yield* returned;
-  else throw new AgentResultError(returned);
+async function* readUpdates(agentResult: unknown): AsyncGenerator<TaskUpdate> {
+  const resolvedResult = isGenerator(agentResult) ? agentResult : await agentResult;
+  if (typeof resolvedResult === "string") yield { type: "answer", text: resolvedResult };
+  else if (isGenerator(resolvedResult)) yield* resolvedResult;
+  else throw new AgentResultError(resolvedResult);
 }
 
 /** The prototype of all objects that async generator functions return. */

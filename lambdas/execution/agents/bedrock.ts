@@ -119,7 +119,7 @@ function readEnd(end: AnswerEnd, { messageStop, metadata }: ConverseStreamOutput
 export type ConverseMessage = { role: "user" | "assistant"; content: { text: string }[] };
 
 /** Bedrock requires that the user speaks first, but a thread may begin with a message of the bot. */
-const opening = "(The conversation begins with a message of yours.)";
+const openingText = "(The conversation begins with a message of yours.)";
 
 /** Undefined for a task without text. */
 export function toConverseMessages({
@@ -128,13 +128,13 @@ export function toConverseMessages({
 }: AgentTask): ConverseMessage[] | undefined {
   if (text.trim() === "") return undefined;
   const messages: ConverseMessage[] = [];
-  for (const said of [...history, { role: "user" as const, text }]) {
-    if (said.text.trim() === "") continue;
-    if (messages.length === 0 && said.role === "assistant")
-      messages.push({ role: "user", content: [{ text: opening }] });
-    const last = messages.at(-1);
-    if (last?.role === said.role) last.content.push({ text: said.text });
-    else messages.push({ role: said.role, content: [{ text: said.text }] });
+  for (const turn of [...history, { role: "user" as const, text }]) {
+    if (turn.text.trim() === "") continue;
+    if (messages.length === 0 && turn.role === "assistant")
+      messages.push({ role: "user", content: [{ text: openingText }] });
+    const lastMessage = messages.at(-1);
+    if (lastMessage?.role === turn.role) lastMessage.content.push({ text: turn.text });
+    else messages.push({ role: turn.role, content: [{ text: turn.text }] });
   }
   return messages;
 }

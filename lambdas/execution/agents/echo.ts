@@ -84,8 +84,9 @@ export function createEchoAgent(
       await sleep({ ms: lengthMs / steps, signal });
       const report = reports && { text: `Step ${step} of ${steps}`, percent: (100 * step) / steps };
       const plan = plans && { steps: planAt(step) };
-      const written = streams && { partial: truncate(text, (text.length * step) / steps) };
-      if (report || plan || written) yield { type: "progress", ...report, ...plan, ...written };
+      const partialText = streams && { partial: truncate(text, (text.length * step) / steps) };
+      if (report || plan || partialText)
+        yield { type: "progress", ...report, ...plan, ...partialText };
     }
     if (fails) {
       yield { type: "failure", reason: "execution_failed" };
@@ -105,21 +106,21 @@ type AnswerParts = { task: AgentTask; body: Body | undefined; files: readonly st
 
 /** `files` are lines about the attachments. */
 function createAnswer({ task, body, files }: AnswerParts): string {
-  const answers = task.answers.map((answer) => `${answer.prompt} ${toHeard(answer)}`);
+  const answers = task.answers.map((answer) => `${answer.prompt} ${describeAnswer(answer)}`);
   const lines = [...files, ...answers];
   // The empty line ends a Markdown table or list, which would otherwise include the next line.
   const gap = body === undefined || lines.length === 0 ? [] : [""];
-  return [textOf({ task, body }), ...gap, ...lines].join("\n");
+  return [createAnswerText({ task, body }), ...gap, ...lines].join("\n");
 }
 
-function toHeard({ option_id, text, fields }: AgentAnswer): string {
+function describeAnswer({ option_id, text, fields }: AgentAnswer): string {
   if (fields === undefined) return option_id ?? text;
   return Object.entries(fields)
     .map(([id, value]) => `${id}: ${Array.isArray(value) ? value.join(", ") : value}`)
     .join("; ");
 }
 
-function textOf({ task, body }: { task: AgentTask; body: Body | undefined }): string {
+function createAnswerText({ task, body }: { task: AgentTask; body: Body | undefined }): string {
   if (body === "story") return story;
   return body === undefined ? createEcho(task) : createSampleMarkdown({ length: lengths[body] });
 }
@@ -154,10 +155,10 @@ type Wishes = {
 };
 
 /** A task takes no longer. */
-const longestMs = 8 * 3600_000;
+const maxLengthMs = 8 * 3600_000;
 const createSteps = { stream: 10 };
 const planTitles = ["Read the request", "Look around", "Think", "Try it", "Write it down"];
-const reading = /\bread (the |my )?files?\b/gi;
+const readRequest = /\bread (the |my )?files?\b/gi;
 
 function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes {
   const says = (word: RegExp) => word.test(text);
@@ -168,8 +169,8 @@ function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes 
   const slowMs =
     amount === undefined ? undefined : Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000);
   const pieces = streams ? createSteps.stream : reports || plans ? planTitles.length : 0;
-  const lengthMs = Math.min(longestMs, slowMs ?? pieces * stepMs);
-  const others = text.replace(reading, "");
+  const lengthMs = Math.min(maxLengthMs, slowMs ?? pieces * stepMs);
+  const otherText = text.replace(readRequest, "");
   return {
     lengthMs,
     steps: lengthMs > 0 ? Math.max(pieces, 1) : pieces,
@@ -187,17 +188,18 @@ function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes 
           ? "story"
           : undefined,
     files: [
-      ...(/\bfile\b/i.test(others) ? ["table" as const] : []),
+      ...(/\bfile\b/i.test(otherText) ? ["table" as const] : []),
       ...(says(/\bimage\b/i) ? ["image" as const] : []),
     ],
-    reads: others !== text,
+    reads: otherText !== text,
   };
 }
 
 /** The named steps while the step of that number, from 1, is the latest that has ended. */
-function planAt(ended: number): TaskStep[] {
+function planAt(endedSteps: number): TaskStep[] {
   return planTitles.map((title, index) => {
-    const status = index < ended ? "completed" : index === ended ? "in_progress" : "pending";
+    const status =
+      index < endedSteps ? "completed" : index === endedSteps ? "in_progress" : "pending";
     return { id: `step-${index + 1}`, title, status };
   });
 }
@@ -266,10 +268,10 @@ const story = [
 /** Writes whole numbered sections of Markdown until the text has at least `length` characters. */
 function createSampleMarkdown({ length }: { length: number }): string {
   const parts = ["# A report on the checkpoints"];
-  let written = 0;
-  for (let number = 1; written < length; number++) {
+  let textLength = 0;
+  for (let number = 1; textLength < length; number++) {
     const part = createSection(number);
-    written += part.length + 2;
+    textLength += part.length + 2;
     parts.push(part);
   }
   return parts.join("\n\n");

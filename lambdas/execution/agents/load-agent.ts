@@ -25,10 +25,10 @@ export async function loadAgent(request: {
 }
 
 async function loadFile(file: string): Promise<Agent> {
-  const loaded: unknown = await import(pathToFileURL(file).href).catch((cause: unknown) => {
+  const agentModule: unknown = await import(pathToFileURL(file).href).catch((cause: unknown) => {
     throw new Error(`The agent file ${file} ${describeProblem({ cause, file })}`, { cause });
   });
-  const { agent, feedback } = Object(loaded) as { agent?: unknown; feedback?: unknown };
+  const { agent, feedback } = Object(agentModule) as { agent?: unknown; feedback?: unknown };
   if (typeof agent === "function") return withFeedback(agent as Agent, feedback);
   throw new Error(
     `The agent file ${file} does not export a function "agent". Begin the function with: export async function* agent(task)`,

@@ -32,39 +32,39 @@ export function createModelAnswers({
   let lacksOpeningTag = false;
   return ({ task, log }) => {
     const report = createPartialReporter({ now });
-    let written = "";
+    let modelText = "";
     /** The visible text cannot reach the limit before the written text is as long as this. */
     let checkedAgainAt = maxResultBytes;
 
     function readPartial(): string {
-      const partial = removeReasoning(written, { isWhole: false });
+      const partial = removeReasoning(modelText, { isWhole: false });
       return lacksOpeningTag && partial.reasoning === "none" ? "" : partial.text;
     }
 
     return {
       add(text) {
-        written += text;
+        modelText += text;
         return report(readPartial);
       },
       isTooLarge() {
-        if (written.length <= checkedAgainAt) return false;
-        const { length } = removeReasoning(written, { isWhole: true }).text;
-        checkedAgainAt = written.length + Math.max(maxResultBytes - length, minStep);
+        if (modelText.length <= checkedAgainAt) return false;
+        const { length } = removeReasoning(modelText, { isWhole: true }).text;
+        checkedAgainAt = modelText.length + Math.max(maxResultBytes - length, minStep);
         return length > maxResultBytes;
       },
       end({ stopReason, usage }) {
-        const answer = removeReasoning(written, { isWhole: true });
+        const answer = removeReasoning(modelText, { isWhole: true });
         lacksOpeningTag ||= answer.reasoning === "unopened";
         const { text } = answer;
-        const ending = toEnding(stopReason);
-        if (text.length <= maxResultBytes && (text.trim() === "" || ending === "failed")) {
+        const stopKind = readStopKind(stopReason);
+        if (text.length <= maxResultBytes && (text.trim() === "" || stopKind === "failed")) {
           log.warn("model_without_answer", {
             reason: "execution_failed",
             status: toStatus(stopReason),
           });
           return { type: "failure", reason: "execution_failed" };
         }
-        const answerText = ending === "cut" ? withCutNote({ text, question: task.text }) : text;
+        const answerText = stopKind === "cut" ? addCutNote({ text, question: task.text }) : text;
         return { type: "answer", text: answerText, ...(usage && { usage }) };
       },
     };
@@ -109,7 +109,7 @@ const failedReasons: readonly string[] = [
   ...["malformed_model_output", "malformed_tool_use", "malformed_function_call"],
 ];
 
-function toEnding(stopReason: string | undefined): "whole" | "cut" | "failed" {
+function readStopKind(stopReason: string | undefined): "whole" | "cut" | "failed" {
   if (stopReason === undefined) return "failed";
   const reason = stopReason.toLowerCase();
   if (cutReasons.includes(reason)) return "cut";
@@ -124,7 +124,7 @@ function toStatus(stopReason = ""): string | undefined {
 const japanese = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
 
 /** Says in the language of the conversation that the answer is not whole. The note must not end up in a code block that was cut. */
-function withCutNote({ text, question }: { text: string; question: string }): string {
+function addCutNote({ text, question }: { text: string; question: string }): string {
   const note = japanese.test(text + question)
     ? "回答がモデルの長さの上限に達したため、途中で切れています。"
     : "This answer was cut off because it reached the model's length limit.";

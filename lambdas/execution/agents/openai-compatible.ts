@@ -207,10 +207,10 @@ function toChatMessages({
   task: AgentTask;
   system?: string | undefined;
 }): ChatMessage[] {
-  const earlier = (task.history ?? []).map(({ role, text }) => ({ role, content: text }));
+  const earlierMessages = (task.history ?? []).map(({ role, text }) => ({ role, content: text }));
   return [
     ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
-    ...earlier,
+    ...earlierMessages,
     {
       role: "user",
       content: [task.text, ...listDataTexts(task)].filter((text) => text !== "").join("\n"),

@@ -11,14 +11,14 @@ export function createPartialReporter({
 }: {
   now: () => number;
 }): (readText: () => string) => TaskUpdate[] {
-  let reported = "";
+  let reportedText = "";
   let reportedAtMs = now();
   return (readText) => {
-    if (reported.length >= maxPartialTextLength || now() - reportedAtMs < intervalMs) return [];
+    if (reportedText.length >= maxPartialTextLength || now() - reportedAtMs < intervalMs) return [];
     const text = readText();
-    if (text === "" || text === reported) return [];
+    if (text === "" || text === reportedText) return [];
     reportedAtMs = now();
-    reported = text;
+    reportedText = text;
     return [{ type: "progress", partial: text }];
   };
 }

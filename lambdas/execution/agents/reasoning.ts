@@ -22,9 +22,9 @@ export type AnswerText = {
 /**
  * Removes reasoning, which begins with a tag at the beginning of a line and goes on to the closing tag, or to the end of the text. Everything
  * before a closing tag without an opening one is reasoning too. Tags in code, in quotes and within a line are part of the answer, which may be
- * about them. Of a text that is not `whole`, what may still turn out to be reasoning is left out.
+ * about them. Of a text without `isWhole`, what may still turn out to be reasoning is left out.
  */
-export function removeReasoning(written: string, { isWhole }: { isWhole: boolean }): AnswerText {
+export function removeReasoning(modelText: string, { isWhole }: { isWhole: boolean }): AnswerText {
   const answerPieces: string[] = [];
   const state = {
     from: 0,
@@ -53,33 +53,33 @@ export function removeReasoning(written: string, { isWhole }: { isWhole: boolean
     if (state.isReasoning) {
       if (isClosing) endReasoning(end);
       else state.nested += 1;
-    } else if (!isClosing && blank.test(written.slice(state.lineStart, at))) {
-      answerPieces.push(written.slice(state.from, at));
+    } else if (!isClosing && blank.test(modelText.slice(state.lineStart, at))) {
+      answerPieces.push(modelText.slice(state.from, at));
       Object.assign(state, { isReasoning: true, mentioned: 0 });
       if (reasoning === "none") reasoning = "tagged";
     } else if (!isClosing) state.mentioned += 1;
     else if (state.mentioned > 0) state.mentioned -= 1;
-    else if (!(quotes.test(written[at - 1] ?? "") && quotes.test(written[end] ?? ""))) {
+    else if (!(quotes.test(modelText[at - 1] ?? "") && quotes.test(modelText[end] ?? ""))) {
       if (reasoning === "none") reasoning = "unopened";
       state.nested = Math.max(0, state.nested - 1);
       endReasoning(end);
     }
   }
 
-  for (const { 0: token, index: at } of written.matchAll(tokens)) {
+  for (const { 0: token, index: at } of modelText.matchAll(tokens)) {
     const [mark = ""] = token;
     if (mark === "\n") Object.assign(state, { lineStart: at + 1, isCode: false });
     else if (mark === "`" || mark === "~") {
-      const isFence = token.length > 2 && blank.test(written.slice(state.lineStart, at));
+      const isFence = token.length > 2 && blank.test(modelText.slice(state.lineStart, at));
       // A block that reasoning leaves open must not hide the end of the reasoning.
       if (isFence) state.isBlock = !state.isBlock && !state.isReasoning;
       else if (mark === "`") state.isCode = !state.isCode;
     } else if (!state.isCode && !state.isBlock && !isProse(token)) readTag(token, at);
   }
-  if (!state.isReasoning) answerPieces.push(written.slice(state.from));
+  if (!state.isReasoning) answerPieces.push(modelText.slice(state.from));
   // Reasoning that mentions an opening tag may go on after its first closing one.
   if (!isWhole && state.nested > 0) return { text: "", reasoning };
-  const text = reasoning === "none" ? written : joinParagraphs(answerPieces);
+  const text = reasoning === "none" ? modelText : joinParagraphs(answerPieces);
   return { text: isWhole ? text : text.replace(tagBeginning, ""), reasoning };
 }
 

@@ -55,9 +55,9 @@ export function createBearerAuthenticator(options: {
   return {
     kind: "bearer",
     async authenticate(request) {
-      const given = readBearerToken(request);
-      if (given === undefined) return undefined;
-      const digest = digestToken(given);
+      const sentToken = readBearerToken(request);
+      if (sentToken === undefined) return undefined;
+      const digest = digestToken(sentToken);
       // Compares every token, so that the time reveals nothing.
       const matches = (await readTokens()).filter((token) =>
         timingSafeEqual(digestToken(token), digest),
@@ -86,9 +86,9 @@ function cacheTokens(request: {
 }): () => Promise<readonly string[]> {
   const { readTokens, now = Date.now } = request;
   const load = async () => ({ value: await readTokens(), keepMs: maxAgeMs });
-  const cached = createCachedValue({
+  const cache = createCachedValue({
     load: pauseAfterFailure({ load, now, pauseMs: () => afterFailureMs }),
     now,
   });
-  return async () => cached.get();
+  return async () => cache.get();
 }

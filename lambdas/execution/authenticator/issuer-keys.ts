@@ -64,22 +64,22 @@ export function createIssuerKeys(options: {
   }
   // The pause is longer while the last keys are in use, so that an issuer that hangs seldom delays a caller.
   const pauseMs = () => (isYounger(maxStaleMs) ? coolDownMs : failureCoolDownMs);
-  const cached = createCachedValue<JWTVerifyGetKey>({
+  const cache = createCachedValue<JWTVerifyGetKey>({
     load: pauseAfterFailure({ load, now, pauseMs }),
     now,
   });
 
   return async (header, token) => {
     try {
-      const keys = await cached.get();
+      const keys = await cache.get();
       try {
         return await keys(header, token);
       } catch (error) {
         if (!(error instanceof errors.JWKSNoMatchingKey) || isYounger(coolDownMs)) throw error;
       }
-      await cached.reload({ minIntervalMs: 0 });
-      const newer = await cached.get();
-      return await newer(header, token);
+      await cache.reload({ minIntervalMs: 0 });
+      const newerKeys = await cache.get();
+      return await newerKeys(header, token);
     } catch (cause) {
       throw isTokenError(cause)
         ? cause

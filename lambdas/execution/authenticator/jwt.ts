@@ -24,18 +24,18 @@ export function createJwtAuthenticator(options: {
   now?: () => number;
 }): Authenticator {
   const { issuers, kind = "jwt", isGenuine = () => true, keyTimes, now = Date.now } = options;
-  const trusted = new Map(
-    issuers.map((each) => [
-      each.issuer,
-      { ...each, keys: createIssuerKeys({ ...each, times: keyTimes, now }) },
+  const trustedIssuers = new Map(
+    issuers.map((issuer) => [
+      issuer.issuer,
+      { ...issuer, keys: createIssuerKeys({ ...issuer, times: keyTimes, now }) },
     ]),
   );
 
   async function verify(
     token: string,
   ): Promise<{ issuer: string; subject: string; isAllowed: boolean } | undefined> {
-    const named = trusted.get(decodeJwt(token).iss ?? "");
-    if (named === undefined) return undefined;
+    const namedIssuer = trustedIssuers.get(decodeJwt(token).iss ?? "");
+    if (namedIssuer === undefined) return undefined;
     const {
       issuer,
       audience = [],
@@ -44,20 +44,20 @@ export function createJwtAuthenticator(options: {
       keys,
       clockToleranceSeconds,
       maxLifetimeSeconds,
-    } = named;
-    const verified = await jwtVerify(token, keys, {
+    } = namedIssuer;
+    const verifiedToken = await jwtVerify(token, keys, {
       issuer,
       // An empty list of audiences admits no token.
       ...(clients === undefined && { audience }),
-      algorithms: [...named.algorithms],
+      algorithms: [...namedIssuer.algorithms],
       requiredClaims: ["exp", "iat", "sub"],
       clockTolerance: clockToleranceSeconds,
       currentDate: new Date(now()),
     });
-    if (clients !== undefined) checkClient({ ...verified, clients });
-    checkType(verified);
-    checkLifetime({ ...verified, clockToleranceSeconds, maxLifetimeSeconds, nowMs: now() });
-    const { payload } = verified;
+    if (clients !== undefined) checkClient({ ...verifiedToken, clients });
+    checkType(verifiedToken);
+    checkLifetime({ ...verifiedToken, clockToleranceSeconds, maxLifetimeSeconds, nowMs: now() });
+    const { payload } = verifiedToken;
     const { sub: subject } = payload;
     if (typeof subject !== "string" || !isGenuine(payload)) return undefined;
     return { issuer, subject, isAllowed: subjects.includes(subject) };

@@ -35,10 +35,10 @@ export function createWebIdentityAuthenticator(
       { issuer, audience, subjects: roles, algorithms, clockToleranceSeconds, maxLifetimeSeconds },
     ],
     isGenuine(claims) {
-      const parsed = claimsSchema.safeParse(claims);
-      if (!parsed.success) return false;
-      const { sub, "https://sts.amazonaws.com/": ofSts } = parsed.data;
-      return sub.split(":")[4] === ofSts.aws_account;
+      const parsedClaims = claimsSchema.safeParse(claims);
+      if (!parsedClaims.success) return false;
+      const { sub, "https://sts.amazonaws.com/": stsClaims } = parsedClaims.data;
+      return sub.split(":")[4] === stsClaims.aws_account;
     },
     ...(keyTimes && { keyTimes }),
     now,

@@ -18,7 +18,7 @@ export function readFunctionUrlEnvironment(variables: NodeJS.ProcessEnv = proces
     clientsQueueUrl: variables.SEKISHO_CLIENTS_QUEUE_URL || undefined,
     /** ARNs of the roles that may call the Function URL, the Verification zone's first. */
     callers: readCallers(variables),
-    logs: logsOf(variables),
+    logs: readLogSettings(variables),
     aws: readAwsEnvironment(variables),
   };
 }
@@ -61,10 +61,10 @@ function readTaskEnvironment(variables: NodeJS.ProcessEnv) {
     table: requireVariable(variables, "SEKISHO_TABLE"),
     /** The Verification zone's completion queue, which may be in another account and region. */
     completionsUrl: requireVariable(variables, "SEKISHO_COMPLETIONS_URL"),
-    logs: logsOf(variables),
+    logs: readLogSettings(variables),
   };
 }
 
-function logsOf(variables: NodeJS.ProcessEnv): LogSettings {
+function readLogSettings(variables: NodeJS.ProcessEnv): LogSettings {
   return toLogSettings({ environment: readEnvironment(variables) });
 }

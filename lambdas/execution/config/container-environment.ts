@@ -61,18 +61,18 @@ export function readContainerEnvironment(variables: NodeJS.ProcessEnv = process.
 
 /** In a container, secrets are environment variables, which the platform fills from its secret store. */
 export async function readSecretVariable(reference: SecretReference): Promise<string> {
-  const problem = problemOf(reference);
+  const problem = findProblem(reference);
   if (problem !== undefined) throw new Error(problem);
   return ("env" in reference && process.env[reference.env]) || "";
 }
 
 /** Throws a ConfigError that names every missing secret, so that the start fails and not the first task. */
 export function requireSecretVariables(references: readonly SecretReference[]): void {
-  const problems = references.flatMap((reference) => problemOf(reference) ?? []);
+  const problems = references.flatMap((reference) => findProblem(reference) ?? []);
   if (problems.length > 0) throw new ConfigError("The environment", problems);
 }
 
-function problemOf(reference: SecretReference): string | undefined {
+function findProblem(reference: SecretReference): string | undefined {
   if ("secretsManager" in reference) {
     return `a container cannot read the secret ${reference.secretsManager} from Secrets Manager; set an environment variable and refer to it as { "env": "NAME" }`;
   }

@@ -67,7 +67,7 @@ export function createFunctionUrlHandler({
     log,
     telemetry,
   });
-  return handleFunctionUrlRequests({ host, callers, log, settled: telemetry.flush });
+  return handleFunctionUrlRequests({ host, callers, log, flush: telemetry.flush });
 }
 
 /** Push notices go to the task queue, whose worker delivers them. A Function URL answers in one piece, so there are no streams. */
@@ -116,9 +116,9 @@ export function handleFunctionUrlRequests(request: {
   log?: Log;
   now?: () => number;
   /** Awaited before the function may be frozen. */
-  settled?: () => Promise<void>;
+  flush?: () => Promise<void>;
 }): FunctionUrlHandler {
-  const { host, callers, log = silentLog, now = Date.now, settled = async () => {} } = request;
+  const { host, callers, log = silentLog, now = Date.now, flush = async () => {} } = request;
   const principals: ReadonlySet<string | undefined> = new Set(callers.map(toRolePrincipal));
   const isDue = createMinuteLimiter({ now });
 
@@ -133,7 +133,7 @@ export function handleFunctionUrlRequests(request: {
 
   return async (event) => {
     const answer = toFunctionUrlResponse(await respond(toExchange(event)));
-    await settled();
+    await flush();
     return answer;
   };
 }

@@ -45,11 +45,11 @@ type Bundled = { readConfig: () => ExecutionSections; createAgent: CreateAgent }
  * Starts the zone. With the argument `--healthcheck`, checks the health of the one in this container instead. Never rejects: a failure
  * prints its message and sets the exit code 1.
  */
-export async function runContainer(bundled: Bundled): Promise<void> {
+export async function runContainer(bundledParts: Bundled): Promise<void> {
   try {
     const environment = readContainerEnvironment();
     if (process.argv.includes("--healthcheck")) await checkHealth(environment);
-    else await start({ environment, ...bundled });
+    else await start({ environment, ...bundledParts });
   } catch (thrown) {
     process.stderr.write(`${thrown instanceof Error ? thrown.message : "unknown error"}\n`);
     process.exitCode = 1;
@@ -60,7 +60,7 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
   const { environment, readConfig, createAgent } = options;
   const { configFile } = environment;
   const { execution, telemetry: telemetryConfig } = createSettings({
-    bundled: readConfig(),
+    bundledConfig: readConfig(),
     configFile,
   });
   const { agent, authenticator } = execution;
@@ -79,9 +79,9 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
     ...toLogSettings({ environment, config: telemetryConfig.logs }),
   });
   handleUncaughtErrors({ log });
-  const opened: (() => Promise<void>)[] = [];
+  const closeFunctions: (() => Promise<void>)[] = [];
   const close = async () => {
-    for (const step of opened.splice(0).reverse()) await step();
+    for (const step of closeFunctions.splice(0).reverse()) await step();
   };
   try {
     const telemetry = openProcessTelemetry({
@@ -90,8 +90,15 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
       readSecret: readSecretVariable,
       log,
     });
-    opened.push(telemetry.close);
-    const stop = await open({ environment, execution, createAgent, opened, telemetry, log });
+    closeFunctions.push(telemetry.close);
+    const stop = await openHost({
+      environment,
+      execution,
+      createAgent,
+      closeFunctions,
+      telemetry,
+      log,
+    });
     const stopAndExit = async () => {
       await stop();
       await close();
@@ -105,21 +112,21 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
   }
 }
 
-/** Adds what must be closed to `opened`; the last is closed first. Resolves, once the server listens, to a function that stops the host. */
-async function open(
+/** Adds what must be closed to `closeFunctions`; the last is closed first. Resolves, once the server listens, to a function that stops the host. */
+async function openHost(
   options: Pick<Bundled, "createAgent"> & {
     environment: ContainerEnvironment;
     execution: Config["execution"];
-    opened: (() => Promise<void>)[];
+    closeFunctions: (() => Promise<void>)[];
     telemetry: ProcessTelemetry;
     log: Log;
   },
 ): Promise<() => Promise<void>> {
-  const { environment, execution, createAgent, opened, telemetry, log } = options;
+  const { environment, execution, createAgent, closeFunctions, telemetry, log } = options;
   const { hostname, port, store, region } = environment;
   const { agent, authenticator } = execution;
   const database = openDatabase({ file: store });
-  opened.push(database.close);
+  closeFunctions.push(database.close);
   const tasks = createSqliteTaskStore({ database, parse: parseExecutionTask });
   // A2A clients learn the host's address from its card: the configured one, or this machine's own on loopback.
   const servesA2a = execution.a2a.url !== undefined || isLoopbackHost(hostname);
@@ -144,7 +151,7 @@ async function open(
   });
   if (a2a !== undefined) {
     const { allowLoopback } = execution.a2a.push;
-    opened.push(startPushLoop({ host, queue, store: tasks, allowLoopback, log }).close);
+    closeFunctions.push(startPushLoop({ host, queue, store: tasks, allowLoopback, log }).close);
   }
   const isPlatform = authenticator.type === "platform";
   const platform = isPlatform ? { platformPrincipal: "platform" } : {};
@@ -156,7 +163,7 @@ async function open(
     ...platform,
     log,
   });
-  opened.push(server.close);
+  closeFunctions.push(server.close);
   await a2a?.publish({ url: `${server.url}/` });
   log.info("server_listens", { address: server.url });
   if (isPlatform) log.warn("every_caller_is_let_in");
@@ -165,14 +172,14 @@ async function open(
 
 /** A configuration file may change everything except the agent, whose code is part of the bundle. */
 function createSettings(options: {
-  bundled: ExecutionSections;
+  bundledConfig: ExecutionSections;
   configFile: string | undefined;
 }): ExecutionSections {
-  const { bundled, configFile } = options;
-  if (configFile === undefined) return bundled;
+  const { bundledConfig, configFile } = options;
+  if (configFile === undefined) return bundledConfig;
   const settings = loadExecutionConfig({ directory: process.cwd(), file: configFile });
-  if (isDeepStrictEqual(settings.execution.agent, bundled.execution.agent)) return settings;
-  const agent = JSON.stringify(bundled.execution.agent);
+  if (isDeepStrictEqual(settings.execution.agent, bundledConfig.execution.agent)) return settings;
+  const agent = JSON.stringify(bundledConfig.execution.agent);
   throw new Error(
     `${configFile}: execution.agent must be ${agent}, the agent of this bundle. To use another agent, bundle again.`,
   );

@@ -82,7 +82,7 @@ function createSessionLife({
   authenticator: Authenticator;
 }) {
   let firstCallMs: number | undefined;
-  const counted: Authenticator = {
+  const countingAuthenticator: Authenticator = {
     ...authenticator,
     authenticate(request) {
       firstCallMs ??= performance.now();
@@ -90,5 +90,5 @@ function createSessionLife({
     },
   };
   const livedMs = () => (firstCallMs === undefined ? 0 : performance.now() - firstCallMs);
-  return { authenticator: counted, leftMs: () => maxLifetimeMs - livedMs() };
+  return { authenticator: countingAuthenticator, leftMs: () => maxLifetimeMs - livedMs() };
 }

@@ -55,7 +55,7 @@ export function createExecutionWorkerHandler(options: {
     telemetry,
   });
   const delivery = queue && createPushDelivery({ store, queue, allowLoopback, log });
-  return handleExecutionBatches({ worker, delivery, queue, settled: telemetry.flush, log });
+  return handleExecutionBatches({ worker, delivery, queue, flush: telemetry.flush, log });
 }
 
 export type ExecutionWorkerHandler = (
@@ -76,11 +76,11 @@ export function handleExecutionBatches(request: {
   /** Takes the messages that are not due yet, and copies of those that are left to a newer version. */
   queue?: TaskQueue | undefined;
   /** Awaited before the function may be frozen. */
-  settled?: () => Promise<void>;
+  flush?: () => Promise<void>;
   log: Log;
   now?: () => number;
 }): ExecutionWorkerHandler {
-  const { worker, delivery, queue, settled = async () => {}, log, now = Date.now } = request;
+  const { worker, delivery, queue, flush = async () => {}, log, now = Date.now } = request;
   async function handleOne({ body, signal }: { body: string; signal: AbortSignal }): Promise<void> {
     const message = parseExecutionMessage(body);
     if ("taskId" in message) return worker.run({ ...message, signal });
@@ -91,7 +91,7 @@ export function handleExecutionBatches(request: {
   }
 
   /** Leaves what only a newer version can handle to a worker of that version. */
-  async function handleOrLeave({
+  async function handleOwnVersion({
     body,
     group,
     signal,
@@ -112,10 +112,10 @@ export function handleExecutionBatches(request: {
   return async (event, context) => {
     const batch = parseBatch(event);
     const { signal, end } = endingSignal({ context, reserveMs: stopBeforeEndMs });
-    const handle = ({ body, group }: SqsRecord) => handleOrLeave({ body, group, signal });
+    const handle = ({ body, group }: SqsRecord) => handleOwnVersion({ body, group, signal });
     const response = await handleBatch({ batch, handle, queue, idsOf: readExecutionIds, log });
     end();
-    await settled();
+    await flush();
     return response;
   };
 }

@@ -65,7 +65,7 @@ type PostRequest = { exchange: Exchange; face: PathProtocols };
 /** Never rejects. Reads nothing before the caller is admitted. */
 export function createPostHandler(
   settings: PostSettings,
-): (asked: PostRequest) => Promise<ExchangeResponse> {
+): (post: PostRequest) => Promise<ExchangeResponse> {
   const {
     dispatch,
     admit,
@@ -78,12 +78,12 @@ export function createPostHandler(
     spans,
     log,
   } = settings;
-  return async (asked) => {
-    const { exchange, face } = asked;
+  return async (postRequest) => {
+    const { exchange, face } = postRequest;
     const { header } = exchange;
     const receivedAtMs = now();
     let answeredId: unknown;
-    let dialect = selectErrorDialect(asked);
+    let dialect = selectErrorDialect(postRequest);
     try {
       const trace = parseTrace({
         traceparent: header("traceparent"),
@@ -97,7 +97,7 @@ export function createPostHandler(
         openShare: (cutOff) => bodyBudget.openShare({ owner: principal, cutOff }),
       });
       const { text, json } = parseBody(body);
-      const a2a = selectA2aEndpoint({ ...asked, json });
+      const a2a = selectA2aEndpoint({ ...postRequest, json });
       if (a2a !== undefined) {
         answeredId = Object(json).id;
         dialect = toDialect(readRequestedVersion(exchange));
@@ -111,10 +111,10 @@ export function createPostHandler(
       return await spans.within(serverSpan({ request, trace }), async (span) => {
         const caller: AuthenticatedCaller = { principal, trace: span.trace, receivedAtMs };
         const { id } = request;
-        const dispatched = await dispatch({ request, caller });
-        if ("result" in dispatched)
-          return createJsonAnswer({ jsonrpc: "2.0", id, result: dispatched.result });
-        const { error } = dispatched;
+        const dispatchResult = await dispatch({ request, caller });
+        if ("result" in dispatchResult)
+          return createJsonAnswer({ jsonrpc: "2.0", id, result: dispatchResult.result });
+        const { error } = dispatchResult;
         const zoneDialect = face.zoneDialect ?? "zone";
         failWith({ span, error, dialect: zoneDialect });
         return createErrorAnswer({ error, id, dialect: zoneDialect });
@@ -152,10 +152,10 @@ function selectA2aEndpoint({
 
 /** The dialect of an error before the method is known: A2A's only if the request names a version of A2A. */
 function selectErrorDialect({ exchange, face }: PostRequest): Dialect {
-  const asked = face.a2a && readRequestedVersion(exchange);
-  return face.zoneDialect !== undefined && asked === undefined
+  const requestedVersion = face.a2a && readRequestedVersion(exchange);
+  return face.zoneDialect !== undefined && requestedVersion === undefined
     ? face.zoneDialect
-    : toDialect(asked);
+    : toDialect(requestedVersion);
 }
 
 /** Logs a malformed body at `info`, because it is its sender's mistake. */
@@ -202,10 +202,10 @@ export function parseRequest(body: Uint8Array): JsonRpcRequest {
 type JsonBody = { text: string; json: unknown };
 
 function readRequest<T>({ schema, text, json }: JsonBody & { schema: Checking<T> }): T {
-  const parsed = schema.safeParse(json);
-  if (!parsed.success || isAmbiguousOrTooDeep({ json: text, value: json }))
+  const parsedRequest = schema.safeParse(json);
+  if (!parsedRequest.success || isAmbiguousOrTooDeep({ json: text, value: json }))
     throw new SekishoError("invalid_request");
-  return parsed.data;
+  return parsedRequest.data;
 }
 
 /** Replaces halves of surrogate pairs, as the client does with a response. */
@@ -279,14 +279,14 @@ async function readExchangeBody(request: {
   });
   if (isTooLarge) throw new SekishoError("payload_too_large");
   let giveUp = () => {};
-  const reading = exchange.readBody({
+  const bodyPromise = exchange.readBody({
     maxBytes,
     openShare(cutOff) {
       giveUp = cutOff;
       return openShare(cutOff);
     },
   });
-  const body = await withinTime(reading, (error) => {
+  const body = await withinTime(bodyPromise, (error) => {
     giveUp();
     return error instanceof SekishoError
       ? error

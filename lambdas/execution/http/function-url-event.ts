@@ -26,8 +26,8 @@ const eventSchema = z.object({
 
 /** Undefined if AWS does not say who calls, which means that the event bypassed the URL's IAM check. */
 export function toExchange(event: unknown): Exchange | undefined {
-  const parsed = eventSchema.safeParse(event);
-  if (!parsed.success) return undefined;
+  const parsedEvent = eventSchema.safeParse(event);
+  if (!parsedEvent.success) return undefined;
   const {
     rawPath,
     rawQueryString: search,
@@ -35,7 +35,7 @@ export function toExchange(event: unknown): Exchange | undefined {
     body = "",
     isBase64Encoded,
     requestContext,
-  } = parsed.data;
+  } = parsedEvent.data;
   const platformPrincipal = readPrincipal(requestContext.authorizer.iam);
   if (platformPrincipal === undefined) return undefined;
   const bytes = Buffer.from(body, isBase64Encoded ? "base64" : "utf8");
@@ -61,9 +61,9 @@ export async function toFunctionUrlResponse({
   headers,
   body,
 }: ExchangeResponse): Promise<FunctionUrlResponse> {
-  let whole = "";
-  for await (const piece of typeof body === "string" ? [body] : body) whole += piece;
-  return { statusCode: status, headers, body: whole, isBase64Encoded: false };
+  let text = "";
+  for await (const piece of typeof body === "string" ? [body] : body) text += piece;
+  return { statusCode: status, headers, body: text, isBase64Encoded: false };
 }
 
 /**
@@ -100,8 +100,8 @@ export function readQueryParameter({
   name: string;
 }): string | undefined {
   if (search === "") return undefined;
-  const wanted = name.toLowerCase();
+  const lowerCaseName = name.toLowerCase();
   for (const [key, value] of new URLSearchParams(search))
-    if (key.toLowerCase() === wanted) return value;
+    if (key.toLowerCase() === lowerCaseName) return value;
   return undefined;
 }

@@ -54,8 +54,8 @@ export function createRoutes(options: Settings): (exchange: Exchange) => Promise
     // Only a caller that the platform has authenticated learns whether an agent is running.
     [
       "/ping",
-      ({ platformPrincipal: known }) =>
-        createJsonAnswer(known === undefined ? { status: "Healthy" } : toPing(activity())),
+      ({ platformPrincipal: principal }) =>
+        createJsonAnswer(principal === undefined ? { status: "Healthy" } : toPing(activity())),
     ],
     ["/healthz", () => createJsonAnswer({ status: "ok" })],
     ["/openrpc.json", () => createJsonAnswer(openRpc())],
@@ -85,10 +85,10 @@ export function createRoutes(options: Settings): (exchange: Exchange) => Promise
     if (face === undefined) return servePage(exchange);
     if (method !== "POST")
       return Promise.resolve(createEmptyAnswer({ status: 405, allow: "POST" }));
-    const answered = post({ exchange, face });
+    const answer = post({ exchange, face });
     return path === "/invocations"
-      ? answered.then((response) => ({ ...response, status: 200 }))
-      : answered;
+      ? answer.then((response) => ({ ...response, status: 200 }))
+      : answer;
   };
 }
 
@@ -177,21 +177,21 @@ function createMetricsPage(options: {
   return async (exchange) => {
     try {
       await admit(exchange);
-      const shown = await exposition();
-      if (shown === undefined) return createEmptyAnswer({ status: 404 });
+      const metricsText = await exposition();
+      if (metricsText === undefined) return createEmptyAnswer({ status: 404 });
       const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
       return {
         status: 200,
-        headers: { ...headers, "content-type": shown.contentType },
-        body: shown.body,
+        headers: { ...headers, "content-type": metricsText.contentType },
+        body: metricsText.body,
       };
     } catch (thrown) {
       const status = thrown instanceof SekishoError ? statuses[thrown.reason] : undefined;
       if (status === undefined) log.error("metrics_failed", { cause_kind: errorKind(thrown) });
-      const refused = createEmptyAnswer({ status: status ?? 503 });
+      const refusal = createEmptyAnswer({ status: status ?? 503 });
       return status === 401
-        ? { ...refused, headers: { ...refused.headers, "www-authenticate": "Bearer" } }
-        : refused;
+        ? { ...refusal, headers: { ...refusal.headers, "www-authenticate": "Bearer" } }
+        : refusal;
     }
   };
 }

@@ -73,9 +73,9 @@ export async function startExecutionServer(options: {
       ? platformPrincipal !== undefined
       : authenticatorKind !== "none";
   if (!isKnown && !isLoopbackHost(urlHost)) {
-    const known =
+    const safeKinds =
       '"bearer", "jwt" or "web-identity" (or "platform" if the platform authenticates every caller)';
-    const remedy = `Set execution.authenticator to ${known}, or listen on 127.0.0.1.`;
+    const remedy = `Set execution.authenticator to ${safeKinds}, or listen on 127.0.0.1.`;
     throw new Error(
       `Anyone could run tasks on ${hostname}: the authenticator is "${authenticatorKind}". ${remedy}`,
     );
@@ -87,20 +87,27 @@ export async function startExecutionServer(options: {
     connectionsCheckingInterval: 1000,
     maxHeaderSize: 16 * 1024,
   });
-  const closing = new AbortController();
+  const closeController = new AbortController();
   const connections = createConnectionLimit({
     max: maxConnections,
     maxWaiting: maxWaitingConnections,
   });
   server.on("connection", connections.add);
-  const listener = { host, platformPrincipal, stallMs, closing: closing.signal, connections, log };
+  const listener = {
+    host,
+    platformPrincipal,
+    stallMs,
+    closeSignal: closeController.signal,
+    connections,
+    log,
+  };
   server.on("request", createRequestListener(listener));
-  const bound = await startListening({ server, hostname, port, portSetting });
+  const boundPort = await startListening({ server, hostname, port, portSetting });
   return {
-    url: `http://${urlHost}:${bound}`,
-    port: bound,
+    url: `http://${urlHost}:${boundPort}`,
+    port: boundPort,
     close() {
-      closing.abort();
+      closeController.abort();
       return closeServer(server);
     },
   };
@@ -113,7 +120,7 @@ type ListenerOptions = {
   platformPrincipal?: string | undefined;
   stallMs?: number | undefined;
   /** Ends streams. */
-  closing: AbortSignal;
+  closeSignal: AbortSignal;
   /** Keeps connections open while an admitted request is answered. Without it, the connections are the caller's business. */
   connections?: ConnectionProtection;
   log: Log;
@@ -128,12 +135,12 @@ export function createRequestListener(options: ListenerOptions): RequestListener
     host,
     platformPrincipal,
     stallMs = defaultStallMs,
-    closing,
+    closeSignal,
     connections = noProtection,
     log,
   } = options;
   return (request, response) => {
-    answer({ host, platformPrincipal, stallMs, closing, connections, request, response }).catch(
+    answer({ host, platformPrincipal, stallMs, closeSignal, connections, request, response }).catch(
       (error: unknown) => {
         log.error("request_failed", { cause_kind: errorKind(error) });
         response.destroy();
@@ -146,28 +153,28 @@ type ServerRequest = {
   host: Pick<ServedHost, "exchange">;
   platformPrincipal: string | undefined;
   stallMs: number;
-  closing: AbortSignal;
+  closeSignal: AbortSignal;
   connections: ConnectionProtection;
   request: IncomingMessage;
   response: ServerResponse;
 };
 
-async function answer(asked: ServerRequest): Promise<void> {
-  const { connections, request } = asked;
+async function answer(serverRequest: ServerRequest): Promise<void> {
+  const { connections, request } = serverRequest;
   let unprotect = () => {};
   const onBody = () => {
     unprotect = connections.protect(request.socket);
   };
   try {
-    await respond({ ...asked, onBody });
+    await respond({ ...serverRequest, onBody });
   } finally {
     unprotect();
   }
 }
 
-async function respond(asked: ServerRequest & { onBody: () => void }): Promise<void> {
-  const { host, stallMs, closing, request, response } = asked;
-  const { status, headers, body } = await host.exchange(createExchange(asked));
+async function respond(serverRequest: ServerRequest & { onBody: () => void }): Promise<void> {
+  const { host, stallMs, closeSignal, request, response } = serverRequest;
+  const { status, headers, body } = await host.exchange(createExchange(serverRequest));
   if (typeof body === "string") {
     // The length beside a 304 would be that of the omitted body (RFC 9110, section 8.6).
     response.writeHead(
@@ -179,14 +186,14 @@ async function respond(asked: ServerRequest & { onBody: () => void }): Promise<v
     response.writeHead(status, headers);
     await streamResponse({ response, pieces: body, stallMs });
     // An idle connection would delay the close.
-    if (closing.aborted) request.socket.end();
+    if (closeSignal.aborted) request.socket.end();
   }
   if (!request.complete) linger(request);
 }
 
 /** `onBody` is called when the whole body of an admitted caller has arrived. */
-function createExchange(asked: ServerRequest & { onBody: () => void }): Exchange {
-  const { platformPrincipal, closing, request, response, onBody } = asked;
+function createExchange(serverRequest: ServerRequest & { onBody: () => void }): Exchange {
+  const { platformPrincipal, closeSignal, request, response, onBody } = serverRequest;
   const { method = "", url = "" } = request;
   const search = url.indexOf("?");
   return {
@@ -209,10 +216,10 @@ function createExchange(asked: ServerRequest & { onBody: () => void }): Exchange
     },
     canStream: true,
     openSignal() {
-      const gone = new AbortController();
-      if (response.destroyed) gone.abort();
-      else response.once("close", () => gone.abort());
-      return AbortSignal.any([gone.signal, closing]);
+      const disconnect = new AbortController();
+      if (response.destroyed) disconnect.abort();
+      else response.once("close", () => disconnect.abort());
+      return AbortSignal.any([disconnect.signal, closeSignal]);
     },
   };
 }
@@ -222,12 +229,12 @@ function linger(request: IncomingMessage): void {
   const { socket } = request;
   const timer = setTimeout(() => request.destroy(), lingerMs);
   // After the answer, the request emits no event when the connection ends, but its socket does.
-  const over = () => {
+  const endLingering = () => {
     clearTimeout(timer);
-    socket.off("close", over);
+    socket.off("close", endLingering);
   };
-  socket.once("close", over);
-  request.once("close", over);
+  socket.once("close", endLingering);
+  request.once("close", endLingering);
   request.resume();
 }
 
@@ -261,13 +268,13 @@ async function waitForDrain({
   response: ServerResponse;
   stallMs: number;
 }): Promise<void> {
-  const over = new AbortController();
-  const { signal } = over;
-  const cut = setTimeout(() => response.destroy(), stallMs);
+  const waitEnd = new AbortController();
+  const { signal } = waitEnd;
+  const stallTimer = setTimeout(() => response.destroy(), stallMs);
   try {
     await Promise.race([once(response, "drain", { signal }), once(response, "close", { signal })]);
   } finally {
-    clearTimeout(cut);
-    over.abort();
+    clearTimeout(stallTimer);
+    waitEnd.abort();
   }
 }

@@ -109,11 +109,11 @@ function call(request: {
 }): Promise<unknown> {
   const { method: name, params, id } = request.request;
   if (!isMethodName(name)) throw new SekishoError("method_not_found");
-  const parsed = paramsSchemas[name].safeParse(params);
-  if (!parsed.success) throw createParamsError(parsed.error.issues);
+  const parsedParams = paramsSchemas[name].safeParse(params);
+  if (!parsedParams.success) throw createParamsError(parsedParams.error.issues);
   // Schema and method come from the same row of the table; TypeScript cannot follow the name through both.
   const method = request.methods[name] as (call: MethodCall<MethodName>) => Promise<unknown>;
-  return method({ params: parsed.data, id, caller: request.caller });
+  return method({ params: parsedParams.data, id, caller: request.caller });
 }
 
 export function isMethodName(name: string): name is MethodName {
@@ -159,11 +159,11 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
     return isPushedNow ? pushedPollAfterMs : pollAfterMs;
   }
 
-  async function waitForAnswer(submitted: ExecutionTask): Promise<ExecutionTask> {
+  async function waitForAnswer(submittedTask: ExecutionTask): Promise<ExecutionTask> {
     const endMs = now() + syncBudgetMs;
-    const isDue = (seen: ExecutionTask) =>
-      isAsking(seen) || (isWriting(seen) && writingBudgetMs < syncBudgetMs);
-    const task = await tasks.wait({ task: submitted, until: isDue, timeoutMs: syncBudgetMs });
+    const isDue = (changedTask: ExecutionTask) =>
+      isAsking(changedTask) || (isWriting(changedTask) && writingBudgetMs < syncBudgetMs);
+    const task = await tasks.wait({ task: submittedTask, until: isDue, timeoutMs: syncBudgetMs });
     if (!isDue(task)) return task;
     return tasks.wait({
       task,
@@ -173,8 +173,12 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
   }
 
   function waitForNews(task: ExecutionTask, timeoutMs: number): Promise<ExecutionTask> {
-    const before = lastPolls.find(task) ?? describe(task);
-    return tasks.wait({ task, until: (seen) => describe(seen) !== before, timeoutMs });
+    const lastDescription = lastPolls.find(task) ?? describe(task);
+    return tasks.wait({
+      task,
+      until: (changedTask) => describe(changedTask) !== lastDescription,
+      timeoutMs,
+    });
   }
 
   return {
@@ -193,8 +197,8 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
         trace: trace ?? createTrace(),
       });
       // A stored task is never refused: if the wait fails, the caller polls.
-      const latest = await waitForAnswer(task).catch(() => task);
-      return answer(latest);
+      const latestTask = await waitForAnswer(task).catch(() => task);
+      return answer(latestTask);
     },
 
     /** Returns the task's state. With `wait_ms`, waits until its state, progress or open question is another than the last poll saw. */
@@ -204,9 +208,9 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
     }) {
       const heldSinceMs = timeoutMs === 0 ? undefined : now();
       const task = await tasks.find({ principal: caller.principal, taskId, requestId });
-      const latest = timeoutMs === 0 ? task : await waitForNews(task, timeoutMs);
-      lastPolls.note(latest);
-      return answer(latest, heldSinceMs);
+      const latestTask = timeoutMs === 0 ? task : await waitForNews(task, timeoutMs);
+      lastPolls.note(latestTask);
+      return answer(latestTask, heldSinceMs);
     },
 
     /** Cancels the task at once, even if its agent is still working. Canceling twice is fine. */
@@ -222,8 +226,8 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
      * Stores a person's reply. A JSON-RPC id that is not a UUID does not identify repetitions, so the reply gets a new id. Two people who
      * click the same button give the same answer: the question is answered as both wanted.
      */
-    async answer_task({ params: { task_id: taskId, ...said }, id, caller: { principal } }) {
-      const { option_id, text = "", fields, user_id, question_id: questionId } = said;
+    async answer_task({ params: { task_id: taskId, ...replyParams }, id, caller: { principal } }) {
+      const { option_id, text = "", fields, user_id, question_id: questionId } = replyParams;
       const answerId = isDedupedId(id) ? id.toLowerCase() : newId();
       const values = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
       const fingerprint = digest([option_id, text, ...(values === undefined ? [] : [values])]);
@@ -265,25 +269,25 @@ const maxPolled = 1000;
  * it, and wait for the next change.
  */
 function createLastPolls() {
-  const told = new Map<string, string>();
+  const descriptions = new Map<string, string>();
   return {
     note(task: ExecutionTask): void {
-      told.delete(task.id);
+      descriptions.delete(task.id);
       if (isOver(task)) return;
-      told.set(task.id, describe(task));
-      const [oldest] = told.keys();
-      if (oldest !== undefined && told.size > maxPolled) told.delete(oldest);
+      descriptions.set(task.id, describe(task));
+      const [oldestId] = descriptions.keys();
+      if (oldestId !== undefined && descriptions.size > maxPolled) descriptions.delete(oldestId);
     },
-    find: ({ id }: ExecutionTask) => told.get(id),
+    find: ({ id }: ExecutionTask) => descriptions.get(id),
   };
 }
 
-let built: OpenRpc | undefined;
+let openRpcDocument: OpenRpc | undefined;
 
 /** The contract's OpenRPC document. It is built at the first request and then cached. */
 export function openRpc(): OpenRpc {
-  built ??= buildOpenRpc();
-  return built;
+  openRpcDocument ??= buildOpenRpc();
+  return openRpcDocument;
 }
 
 /** Throws the task's own error if it failed or was canceled. */

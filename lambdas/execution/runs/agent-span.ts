@@ -32,19 +32,19 @@ export function endAgentSpan(request: {
   cause: string | undefined;
 }): void {
   const { span, turn, cause } = request;
-  const ended = turn?.ended;
-  span.set({ "sekisho.outcome": ended?.type ?? "stopped" });
-  if (ended?.type === "success") span.set(readTokenCounts(ended.usage));
-  if (ended?.type === "failure") span.fail(ended.reason);
-  if (ended === undefined) span.fail(cause ?? "stopped");
+  const turnEnd = turn?.end;
+  span.set({ "sekisho.outcome": turnEnd?.type ?? "stopped" });
+  if (turnEnd?.type === "success") span.set(readTokenCounts(turnEnd.usage));
+  if (turnEnd?.type === "failure") span.fail(turnEnd.reason);
+  if (turnEnd === undefined) span.fail(cause ?? "stopped");
 }
 
 /** Reads the token counts, which model APIs name differently. */
 function readTokenCounts(usage: Record<string, unknown> = {}): Record<string, number | undefined> {
-  const first = (...names: string[]) =>
+  const findCount = (...names: string[]) =>
     names.map((name) => usage[name]).find((value) => typeof value === "number");
   return {
-    "gen_ai.usage.input_tokens": first("input_tokens", "inputTokens", "prompt_tokens"),
-    "gen_ai.usage.output_tokens": first("output_tokens", "outputTokens", "completion_tokens"),
+    "gen_ai.usage.input_tokens": findCount("input_tokens", "inputTokens", "prompt_tokens"),
+    "gen_ai.usage.output_tokens": findCount("output_tokens", "outputTokens", "completion_tokens"),
   };
 }

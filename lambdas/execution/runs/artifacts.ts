@@ -12,7 +12,7 @@ const maxMembers = 100;
 const maxNameLength = 255;
 
 /** Drops members that are null, cuts a long name, and removes the line breaks that some encoders write into base64. */
-function mend(artifact: unknown): unknown {
+function repairArtifact(artifact: unknown): unknown {
   if (!isJsonObject(artifact)) return artifact;
   const { name, base64, ...others } = Object.fromEntries(
     Object.entries(artifact).filter(([, member]) => member !== null && member !== undefined),
@@ -34,7 +34,7 @@ function hasOneContent({ text, base64, data, url }: Artifact): boolean {
 
 export const yieldedArtifactSchema = boundedMembers(
   z.preprocess(
-    mend,
+    repairArtifact,
     artifactSchema.refine(
       hasOneContent,
       "must have exactly one of `text`, `base64`, `data` and `url`",
@@ -43,14 +43,14 @@ export const yieldedArtifactSchema = boundedMembers(
   maxMembers,
 );
 
-/** Why the artifact cannot be sent beside `made` others, for the log; undefined if it can. */
+/** Why the artifact cannot be sent beside `artifactCount` others, for the log; undefined if it can. */
 export function refuseArtifact(request: {
   artifact: Artifact;
-  made: number;
+  artifactCount: number;
   isReadableUrl: (url: string) => boolean;
 }): string | undefined {
-  const { artifact, made, isReadableUrl } = request;
-  if (made >= maxArtifacts) return "artifact: too_many";
+  const { artifact, artifactCount, isReadableUrl } = request;
+  if (artifactCount >= maxArtifacts) return "artifact: too_many";
   return artifact.url === undefined || isReadableUrl(artifact.url)
     ? undefined
     : "artifact.url: not_public_https";

@@ -44,10 +44,10 @@ export function createLocalAttachmentFetch(options: {
   verificationPort: () => number | undefined;
 }): PublicFetch {
   const { verificationPort } = options;
-  const elsewhere = createPublicFetch();
-  const onLoopback = createPublicFetch({ allowLoopback: true });
+  const fetchPublic = createPublicFetch();
+  const fetchLoopback = createPublicFetch({ allowLoopback: true });
   return (request) =>
-    isLocalFile(request.url, verificationPort()) ? onLoopback(request) : elsewhere(request);
+    isLocalFile(request.url, verificationPort()) ? fetchLoopback(request) : fetchPublic(request);
 }
 
 /** The path at which the Verification zone's server serves files. */

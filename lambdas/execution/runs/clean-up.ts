@@ -15,12 +15,12 @@ export async function cleanUp({
   updates: AsyncGenerator<unknown>;
   log: Log;
 }): Promise<void> {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new CleanUpTimeout()), cleanUpMs);
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(new CleanUpTimeout()), cleanUpMs);
   try {
     await abortable({
       promise: runAsAgent(log, () => updates.return(undefined)),
-      signal: late.signal,
+      signal: timeout.signal,
     });
   } catch (thrown) {
     log.warn("agent_cleanup_failed", { cause_kind: errorKind(thrown) });

@@ -24,23 +24,23 @@ const maxStoredBytes = 384_000;
 /** How a turn of the agent ended: with the task's outcome, or with a question. */
 type TurnEnd = ExecutionOutcome | ({ type: "question" } & Omit<OpenQuestion, "messageId">);
 
-export type AgentTurn = { ended: TurnEnd; artifacts: Artifact[] };
+export type AgentTurn = { end: TurnEnd; artifacts: Artifact[] };
 
 /**
  * Never rejects. A throw, an invalid update, a blank answer without artifacts, and an end without an answer are `execution_failed`. Text and artifacts beyond
  * `maxResultBytes`, or beyond what a record holds, are `payload_too_large`. An artifact that no client would read is left out, and so are broken members of
- * progress. Stops reading after an abort. `made` are the artifacts of the task's earlier turns. The agent's cleaning up (its `finally`) decides nothing: it goes
- * on after this function has resolved, and is up to `end`, which gets the agent's generator.
+ * progress. Stops reading after an abort. `earlierArtifacts` are those of the task's earlier turns. The agent's cleaning up (its `finally`) decides nothing: it goes
+ * on after this function has resolved, and is up to `endUpdates`, which gets the agent's generator.
  */
 export async function collectOutcome(request: {
   agent: Agent;
   task: AgentTask;
   context: AgentContext;
-  made?: readonly Artifact[] | undefined;
+  earlierArtifacts?: readonly Artifact[] | undefined;
   /** True if a client would read this address of an artifact. */
   isReadableUrl: (url: string) => boolean;
   onNews: (news: RunReport) => void;
-  end: (updates: AsyncGenerator<unknown>) => void;
+  endUpdates: (updates: AsyncGenerator<unknown>) => void;
   /** Calls the agent's code, so that its uncaught errors are known as the agent's. */
   callAgent?: <T>(call: () => T) => T;
 }): Promise<AgentTurn> {
@@ -48,26 +48,26 @@ export async function collectOutcome(request: {
     agent,
     task,
     context,
-    made = [],
+    earlierArtifacts = [],
     isReadableUrl,
     onNews,
-    end,
+    endUpdates,
     callAgent = (call) => call(),
   } = request;
-  const artifacts = [...made];
+  const artifacts = [...earlierArtifacts];
   let progress: RunReport["progress"];
   let bytes = artifacts.reduce((sum, artifact) => sum + jsonBytes(artifact), 0);
-  const turn = (ended: TurnEnd): AgentTurn => ({ ended, artifacts });
+  const turn = (end: TurnEnd): AgentTurn => ({ end, artifacts });
   const tooLarge = (): AgentTurn => ({
-    ended: { type: "failure", reason: "payload_too_large" },
+    end: { type: "failure", reason: "payload_too_large" },
     artifacts: [],
   });
   const readUpdate = createUpdateReader(context.log);
   let updates: AsyncGenerator<unknown> | undefined;
   try {
-    const running = callAgent(() => runAgent(agent, task, context));
-    updates = running;
-    const readNext = () => callAgent(() => running.next());
+    const generator = callAgent(() => runAgent(agent, task, context));
+    updates = generator;
+    const readNext = () => callAgent(() => generator.next());
     // A `for await` would wait for the agent's `finally`, and lose the answer if that throws.
     for (let next = await readNext(); next.done !== true; next = await readNext()) {
       if (context.signal.aborted) break;
@@ -79,13 +79,13 @@ export async function collectOutcome(request: {
         case "question":
           return turn(update);
         case "progress":
-          progress = nextProgress({ update, known: progress });
+          progress = nextProgress({ update, previousProgress: progress });
           onNews({ progress, artifacts: [...artifacts] });
           continue;
         case "artifact": {
           const refusal = refuseArtifact({
             artifact: update.artifact,
-            made: artifacts.length,
+            artifactCount: artifacts.length,
             isReadableUrl,
           });
           if (refusal !== undefined) {
@@ -117,7 +117,7 @@ export async function collectOutcome(request: {
       context.log.warn("agent_threw", { reason: "execution_failed", cause_kind: errorKind(error) });
     }
   } finally {
-    if (updates !== undefined) end(updates);
+    if (updates !== undefined) endUpdates(updates);
   }
   return turn({ type: "failure", reason: "execution_failed" });
 }
@@ -130,8 +130,8 @@ type Answer = {
   direct?: boolean | undefined;
 };
 
-function createSuccess({ text, usage: given, direct }: Answer): Success {
-  const usage = given && dropBrokenCounts(given);
+function createSuccess({ text, usage: agentUsage, direct }: Answer): Success {
+  const usage = agentUsage && dropBrokenCounts(agentUsage);
   return {
     type: "success",
     text,
@@ -145,10 +145,10 @@ const countNames: readonly string[] = ["input_tokens", "output_tokens", "total_t
 /** Drops token counts that are no integers from 0 on. Returns undefined if nothing is left. */
 function dropBrokenCounts(usage: Record<string, unknown>): Record<string, unknown> | undefined {
   const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
-  const fitting = Object.entries(usage).filter(
+  const validEntries = Object.entries(usage).filter(
     ([name, value]) => !countNames.includes(name) || isCount(value),
   );
-  return fitting.length === 0 ? undefined : Object.fromEntries(fitting);
+  return validEntries.length === 0 ? undefined : Object.fromEntries(validEntries);
 }
 
 function answerBytes({ text, usage }: Answer): number {
@@ -180,26 +180,28 @@ type Progress = Omit<Extract<Update, { type: "progress" }>, "type">;
 /** An update replaces the last progress, except for its partial text and its steps, which stay until there are newer ones. */
 function nextProgress({
   update,
-  known,
+  previousProgress,
 }: {
   update: Progress;
-  known: RunReport["progress"];
+  previousProgress: RunReport["progress"];
 }): RunReport["progress"] {
-  const { text, percent, partial, steps = known?.steps } = update;
-  const written =
-    partial === undefined ? known?.partial_text : truncate(partial, maxPartialTextLength);
+  const { text, percent, partial, steps = previousProgress?.steps } = update;
+  const partialText =
+    partial === undefined
+      ? previousProgress?.partial_text
+      : truncate(partial, maxPartialTextLength);
   return {
     ...(text !== undefined && { text: truncate(text, maxProgressLength) }),
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
-    ...(written !== undefined && { partial_text: written }),
+    ...(partialText !== undefined && { partial_text: partialText }),
     ...(steps !== undefined && { steps: fittingSteps(steps) }),
   };
 }
 
 /** The newest steps, with titles that fit, because a long plan is no reason to lose the answer. */
 function fittingSteps(steps: NonNullable<Progress["steps"]>): TaskStep[] {
-  const newest = lastOfEachId(steps).slice(-maxSteps);
-  return newest.map(({ title, ...step }) => ({
+  const newestSteps = lastOfEachId(steps).slice(-maxSteps);
+  return newestSteps.map(({ title, ...step }) => ({
     ...step,
     title: truncate(title, maxStepTitleLength),
   }));
@@ -211,21 +213,21 @@ type Issue = { path: readonly PropertyKey[]; code: string };
  * Returns undefined for an invalid update. The log says where and why (`options.0.id: too_big`), without a value. Progress is decoration, so
  * its broken members are only left out, which is logged once per member and reason.
  */
-function createUpdateReader(log: Log): (yielded: unknown) => Update | undefined {
+function createUpdateReader(log: Log): (value: unknown) => Update | undefined {
   const loggedCauses = new Set<string>();
-  return (yielded) => {
-    const { data, error } = updateSchema.safeParse(yielded);
+  return (value) => {
+    const { data, error } = updateSchema.safeParse(value);
     const [issue] = error?.issues ?? [];
     if (issue === undefined) return data;
-    if (isProgress(yielded)) {
-      const mended = updateSchema.safeParse(withoutBroken(yielded, error?.issues ?? []));
+    if (isProgress(value)) {
+      const repairedUpdate = updateSchema.safeParse(withoutBroken(value, error?.issues ?? []));
       for (const { path, code } of error?.issues ?? []) {
         const cause_kind = `${["update", ...path.filter((part) => typeof part === "string")].join(".")}: ${code}`;
-        if (mended.success && !loggedCauses.has(cause_kind))
+        if (repairedUpdate.success && !loggedCauses.has(cause_kind))
           log.warn("agent_progress_left_out", { cause_kind });
         loggedCauses.add(cause_kind);
       }
-      if (mended.success) return mended.data;
+      if (repairedUpdate.success) return repairedUpdate.data;
     }
     const cause_kind = `${["update", ...issue.path].join(".")}: ${issue.code}`;
     log.warn("agent_update_refused", { reason: "execution_failed", cause_kind });
@@ -233,12 +235,9 @@ function createUpdateReader(log: Log): (yielded: unknown) => Update | undefined 
   };
 }
 
-function isProgress(yielded: unknown): yielded is Record<string, unknown> {
+function isProgress(value: unknown): value is Record<string, unknown> {
   return (
-    typeof yielded === "object" &&
-    yielded !== null &&
-    "type" in yielded &&
-    yielded.type === "progress"
+    typeof value === "object" && value !== null && "type" in value && value.type === "progress"
   );
 }
 
@@ -246,14 +245,14 @@ function withoutBroken(
   progress: Record<string, unknown>,
   issues: readonly Issue[],
 ): Record<string, unknown> {
-  const broken = new Set(issues.map(({ path }) => path.slice(0, 2).join(".")));
+  const brokenPaths = new Set(issues.map(({ path }) => path.slice(0, 2).join(".")));
   const { steps, ...others } = progress;
-  const kept = Object.entries(others).filter(([name]) => !broken.has(name));
-  const fitting = Array.isArray(steps)
-    ? steps.filter((_step, index) => !broken.has(`steps.${index}`))
+  const validMembers = Object.entries(others).filter(([name]) => !brokenPaths.has(name));
+  const validSteps = Array.isArray(steps)
+    ? steps.filter((_step, index) => !brokenPaths.has(`steps.${index}`))
     : undefined;
   return {
-    ...Object.fromEntries(kept),
-    ...(fitting && !broken.has("steps") && { steps: fitting }),
+    ...Object.fromEntries(validMembers),
+    ...(validSteps && !brokenPaths.has("steps") && { steps: validSteps }),
   };
 }

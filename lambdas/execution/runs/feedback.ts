@@ -19,13 +19,15 @@ const agentTimeoutMs = 10_000;
 export function createPassVote({ agent: { feedback }, log }: { agent: Agent; log: Log }): PassVote {
   const withinTime = createTimeLimit({ ms: agentTimeoutMs, reason: "timeout" });
   return async ({ task, voterId }) => {
-    const given = task.votes?.find((one) => one.voterId === voterId);
-    if (feedback === undefined || given === undefined) return;
+    const storedVote = task.votes?.find((one) => one.voterId === voterId);
+    if (feedback === undefined || storedVote === undefined) return;
     const { id: taskId, requestId, principal } = task;
     const ids = { requestId: String(requestId), taskId, caller: deriveCallerId(principal) };
     try {
-      const passed = runAsAgent(log, () => feedback({ vote: given.vote, voterId, ...ids }));
-      await withinTime(Promise.resolve(passed));
+      const agentPromise = runAsAgent(log, () =>
+        feedback({ vote: storedVote.vote, voterId, ...ids }),
+      );
+      await withinTime(Promise.resolve(agentPromise));
     } catch (error) {
       log.error("agent_feedback_failed", { ...createLogIds(task), cause_kind: errorKind(error) });
       throw new SekishoError("unavailable", { cause: error });

@@ -6,26 +6,26 @@ export function createLatestWriter<T>(options: {
   intervalMs: number;
 }): LatestWriter<T> {
   const { write, intervalMs } = options;
-  let waiting: { value: T } | undefined;
+  let waitingValue: { value: T } | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isBusy = false;
   let isClosed = false;
 
-  async function writeWaiting(): Promise<void> {
+  async function writeLatest(): Promise<void> {
     if (isClosed) return;
-    isBusy = waiting !== undefined;
-    if (waiting === undefined) return;
-    const { value } = waiting;
-    waiting = undefined;
+    isBusy = waitingValue !== undefined;
+    if (waitingValue === undefined) return;
+    const { value } = waitingValue;
+    waitingValue = undefined;
     await write(value);
     // After a close, a timer would keep the process alive.
-    if (!isClosed) timer = setTimeout(writeWaiting, intervalMs);
+    if (!isClosed) timer = setTimeout(writeLatest, intervalMs);
   }
 
   return {
     put(value) {
-      waiting = { value };
-      if (!isBusy) void writeWaiting();
+      waitingValue = { value };
+      if (!isBusy) void writeLatest();
     },
     close() {
       isClosed = true;

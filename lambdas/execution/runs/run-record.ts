@@ -66,8 +66,8 @@ export function openRunRecord(options: {
   let renewTimer = setTimeout(renewLease, renewMs);
 
   function write(change: TaskChange): Promise<void> {
-    return changeTask({ task: runTask, change }).then(({ task, changed }) => {
-      if (changed && task !== undefined) runTask = task;
+    return changeTask({ task: runTask, change }).then(({ task, isChanged }) => {
+      if (isChanged && task !== undefined) runTask = task;
       else onLoss(task?.state === "canceled" ? "canceled" : "superseded");
     });
   }
@@ -137,11 +137,11 @@ function createTurnChange(options: {
     ...ends,
     outcome: { type: "failure", reason: "payload_too_large" },
   });
-  if (turn.ended.type !== "question") {
-    const wholeChange = endChange({ ...ends, outcome: turn.ended, ...artifacts });
+  if (turn.end.type !== "question") {
+    const wholeChange = endChange({ ...ends, outcome: turn.end, ...artifacts });
     return createFittingChange([wholeChange, dropHistory(wholeChange), tooLarge]);
   }
-  const { type: _type, ...agentQuestion } = turn.ended;
+  const { type: _type, ...agentQuestion } = turn.end;
   const endAtMs = nowMs + Math.min(questionMs, retentionMs);
   const question = { ...agentQuestion, messageId: newId(), expiresAtMs: endAtMs };
   return createFittingChange([

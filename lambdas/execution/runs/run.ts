@@ -33,9 +33,9 @@ export type Run = {
   latest(): ExecutionTask;
   stop(cause: StopCause): void;
   /** Resolves when the outcome is stored, or when this run may no longer store it. Never rejects. */
-  ended: Promise<void>;
+  end: Promise<void>;
   /** Resolves when the agent's function has returned and cleaned up, which may be later if it ignores its signal. Never rejects. */
-  returned: Promise<void>;
+  agentEnd: Promise<void>;
 };
 
 export type RunSettings = RecordSettings & {
@@ -86,18 +86,18 @@ export function startRun(request: {
     const agentTask = createAgentTask({ params, answers: task.answers });
     const start = startAgentSpan({ agentName, task, contextId: ids.contextId });
     return spans.within(start, async (span) => {
-      let cleaning: Promise<void> | undefined;
-      const collecting = collectOutcome({
+      let cleanUpEnd: Promise<void> | undefined;
+      const turnPromise = collectOutcome({
         agent,
         task: agentTask,
         context: { ...ids, signal, readAttachment, trace: span.trace, log },
-        made: task.artifacts,
+        earlierArtifacts: task.artifacts,
         isReadableUrl,
         onNews: record.report,
-        end: (updates) => (cleaning = cleanUp({ updates, log })),
+        endUpdates: (updates) => (cleanUpEnd = cleanUp({ updates, log })),
         callAgent: (call) => runAsAgent(log, call),
       });
-      agentWork = collecting.then(endTurn).then(() => cleaning);
+      agentWork = turnPromise.then(endTurn).then(() => cleanUpEnd);
       const turn = await turnEnd;
       endAgentSpan({ span, turn, cause });
       return turn;
@@ -111,7 +111,7 @@ export function startRun(request: {
     clearTimeout(deadlineTimer);
     const workedMs = now() - startedAtMs;
     const outcome = cause && stopOutcomes[cause];
-    const stopTurn = outcome && { ended: outcome, artifacts: [] };
+    const stopTurn = outcome && { end: outcome, artifacts: [] };
     const lastTask = await record.close(cause === undefined ? turn : stopTurn);
     countRun({ settings, task: lastTask, cause, workedMs });
     log.info(lastTask.state === "input_required" ? "task_asks" : "task_ended", {
@@ -121,8 +121,8 @@ export function startRun(request: {
     });
   }
 
-  const ended = run();
-  return { latest: record.latest, stop, ended, returned: ended.then(() => agentWork) };
+  const end = run();
+  return { latest: record.latest, stop, end, agentEnd: end.then(() => agentWork) };
 }
 
 /** A cancel by another process shows only in `cause`. A superseded run is counted by the process that took the task over. */

@@ -35,7 +35,7 @@ export type Runs = TaskRuns & {
 
 type AgentRuns = Runs & {
   /** Resolves when the run of this task is over and its outcome stored, or at once if it does not run here. Never rejects. */
-  ended(id: string): Promise<void>;
+  waitForEnd(id: string): Promise<void>;
 };
 
 /** `start` starts the agent if this process wins the task's lease. */
@@ -65,58 +65,58 @@ export function createRuns(
     metrics.set("sekisho_runs_under_way", {}, underWay.size);
   };
   /** Starts under way, each of which may lead to a run. */
-  const starting = new Set<Promise<unknown>>();
-  let stopping = false;
+  const pendingStarts = new Set<Promise<unknown>>();
+  let isStopping = false;
 
   async function startOne({ task, botToken }: Start): Promise<ExecutionTask | undefined> {
     const owner = newId();
     const claim = () =>
       changeTask({ task, change: startChange({ owner, untilMs: now() + leaseMs }) });
     // Tried twice, because the store may have granted the lease although the call failed. No other process would then start the task.
-    const won = await claim().catch(claim);
-    if (!won.changed || won.task?.params === undefined) return won.task;
+    const claimResult = await claim().catch(claim);
+    if (!claimResult.isChanged || claimResult.task?.params === undefined) return claimResult.task;
     const params: RunInput = {
-      ...won.task.params,
+      ...claimResult.task.params,
       ...(botToken !== undefined && { bot_token: botToken }),
     };
-    const ofTask = log.with({ ...createLogIds(task), agent: agentName });
-    ofTask.info("task_started");
-    const run = startRun({ settings, task: won.task, owner, params, log: ofTask });
+    const taskLog = log.with({ ...createLogIds(task), agent: agentName });
+    taskLog.info("task_started");
+    const run = startRun({ settings, task: claimResult.task, owner, params, log: taskLog });
     runs.set(task.id, run);
     const release = slots.occupy(task);
     // The slot is held until the agent has returned. Otherwise a caller could run any number of agents that ignore their signal.
-    void run.returned.then(release);
+    void run.agentEnd.then(release);
     underWay.add(run);
     noteActivity();
-    void run.ended.then(() => {
+    void run.end.then(() => {
       underWay.delete(run);
       noteActivity();
       if (runs.get(task.id) === run) runs.delete(task.id);
     });
-    return won.task;
+    return claimResult.task;
   }
 
   async function waitForRuns(): Promise<void> {
-    await Promise.allSettled(starting);
-    await Promise.all([...underWay].map(({ ended }) => ended));
+    await Promise.allSettled(pendingStarts);
+    await Promise.all([...underWay].map(({ end }) => end));
   }
 
   return {
     start(request) {
-      if (stopping) return Promise.resolve(request.task);
-      const started = startOne(request);
-      starting.add(started);
-      const over = () => starting.delete(started);
-      started.then(over, over);
-      return started;
+      if (isStopping) return Promise.resolve(request.task);
+      const taskStart = startOne(request);
+      pendingStarts.add(taskStart);
+      const forgetStart = () => pendingStarts.delete(taskStart);
+      taskStart.then(forgetStart, forgetStart);
+      return taskStart;
     },
     stop: ({ id, cause }) => runs.get(id)?.stop(cause),
-    ended: async (id) => runs.get(id)?.ended,
+    waitForEnd: async (id) => runs.get(id)?.end,
     has: (id) => runs.has(id),
     latest: (id) => runs.get(id)?.latest(),
     activity: activity.read,
     async stopAll({ graceMs, settleMs }) {
-      stopping = true;
+      isStopping = true;
       await waitAtMost({ work: waitForRuns(), timeoutMs: graceMs });
       for (const run of underWay) run.stop("stopped");
       await waitAtMost({ work: waitForRuns(), timeoutMs: settleMs });
@@ -165,9 +165,9 @@ export function createQueuedRuns(options: {
         return task;
       }
       const change = requeueChange({ nowMs: now(), everyMs: requeueAfterMs });
-      const { task: current, changed } = await changeTask({ task, change });
-      if (changed) await enqueue(task).catch(() => {});
-      return current;
+      const { task: currentTask, isChanged } = await changeTask({ task, change });
+      if (isChanged) await enqueue(task).catch(() => {});
+      return currentTask;
     },
     stop() {},
     has: () => false,
@@ -212,14 +212,14 @@ export function createAdvanceIfDue(options: {
       );
     }
     if (runs.has(task.id) || !isLost({ task, nowMs, lostAfterMs })) return task;
-    const given = await changeTask({
+    const lossResult = await changeTask({
       task,
       change: lossChange({ nowMs, lostAfterMs, expiresAtMs }),
     });
-    if (given.changed) {
+    if (lossResult.isChanged) {
       metrics.add("sekisho_executions_total", { state: "failed", reason: "lost" });
       log.error("task_lost", { ...createLogIds(task), reason: "execution_failed" });
     }
-    return given.task ?? throwTaskGone();
+    return lossResult.task ?? throwTaskGone();
   };
 }

@@ -30,17 +30,22 @@ type Times = { nowMs: number; retentionMs: number };
  * question. Throws `invalid_params` for an invalid answer, and `payload_too_large` if it does not fit into the record.
  */
 export function createAnswerChange(request: AnswerSubmission & Times): TaskChange {
-  const { answer: said, message, alongside, isNew = false, ...times } = request;
+  const { answer: submittedAnswer, message, alongside, isNew = false, ...times } = request;
   return (task) => {
     const { question, answers } = task;
-    const isRepeated = !isNew && answers?.some(({ id }) => id === said.id);
+    const isRepeated = !isNew && answers?.some(({ id }) => id === submittedAnswer.id);
     if (question === undefined || isRepeated) return undefined;
     const { messageId: questionId, prompt } = question;
-    if (said.questionId !== undefined && said.questionId !== questionId) return undefined;
-    const fields = checkAnswer({ said, question, isMessage: message !== undefined });
-    const answer = { ...said, questionId, prompt, ...(fields && { fields }) };
-    const next = answerChange({ answer, message, ...times })(task);
-    return next && checkSize(alongside?.(next) ?? next);
+    if (submittedAnswer.questionId !== undefined && submittedAnswer.questionId !== questionId)
+      return undefined;
+    const fields = checkAnswer({
+      answer: submittedAnswer,
+      question,
+      isMessage: message !== undefined,
+    });
+    const answer = { ...submittedAnswer, questionId, prompt, ...(fields && { fields }) };
+    const nextTask = answerChange({ answer, message, ...times })(task);
+    return nextTask && checkSize(alongside?.(nextTask) ?? nextTask);
   };
 }
 
@@ -50,18 +55,21 @@ export function createAnswerChange(request: AnswerSubmission & Times): TaskChang
  * else mean the latest one. An A2A message is recognized only by its id (A2A 1.0, section 4.1.4).
  */
 export function checkRepetition(request: AnswerSubmission & { task: ExecutionTask }): void {
-  const { task, answer: said, message, isNew = false } = request;
-  const known = isNew ? undefined : task.answers?.find(({ id }) => id === said.id);
-  if (known !== undefined) {
-    const isToAnother = said.questionId !== undefined && said.questionId !== known.questionId;
-    if (known.fingerprint === said.fingerprint && !isToAnother) return;
+  const { task, answer: submittedAnswer, message, isNew = false } = request;
+  const knownAnswer = isNew ? undefined : task.answers?.find(({ id }) => id === submittedAnswer.id);
+  if (knownAnswer !== undefined) {
+    const isToAnother =
+      submittedAnswer.questionId !== undefined &&
+      submittedAnswer.questionId !== knownAnswer.questionId;
+    if (knownAnswer.fingerprint === submittedAnswer.fingerprint && !isToAnother) return;
     throw new SekishoError("already_exists", { details: { task_id: task.id } });
   }
-  const given =
-    said.questionId === undefined
+  const latestAnswer =
+    submittedAnswer.questionId === undefined
       ? task.answers?.at(-1)
-      : task.answers?.find(({ questionId }) => questionId === said.questionId);
-  const isSameAgain = message === undefined && given?.fingerprint === said.fingerprint;
+      : task.answers?.find(({ questionId }) => questionId === submittedAnswer.questionId);
+  const isSameAgain =
+    message === undefined && latestAnswer?.fingerprint === submittedAnswer.fingerprint;
   const { id: taskId, correlationId, state: from } = task;
   if (!isSameAgain) throw transitionError({ taskId, correlationId, from, to: "working" });
 }
@@ -71,12 +79,12 @@ export function checkRepetition(request: AnswerSubmission & { task: ExecutionTas
  * has options or fields. Returns the values that are given.
  */
 function checkAnswer(request: {
-  said: AnswerSubmission["answer"];
+  answer: AnswerSubmission["answer"];
   question: OpenQuestion;
   isMessage: boolean;
 }): FieldValues | undefined {
-  const { said, question, isMessage } = request;
-  const { option_id, text, fields, parts = [] } = said;
+  const { answer, question, isMessage } = request;
+  const { option_id, text, fields, parts = [] } = answer;
   if (option_id !== undefined && !question.options?.some(({ id }) => id === option_id)) {
     throw createParamsError([
       { path: isMessage ? ["message", "metadata"] : ["option_id"], message: "was not offered" },
@@ -102,11 +110,11 @@ function checkFields(request: {
   isMessage: boolean;
 }): FieldValues {
   const { values, question, isMessage } = request;
-  const checked = checkFieldValues({ fields: question.fields ?? [], values });
-  if ("values" in checked) return checked.values;
+  const fieldCheck = checkFieldValues({ fields: question.fields ?? [], values });
+  if ("values" in fieldCheck) return fieldCheck.values;
   const path = isMessage ? ["message", "parts", "fields"] : ["fields"];
   throw createParamsError(
-    checked.problems.map(({ id, problem }) => ({
+    fieldCheck.problems.map(({ id, problem }) => ({
       path: [...path, id],
       message: describeFieldProblem(problem),
     })),

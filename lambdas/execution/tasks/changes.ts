@@ -29,7 +29,7 @@ export function startChange({ owner, untilMs }: { owner: string; untilMs: number
 }
 
 /** The longest time between two copies of a task's queue message. */
-const longestGapMs = 15 * 60_000;
+const maxGapMs = 15 * 60_000;
 
 /**
  * Claims the right to send a task's queue message again, because the first one may have been lost. Only one process gets it within
@@ -38,7 +38,7 @@ const longestGapMs = 15 * 60_000;
 export function requeueChange({ nowMs, everyMs }: { nowMs: number; everyMs: number }): TaskChange {
   return (task) => {
     const { queuedAtMs = task.changedAtMs } = task;
-    const gapMs = Math.max(everyMs, Math.min(queuedAtMs - task.changedAtMs, longestGapMs));
+    const gapMs = Math.max(everyMs, Math.min(queuedAtMs - task.changedAtMs, maxGapMs));
     return isUnstarted(task) && nowMs - queuedAtMs > gapMs
       ? { ...task, queuedAtMs: nowMs }
       : undefined;
@@ -66,9 +66,9 @@ export function questionChange(request: {
   const { owner, question, expiresAtMs, ...news } = request;
   return (task) => {
     if (!isHeldBy(task, owner)) return undefined;
-    const { lease: _lease, progress: _progress, queuedAtMs: _queuedAtMs, ...rest } = task;
+    const { lease: _lease, progress: _progress, queuedAtMs: _queuedAtMs, ...unleasedTask } = task;
     return {
-      ...rest,
+      ...unleasedTask,
       ...news,
       state: "input_required",
       question,
@@ -90,18 +90,18 @@ export function answerChange(request: {
   const { answer, message, nowMs, retentionMs } = request;
   return (task) => {
     if (task.state !== "input_required") return undefined;
-    const { question: _question, ...rest } = task;
-    const said = [
+    const { question: _question, ...answeredTask } = task;
+    const newMessages = [
       createQuestionMessage(task),
       message ?? createAnswerMessage({ task, answer }),
-    ].filter((each) => each !== undefined);
+    ].filter((newMessage) => newMessage !== undefined);
     const answers = [...(task.answers ?? []), answer];
     // The question was asked when the task entered its state.
     const deadlineAtMs = task.deadlineAtMs + Math.max(0, nowMs - task.changedAtMs);
     const expiresAtMs = Math.max(task.expiresAtMs, deadlineAtMs + retentionMs);
     return addMessages({
-      task: { ...rest, state: "working", answers, deadlineAtMs, expiresAtMs },
-      messages: said,
+      task: { ...answeredTask, state: "working", answers, deadlineAtMs, expiresAtMs },
+      messages: newMessages,
     });
   };
 }
@@ -174,13 +174,16 @@ export function cancelChange({ expiresAtMs }: { expiresAtMs: number }): TaskChan
 const maxVoters = 100;
 
 /** Stores a vote in place of an earlier one of the same person. An older one changes nothing, so repeated and late requests do no harm. */
-export function voteChange(given: NonNullable<ExecutionTask["votes"]>[number]): TaskChange {
+export function voteChange(vote: NonNullable<ExecutionTask["votes"]>[number]): TaskChange {
   return (task) => {
     const { votes = [], state } = task;
-    const known = votes.find(({ voterId }) => voterId === given.voterId);
-    if (state !== "completed" || (known !== undefined && known.atMs >= given.atMs))
+    const earlierVote = votes.find(({ voterId }) => voterId === vote.voterId);
+    if (state !== "completed" || (earlierVote !== undefined && earlierVote.atMs >= vote.atMs))
       return undefined;
-    return { ...task, votes: [...votes.filter((one) => one !== known), given].slice(-maxVoters) };
+    return {
+      ...task,
+      votes: [...votes.filter((one) => one !== earlierVote), vote].slice(-maxVoters),
+    };
   };
 }
 
@@ -242,17 +245,25 @@ function endTask(request: {
     prompt: "",
     text: "",
   }));
-  const asked = createQuestionMessage(task);
-  const removed = { params: undefined, lease: undefined, progress: undefined, question: undefined };
-  const ended = {
+  const questionMessage = createQuestionMessage(task);
+  const removedFields = {
+    params: undefined,
+    lease: undefined,
+    progress: undefined,
+    question: undefined,
+  };
+  const endedTask = {
     ...task,
-    ...removed,
+    ...removedFields,
     state,
     expiresAtMs,
     ...(outcome && { outcome }),
     ...(answers && { answers }),
   };
-  return addMessages({ task: withoutUnknown(ended), messages: asked === undefined ? [] : [asked] });
+  return addMessages({
+    task: withoutUnknown(endedTask),
+    messages: questionMessage === undefined ? [] : [questionMessage],
+  });
 }
 
 /** How many past states a record keeps. A watcher reads at least once a second, so these cover what it missed between two reads. */
@@ -266,12 +277,12 @@ export function enterState(change: {
 }): ExecutionTask {
   const { from, task, nowMs } = change;
   const { a2a, listedAtMs } = task;
-  const passed = a2a && [...(a2a.passed ?? []), toPassedState(from)].slice(-maxPassed);
+  const passedStates = a2a && [...(a2a.passed ?? []), toPassedState(from)].slice(-maxPassed);
   return {
     ...task,
     changedAtMs: nowMs,
     ...(listedAtMs !== undefined && { listedAtMs: nowMs }),
-    ...(a2a && { a2a: { ...a2a, passed } }),
+    ...(a2a && { a2a: { ...a2a, passed: passedStates } }),
   };
 }
 
@@ -283,27 +294,32 @@ function toPassedState({ state, changedAtMs: atMs, question }: ExecutionTask): P
 
 /** Rebuilds the records of the states between two records, and adds the later record. */
 export function listRecordsBetween(request: {
-  previous: ExecutionTask;
-  next: ExecutionTask;
+  previousTask: ExecutionTask;
+  nextTask: ExecutionTask;
 }): ExecutionTask[] {
-  const { previous, next } = request;
-  const passed = next.a2a?.passed ?? [];
-  const index = passed.findIndex(
-    ({ state, atMs }) => state === previous.state && atMs === previous.changedAtMs,
+  const { previousTask, nextTask } = request;
+  const passedStates = nextTask.a2a?.passed ?? [];
+  const index = passedStates.findIndex(
+    ({ state, atMs }) => state === previousTask.state && atMs === previousTask.changedAtMs,
   );
   const unseen =
-    index < 0 ? passed.filter(({ atMs }) => atMs > previous.changedAtMs) : passed.slice(index + 1);
-  return [...unseen.map((state) => restorePassedState({ record: next, passed: state })), next];
+    index < 0
+      ? passedStates.filter(({ atMs }) => atMs > previousTask.changedAtMs)
+      : passedStates.slice(index + 1);
+  return [
+    ...unseen.map((state) => restorePassedState({ record: nextTask, passedState: state })),
+    nextTask,
+  ];
 }
 
 function restorePassedState(request: {
   record: ExecutionTask;
-  passed: PassedState;
+  passedState: PassedState;
 }): ExecutionTask {
   const { outcome: _outcome, progress: _progress, question: _question, ...record } = request.record;
-  const { state, atMs, messageId, kind } = request.passed;
-  const was = { ...record, state, changedAtMs: atMs };
-  if (messageId === undefined) return was;
+  const { state, atMs, messageId, kind } = request.passedState;
+  const passedTask = { ...record, state, changedAtMs: atMs };
+  if (messageId === undefined) return passedTask;
   const { parts = [] } =
     record.a2a?.messages.find((message) => message.messageId === messageId) ?? {};
   const fields = readQuestionFields(parts);
@@ -313,5 +329,5 @@ function restorePassedState(request: {
     ...(fields && { fields }),
     ...(kind && { kind }),
   };
-  return { ...was, question };
+  return { ...passedTask, question };
 }

@@ -15,9 +15,9 @@ export type CompletionPush = {
    * Wraps `changeTask`. A change that ends a task or its turn is pushed at once, and so is the beginning of its answer; other progress at most
    * once in ten seconds. No change waits for its push.
    */
-  after(changeTask: ChangeTask): ChangeTask;
+  wrapChangeTask(changeTask: ChangeTask): ChangeTask;
   /** Resolves when no push is under way, at the latest after the time limit of one push. Never rejects. */
-  settled(): Promise<void>;
+  waitForPushes(): Promise<void>;
 };
 
 const pushTimeoutMs = 2000;
@@ -38,8 +38,8 @@ export function createCompletionPush(options: {
   const { queue, syncBudgetMs, writingBudgetMs, now, log } = options;
   const withinTime = createTimeLimit({ ms: pushTimeoutMs, reason: "timeout" });
   const underWay = new Set<Promise<void>>();
-  /** For each task id: the timer that runs after a push of progress, and the latest record that arrived in the meantime (`waiting`). */
-  const gaps = new Map<string, { timer: NodeJS.Timeout; waiting?: ExecutionTask }>();
+  /** For each task id: the timer that runs after a push of progress, and the latest record that arrived in the meantime (`waitingTask`). */
+  const gaps = new Map<string, { timer: NodeJS.Timeout; waitingTask?: ExecutionTask }>();
 
   async function push({ to, task }: { to: TaskQueue; task: ExecutionTask }): Promise<void> {
     const completion: Completion = {
@@ -55,21 +55,21 @@ export function createCompletionPush(options: {
   }
 
   function pushNow(request: { to: TaskQueue; task: ExecutionTask }): void {
-    const pushing = push(request).finally(() => underWay.delete(pushing));
-    underWay.add(pushing);
+    const pushPromise = push(request).finally(() => underWay.delete(pushPromise));
+    underWay.add(pushPromise);
   }
 
   function pushProgress({ to, task }: { to: TaskQueue; task: ExecutionTask }): void {
     const gap = gaps.get(task.id);
     if (gap !== undefined) {
-      gap.waiting = task;
+      gap.waitingTask = task;
       return;
     }
     pushNow({ to, task });
     const timer = setTimeout(() => {
-      const waiting = gaps.get(task.id)?.waiting;
+      const waitingTask = gaps.get(task.id)?.waitingTask;
       gaps.delete(task.id);
-      if (waiting !== undefined) pushProgress({ to, task: waiting });
+      if (waitingTask !== undefined) pushProgress({ to, task: waitingTask });
     }, progressGapMs);
     // A waiting push keeps no process alive.
     gaps.set(task.id, { timer: timer.unref() });
@@ -81,48 +81,74 @@ export function createCompletionPush(options: {
     gaps.delete(taskId);
   }
 
-  function isPushWanted({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
-    return isPushed(task) && isAnswered({ before, task });
+  function isPushWanted({
+    previousTask,
+    task,
+  }: {
+    previousTask: ExecutionTask;
+    task: ExecutionTask;
+  }): boolean {
+    return isPushed(task) && isAnswered({ previousTask, task });
   }
 
   /**
    * True if the caller got its response: after `syncBudgetMs`, perhaps since the agent writes its answer, or at once for a task with
    * replies, because `answer_task` does not wait.
    */
-  function isAnswered({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
+  function isAnswered({
+    previousTask,
+    task,
+  }: {
+    previousTask: ExecutionTask;
+    task: ExecutionTask;
+  }): boolean {
     const isToldEarly =
-      before.progress?.partial_text !== undefined && writingBudgetMs < syncBudgetMs;
+      previousTask.progress?.partial_text !== undefined && writingBudgetMs < syncBudgetMs;
     return isToldEarly || task.answers !== undefined || now() - task.createdAtMs >= syncBudgetMs;
   }
 
   return {
-    after(changeTask) {
+    wrapChangeTask(changeTask) {
       if (queue === undefined) return changeTask;
       return async (request) => {
         const result = await changeTask(request);
-        const { task, changed } = result;
+        const { task, isChanged } = result;
         const hasEnded = task === undefined || isTurnOver(task);
         if (hasEnded) dropProgress(request.task.id);
-        if (task === undefined || !changed || !isPushWanted({ before: request.task, task }))
+        if (task === undefined || !isChanged || !isPushWanted({ previousTask: request.task, task }))
           return result;
-        const change = { before: request.task, task };
+        const change = { previousTask: request.task, task };
         if (beginsAnswer(change)) dropProgress(task.id);
         if (hasEnded) pushNow({ to: queue, task });
         else if (hasNewProgress(change)) pushProgress({ to: queue, task });
         return result;
       };
     },
-    async settled() {
+    async waitForPushes() {
       await Promise.all(underWay);
     },
   };
 }
 
 /** True if the agent has begun to write its answer. The polls that follow the push find the rest. */
-function beginsAnswer({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
-  return task.progress?.partial_text !== undefined && before.progress?.partial_text === undefined;
+function beginsAnswer({
+  previousTask,
+  task,
+}: {
+  previousTask: ExecutionTask;
+  task: ExecutionTask;
+}): boolean {
+  return (
+    task.progress?.partial_text !== undefined && previousTask.progress?.partial_text === undefined
+  );
 }
 
-function hasNewProgress({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
-  return task.progress !== undefined && !isDeepStrictEqual(task.progress, before.progress);
+function hasNewProgress({
+  previousTask,
+  task,
+}: {
+  previousTask: ExecutionTask;
+  task: ExecutionTask;
+}): boolean {
+  return task.progress !== undefined && !isDeepStrictEqual(task.progress, previousTask.progress);
 }

@@ -253,19 +253,19 @@ export function addMessages({
   messages: readonly Message[];
 }): ExecutionTask {
   if (task.a2a === undefined || messages.length === 0) return task;
-  const all = [...task.a2a.messages, ...messages];
-  if (isJsonWithin({ value: all, maxBytes: maxMessagesBytes }))
-    return { ...task, a2a: { ...task.a2a, messages: all } };
-  const kept: Message[] = [];
+  const allMessages = [...task.a2a.messages, ...messages];
+  if (isJsonWithin({ value: allMessages, maxBytes: maxMessagesBytes }))
+    return { ...task, a2a: { ...task.a2a, messages: allMessages } };
+  const keptMessages: Message[] = [];
   let bytes = 0;
-  for (const said of all.reverse()) {
-    const ownBytes = jsonBytes(said);
-    const message = ownBytes > maxMessagesBytes ? removeContent(said) : said;
-    bytes += message === said ? ownBytes : jsonBytes(message);
+  for (const wholeMessage of allMessages.reverse()) {
+    const ownBytes = jsonBytes(wholeMessage);
+    const message = ownBytes > maxMessagesBytes ? removeContent(wholeMessage) : wholeMessage;
+    bytes += message === wholeMessage ? ownBytes : jsonBytes(message);
     if (bytes > maxMessagesBytes) break;
-    kept.unshift(message);
+    keptMessages.unshift(message);
   }
-  return { ...task, a2a: { ...task.a2a, messages: kept } };
+  return { ...task, a2a: { ...task.a2a, messages: keptMessages } };
 }
 
 /** The open question of a task as the agent's message. */
@@ -284,12 +284,12 @@ export function createAnswerMessage(options: {
   const { answer } = options;
   const { id, a2a } = options.task;
   const { id: messageId, text, option_id = "", fields } = answer;
-  const said = text || option_id;
-  const own = [
-    ...(said === "" && fields !== undefined ? [] : [{ text: said }]),
+  const answerText = text || option_id;
+  const answerParts = [
+    ...(answerText === "" && fields !== undefined ? [] : [{ text: answerText }]),
     ...(fields === undefined ? [] : [createFieldsPart(fields)]),
   ];
-  const { parts = own } = answer;
+  const { parts = answerParts } = answer;
   return { messageId, taskId: id, contextId: a2a?.contextId, role: "ROLE_USER", parts };
 }
 

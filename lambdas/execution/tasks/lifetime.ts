@@ -18,7 +18,7 @@ const marginMs = 60_000;
 const clockStepMs = 1000;
 
 /** The least time for a task whose request names no timeout. */
-export const leastUnnamedMs = 15 * 60_000;
+export const minDefaultTimeoutMs = 15 * 60_000;
 
 /** `processLeftMs` says how long the platform lets the process live from now on. */
 export function createLifetime({

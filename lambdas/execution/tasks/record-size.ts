@@ -16,20 +16,22 @@ export function checkSize(task: ExecutionTask): ExecutionTask {
 /** Tries the changes in order and makes the first whose record fits, or else the last one. */
 export function createFittingChange(changes: readonly TaskChange[]): TaskChange {
   return (task) => {
-    let next: ExecutionTask | undefined;
+    let nextTask: ExecutionTask | undefined;
     for (const change of changes) {
-      next = change(task);
-      if (next === undefined || isFitting(next)) return next;
+      nextTask = change(task);
+      if (nextTask === undefined || isFitting(nextTask)) return nextTask;
     }
-    return next;
+    return nextTask;
   };
 }
 
 /** The same change without the task's A2A messages. */
 export function dropHistory(change: TaskChange): TaskChange {
   return (task) => {
-    const next = change(task);
-    return next?.a2a === undefined ? next : { ...next, a2a: { ...next.a2a, messages: [] } };
+    const nextTask = change(task);
+    return nextTask?.a2a === undefined
+      ? nextTask
+      : { ...nextTask, a2a: { ...nextTask.a2a, messages: [] } };
   };
 }
 

@@ -8,7 +8,7 @@ import {
   type StoredPushConfig,
   type TaskInput,
 } from "./execution-task.ts";
-import { leastUnnamedMs } from "./lifetime.ts";
+import { minDefaultTimeoutMs } from "./lifetime.ts";
 import { checkSize } from "./record-size.ts";
 
 export type Submission = {
@@ -47,7 +47,7 @@ export function createExecutionTask(options: {
     options.submission;
   const { maxTaskMs, leftMs = Number.POSITIVE_INFINITY, retentionMs, newId } = options;
   const deadlineAtMs =
-    receivedAtMs + Math.min(input.timeout_ms ?? Math.max(leftMs, leastUnnamedMs), maxTaskMs);
+    receivedAtMs + Math.min(input.timeout_ms ?? Math.max(leftMs, minDefaultTimeoutMs), maxTaskMs);
   const id = taskId ?? newId();
   const requestName = String(requestId);
   const task: ExecutionTask = {
@@ -69,8 +69,11 @@ export function createExecutionTask(options: {
   };
   if (a2a === undefined) return task;
   const { contextId, message, pushConfigs } = a2a;
-  const own = { contextId, messages: [], ...(pushConfigs && { pushConfigs }) };
+  const a2aFields = { contextId, messages: [], ...(pushConfigs && { pushConfigs }) };
   return checkSize(
-    addMessages({ task: { ...task, listedAtMs: receivedAtMs, a2a: own }, messages: [message] }),
+    addMessages({
+      task: { ...task, listedAtMs: receivedAtMs, a2a: a2aFields },
+      messages: [message],
+    }),
   );
 }

@@ -64,8 +64,8 @@ export function parseExecutionMessage(body: string): ExecutionMessage {
 /** Finds the task id of a message, for the log line when its handling fails. Leaves out an id that is not a UUID. */
 export function readExecutionIds(body: string): LogFields {
   const message = Object(parseJson(body)) as Record<string, unknown>;
-  const named = message.push ?? message.look ?? message.vote ?? message;
-  const { taskId } = Object(named) as { taskId?: unknown };
+  const target = message.push ?? message.look ?? message.vote ?? message;
+  const { taskId } = Object(target) as { taskId?: unknown };
   return { task_id: toLoggableId(taskId) };
 }
 

@@ -23,7 +23,7 @@ export function createGuardedStore(options: {
 }): ExecutionStore {
   const { store, timeoutMs, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
-  function guarded<T>(request: {
+  function guard<T>(request: {
     work: Promise<T>;
     operation: string;
     item?: { id: string; requestId?: unknown };
@@ -43,17 +43,17 @@ export function createGuardedStore(options: {
     });
   }
   return {
-    get: (request) => guarded({ work: store.get(request), operation: "store_get", item: request }),
+    get: (request) => guard({ work: store.get(request), operation: "store_get", item: request }),
     create: (request) =>
-      guarded({ work: store.create(request), operation: "store_create", item: request.item }),
+      guard({ work: store.create(request), operation: "store_create", item: request.item }),
     replace: (request) =>
-      guarded({ work: store.replace(request), operation: "store_replace", item: request.item }),
-    list: (request) => guarded({ work: store.list(request), operation: "store_list" }),
+      guard({ work: store.replace(request), operation: "store_replace", item: request.item }),
+    list: (request) => guard({ work: store.list(request), operation: "store_list" }),
   };
 }
 
-/** `task` is the current record, or undefined if it has expired. `changed` is false if its state forbids the change. */
-type ChangeResult = { task: ExecutionTask | undefined; changed: boolean };
+/** `task` is the current record, or undefined if it has expired. `isChanged` is false if its state forbids the change. */
+type ChangeResult = { task: ExecutionTask | undefined; isChanged: boolean };
 
 export type ChangeTask = (request: {
   task: ExecutionTask;
@@ -74,20 +74,23 @@ export function createChangeTask(options: {
 }): ChangeTask {
   const { store, changeSignal, now, random = Math.random } = options;
   return ({ task, change }) => {
-    let known: ExecutionTask | undefined = task;
+    let currentTask: ExecutionTask | undefined = task;
     return retryOnConflict<ChangeResult>({
       async attempt(count) {
         if (count > attemptsAtOnce)
           await sleep(backoffMs({ ...pause, attempt: count - 1, random }));
-        if (count > 0) known = await store.get({ id: task.id });
-        const next: ExecutionTask | undefined = known && change(known);
-        if (known === undefined || next === undefined) return { task: known, changed: false };
+        if (count > 0) currentTask = await store.get({ id: task.id });
+        const nextTask: ExecutionTask | undefined = currentTask && change(currentTask);
+        if (currentTask === undefined || nextTask === undefined)
+          return { task: currentTask, isChanged: false };
         const item =
-          next.state === known.state ? next : enterState({ from: known, task: next, nowMs: now() });
-        const stored = await store.replace({ item });
-        if (stored === undefined) return conflict;
-        changeSignal.ring(stored);
-        return { task: stored, changed: true };
+          nextTask.state === currentTask.state
+            ? nextTask
+            : enterState({ from: currentTask, task: nextTask, nowMs: now() });
+        const storedTask = await store.replace({ item });
+        if (storedTask === undefined) return conflict;
+        changeSignal.ring(storedTask);
+        return { task: storedTask, isChanged: true };
       },
       exhausted: () => new SekishoError("unavailable"),
     });
@@ -110,11 +113,11 @@ export function createTaskSignal(): TaskSignal {
       for (const listener of [...(listeners.get(task.id) ?? [])]) listener(task);
     },
     listen({ id, listener }) {
-      const ofTask = listeners.get(id) ?? new Set();
-      listeners.set(id, ofTask.add(listener));
+      const taskListeners = listeners.get(id) ?? new Set();
+      listeners.set(id, taskListeners.add(listener));
       return () => {
-        ofTask.delete(listener);
-        if (ofTask.size === 0 && listeners.get(id) === ofTask) listeners.delete(id);
+        taskListeners.delete(listener);
+        if (taskListeners.size === 0 && listeners.get(id) === taskListeners) listeners.delete(id);
       };
     },
   };
@@ -122,7 +125,7 @@ export function createTaskSignal(): TaskSignal {
 
 const firstPollMs = 100;
 
-const slowestPollMs = 1000;
+const maxPollMs = 1000;
 
 /** Resolves to the record once `until` holds for it, after `timeoutMs`, or when the host stops. Rejects as `reread` does. */
 export async function waitForChange(request: {
@@ -135,15 +138,15 @@ export async function waitForChange(request: {
   reread: () => Promise<ExecutionTask>;
 }): Promise<ExecutionTask> {
   const { task, until, timeoutMs, changeSignal, isRunningHere, isStopped, reread } = request;
-  const { promise: over, resolve, reject } = Promise.withResolvers<void>();
+  const { promise: waitEnd, resolve, reject } = Promise.withResolvers<void>();
   const endMs = performance.now() + timeoutMs;
-  let latest = task;
+  let latestTask = task;
   let timer: NodeJS.Timeout | undefined;
-  let reading: Promise<void> | undefined;
+  let currentRead: Promise<void> | undefined;
 
-  function see(seen: ExecutionTask): void {
-    latest = seen;
-    if (until(seen)) resolve();
+  function see(changedTask: ExecutionTask): void {
+    latestTask = changedTask;
+    if (until(changedTask)) resolve();
   }
 
   /** Reads at once the first time, because a run that is not here may have ended before the listener was added. */
@@ -153,28 +156,28 @@ export async function waitForChange(request: {
       void end();
       return;
     }
-    timer = setTimeout(poll, Math.min(nextMs, leftMs), Math.min(2 * nextMs, slowestPollMs));
-    if (reading === undefined && !isRunningHere()) void read();
+    timer = setTimeout(poll, Math.min(nextMs, leftMs), Math.min(2 * nextMs, maxPollMs));
+    if (currentRead === undefined && !isRunningHere()) void readStore();
   }
 
-  async function read(): Promise<void> {
-    reading = reread().then(see).catch(reject);
-    await reading;
-    reading = undefined;
+  async function readStore(): Promise<void> {
+    currentRead = reread().then(see).catch(reject);
+    await currentRead;
+    currentRead = undefined;
   }
 
   /** Reads a last time, because what another process stored before the end of the wait is not pushed. */
   async function end(): Promise<void> {
-    if (!isStopped()) await reading;
-    if (!isStopped() && !isRunningHere()) await read();
+    if (!isStopped()) await currentRead;
+    if (!isStopped() && !isRunningHere()) await readStore();
     resolve();
   }
 
   const stopListening = changeSignal.listen({ id: task.id, listener: see });
   try {
     poll(firstPollMs);
-    await over;
-    return latest;
+    await waitEnd;
+    return latestTask;
   } finally {
     clearTimeout(timer);
     stopListening();
@@ -183,7 +186,7 @@ export async function waitForChange(request: {
 
 const firstLookMs = 100;
 
-const slowestLookMs = 1000;
+const maxLookMs = 1000;
 
 /**
  * Yields the task and then each newer record that it sees. If records change faster than the consumer reads, it yields only the latest.
@@ -208,38 +211,38 @@ export async function* watchTask(request: {
     until = isTurnOver,
     signal,
   } = request;
-  let latest = task;
+  let latestTask = task;
   let wake = () => {};
-  const see = (seen: ExecutionTask) => {
-    if (seen.revision > latest.revision) latest = seen;
+  const see = (changedTask: ExecutionTask) => {
+    if (changedTask.revision > latestTask.revision) latestTask = changedTask;
     wake();
   };
   const stopListening = changeSignal.listen({ id: task.id, listener: see });
   const abort = () => wake();
   signal.addEventListener("abort", abort);
   let pollMs = firstLookMs;
-  let shown = 0;
+  let shownRevision = 0;
   try {
     while (!signal.aborted) {
-      if (latest.revision > shown) {
-        shown = latest.revision;
+      if (latestTask.revision > shownRevision) {
+        shownRevision = latestTask.revision;
         pollMs = firstLookMs;
-        yield latest;
-        if (until(latest)) {
-          if (latest.revision === shown) return;
+        yield latestTask;
+        if (until(latestTask)) {
+          if (latestTask.revision === shownRevision) return;
           continue;
         }
       }
       if (isStopped()) return;
       // Changes from before the listener was added, or from other processes, are only in the store.
-      if (shown === task.revision || !isRunningHere()) see(await reread());
-      if (latest.revision > shown) continue;
+      if (shownRevision === task.revision || !isRunningHere()) see(await reread());
+      if (latestTask.revision > shownRevision) continue;
       const { promise, resolve } = Promise.withResolvers<void>();
       wake = resolve;
       const timer = setTimeout(resolve, pollMs);
       if (!signal.aborted) await promise;
       clearTimeout(timer);
-      pollMs = Math.min(2 * pollMs, slowestLookMs);
+      pollMs = Math.min(2 * pollMs, maxLookMs);
     }
   } finally {
     stopListening();

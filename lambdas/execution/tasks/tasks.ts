@@ -108,7 +108,7 @@ export function createTasks(settings: TaskSettings): Tasks {
   const admission = createAdmission(settings);
   const { runLimits, refuseToBegin } = admission;
 
-  async function read({ principal, taskId, requestId }: TaskName): Promise<ExecutionTask> {
+  async function readTask({ principal, taskId, requestId }: TaskName): Promise<ExecutionTask> {
     const id =
       taskId ?? (requestId === undefined ? undefined : deriveTaskId({ principal, requestId }));
     const task = id === undefined ? undefined : await store.get({ id });
@@ -119,10 +119,10 @@ export function createTasks(settings: TaskSettings): Tasks {
   return {
     submit: createSubmit(settings, admission),
     async find(name) {
-      return advanceIfDue(await read(name));
+      return advanceIfDue(await readTask(name));
     },
     async answer({ answer, message, alongside, isNew, ...name }) {
-      const task = await advanceIfDue(await read(name));
+      const task = await advanceIfDue(await readTask(name));
       const isToBegin = isAsking(task) || isUnstarted(task);
       const release = runLimits.take(task);
       try {
@@ -130,28 +130,31 @@ export function createTasks(settings: TaskSettings): Tasks {
         if (refusal !== undefined) throw refusal;
         const submission = { answer, message, alongside, isNew };
         const change = createAnswerChange({ ...submission, nowMs: now(), retentionMs });
-        const { task: current = throwTaskGone(), changed } = await changeTask({ task, change });
-        if (!changed) checkRepetition({ task: current, answer, message, isNew });
-        if (!isUnstarted(current)) return current;
+        const { task: currentTask = throwTaskGone(), isChanged } = await changeTask({
+          task,
+          change,
+        });
+        if (!isChanged) checkRepetition({ task: currentTask, answer, message, isNew });
+        if (!isUnstarted(currentTask)) return currentTask;
         // A repeated answer also starts the task if the first one could not.
-        return (await runs.start({ task: current, isSubmission: true })) ?? throwTaskGone();
+        return (await runs.start({ task: currentTask, isSubmission: true })) ?? throwTaskGone();
       } finally {
         release?.();
       }
     },
     async cancel(name) {
-      const task = await read(name);
-      const { task: current = throwTaskGone(), changed } = await changeTask({
+      const task = await readTask(name);
+      const { task: currentTask = throwTaskGone(), isChanged } = await changeTask({
         task,
         change: cancelChange({ expiresAtMs: now() + retentionMs }),
       });
-      if (changed) runs.stop({ id: task.id, cause: "canceled" });
-      if (current.state === "canceled") return current;
-      const { id: taskId, correlationId, state: from } = current;
+      if (isChanged) runs.stop({ id: task.id, cause: "canceled" });
+      if (currentTask.state === "canceled") return currentTask;
+      const { id: taskId, correlationId, state: from } = currentTask;
       throw transitionError({ taskId, correlationId, from, to: "canceled" });
     },
     async update({ change, ...name }) {
-      return (await changeTask({ task: await read(name), change })).task ?? throwTaskGone();
+      return (await changeTask({ task: await readTask(name), change })).task ?? throwTaskGone();
     },
     advanceIfDue,
     async list({ principal, cursor, limit }) {
@@ -191,8 +194,8 @@ function createSubmit(
     newTask: ExecutionTask,
     refusal: SekishoError | undefined,
   ): Promise<ExecutionTask> {
-    const created = refusal === undefined ? await store.create({ item: newTask }) : undefined;
-    const task = created ?? (await store.get({ id: newTask.id }));
+    const createdTask = refusal === undefined ? await store.create({ item: newTask }) : undefined;
+    const task = createdTask ?? (await store.get({ id: newTask.id }));
     if (task !== undefined) return task;
     // Without a refusal, the record expired between the two calls: the next attempt creates it.
     throw refusal ?? new SekishoError("unavailable");

@@ -248,9 +248,9 @@ export function createCachedValues<T>({
     async get({ key, signal, read, refreshAfterMs }) {
       const entry = entries.use(key, () => createEntry(read));
       entry.read = read;
-      const good = entry.value.peek();
       const value = entry.value.get({ refreshAfterMs });
       if (!(value instanceof Promise)) return value;
+      const good = entry.value.peek();
       const waiting =
         good === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(refreshWaitMs)]);
       entry.waiting += 1;

@@ -93,9 +93,9 @@ function retryKind(error: unknown): Kind | undefined {
 }
 
 const throttlingBaseMs = 1000;
-const longestPauseMs = 20_000;
+const maxPauseMs = 20_000;
 /** AWS may ask for a pause that is longer than ours by this much. */
-const longestExtraMs = 5000;
+const maxExtraMs = 5000;
 
 export type Retries = {
   /**
@@ -127,11 +127,11 @@ export function createRetries(
     const ownMs = backoffMs({
       attempt,
       baseMs: kind === "throttling" ? throttlingBaseMs : baseMs,
-      capMs: longestPauseMs,
+      capMs: maxPauseMs,
       random,
     });
     const askedMs = error instanceof AwsCallError ? (error.retryAfterMs ?? 0) : 0;
-    return Math.max(ownMs, Math.min(askedMs, ownMs + longestExtraMs));
+    return Math.max(ownMs, Math.min(askedMs, ownMs + maxExtraMs));
   }
 
   return {

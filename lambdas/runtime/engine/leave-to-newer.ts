@@ -2,9 +2,9 @@
 import type { TaskQueue } from "./ports.ts";
 
 const firstDelayMs = 5000;
-const longestDelayMs = 5 * 60_000;
+const maxDelayMs = 5 * 60_000;
 /** After that the newer version will not come back, and the message may become a dead letter. */
-const longestMs = 7 * 24 * 3600_000;
+const maxAgeMs = 7 * 24 * 3600_000;
 
 /**
  * Sends a copy of the message, which a worker of the newer version may receive. A copy has a receive count of its own, so the message does
@@ -24,8 +24,8 @@ export async function leaveToNewerVersion(request: {
   const message = JSON.parse(body) as { leftSinceMs?: unknown };
   const leftSinceMs = typeof message.leftSinceMs === "number" ? message.leftSinceMs : nowMs;
   const waitedMs = nowMs - leftSinceMs;
-  if (waitedMs > longestMs) return false;
-  const againAfterMs = Math.min(Math.max(waitedMs / 10, firstDelayMs), longestDelayMs);
+  if (waitedMs > maxAgeMs) return false;
+  const againAfterMs = Math.min(Math.max(waitedMs / 10, firstDelayMs), maxDelayMs);
   const delayMs = Math.round(Math.max(againAfterMs, notBeforeMs - nowMs));
   await queue.send({
     body: JSON.stringify({ ...message, leftSinceMs }),

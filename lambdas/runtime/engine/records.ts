@@ -16,9 +16,9 @@ export function changeRecord<Item extends TaskItem, Result>(request: {
   none: () => Item;
   guess?: Guess<Item> | undefined;
   decide: (item: Item) => Decision<Item, Result> | Promise<Decision<Item, Result>>;
-  toExhaustedError?: () => Error;
+  exhausted?: () => Error;
 }): Promise<Result> {
-  const { store, id, none, guess, decide, toExhaustedError } = request;
+  const { store, id, none, guess, decide, exhausted } = request;
   return retryOnConflict({
     async attempt(count) {
       const guessedItem = count === 0 ? guess : undefined;
@@ -36,7 +36,7 @@ export function changeRecord<Item extends TaskItem, Result>(request: {
         : store.replace({ item }));
       return storedItem === undefined ? conflict : result;
     },
-    ...(toExhaustedError && { toExhaustedError }),
+    ...(exhausted && { exhausted }),
   });
 }
 

@@ -69,7 +69,7 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
           firstError = error;
         });
         interim.attach(socket);
-        if (!open.has(connection)) socket.destroy(closedHere());
+        if (!open.has(connection)) socket.destroy(createClosedError());
       });
     };
     const client = new Client(origin, { ...clientOptions, connect });
@@ -87,7 +87,7 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
       },
       destroy() {
         open.delete(connection);
-        socket?.destroy(closedHere());
+        socket?.destroy(createClosedError());
       },
     };
     open.add(connection);
@@ -106,7 +106,7 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
   };
 }
 
-function closedHere(): Error {
+function createClosedError(): Error {
   return new Error("The connection was closed on this side.");
 }
 

@@ -27,7 +27,7 @@ export async function useProxies(proxies: Proxies): Promise<void> {
     return proxy && (({ timeoutMs }) => openTunnel({ proxy, target, timeoutMs }));
   });
   for (const { Agent } of [http, https]) {
-    Agent.prototype.createConnection = tunneled(Agent.prototype.createConnection);
+    Agent.prototype.createConnection = throughTunnel(Agent.prototype.createConnection);
   }
   // With NODE_USE_ENV_PROXY=1, Node has made agents that use a proxy for loopback too.
   http.globalAgent = new http.Agent(globalAgentOptions);
@@ -184,7 +184,7 @@ function formatProxy({ url, variable }: ProxyServer): string {
 type CreateConnection = http.Agent["createConnection"];
 
 /** An agent's `createConnection` that goes through a tunnel where there is one for the host. */
-function tunneled(createDirect: CreateConnection): CreateConnection {
+function throughTunnel(createDirect: CreateConnection): CreateConnection {
   return function createConnection(this: http.Agent & { protocol?: string }, options, callback) {
     const { host, port, socketPath, timeout } = options;
     const protocol = this.protocol ?? "http:";

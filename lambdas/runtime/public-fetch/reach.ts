@@ -39,7 +39,7 @@ export function createReach(options: ReachOptions): Reach {
   const { resolve = (name) => lookup(name, { all: true }), allowLoopback = false } = options;
   return async ({ url: address, timeoutMs, signal, work }) => {
     const url = checkedUrl(address);
-    return untilStopped({
+    return runUntilStopped({
       timeoutMs,
       signal,
       async work(stop) {
@@ -60,7 +60,7 @@ function checkedUrl(address: string): URL {
 }
 
 /** Also stops waiting for work that cannot be stopped, such as the look-up of a name. */
-async function untilStopped<T>(request: {
+async function runUntilStopped<T>(request: {
   timeoutMs: number;
   signal: AbortSignal;
   work: (stop: AbortSignal) => Promise<T>;

@@ -88,18 +88,17 @@ const maxSeries = 200;
 export function createMetricBound(): (name: string, labels: Labels) => Labels {
   const knownSeries = new Map<string, Set<string>>();
   return (name, labels) => {
-    const plainLabels = withValues(labels, (value) => (plain.test(value) ? value : other));
+    const plainLabels: Record<string, string> = {};
+    for (const [label, value] of Object.entries(labels))
+      plainLabels[label] = plain.test(value) ? value : other;
     const key = JSON.stringify(Object.values(plainLabels));
     const series = knownSeries.get(name) ?? new Set();
     knownSeries.set(name, series);
-    if (!series.has(key) && series.size >= maxSeries) return withValues(labels, () => other);
+    if (!series.has(key) && series.size >= maxSeries)
+      return Object.fromEntries(Object.keys(labels).map((label) => [label, other]));
     series.add(key);
     return plainLabels;
   };
-}
-
-function withValues(labels: Labels, change: (value: string) => string): Labels {
-  return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, change(value)]));
 }
 
 /** The trace that accompanies a request. */

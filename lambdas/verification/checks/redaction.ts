@@ -31,8 +31,8 @@ export function createRedaction(): Redaction {
     },
     text(text) {
       // Longest first, because one value may be part of another.
-      const longestFirst = [...values].sort((one, other) => other.length - one.length);
-      return longestFirst.reduce(
+      const sortedValues = [...values].sort((one, other) => other.length - one.length);
+      return sortedValues.reduce(
         (redactedText, value) => redactedText.replaceAll(value, "[redacted]"),
         text,
       );

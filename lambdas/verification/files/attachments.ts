@@ -126,8 +126,8 @@ export function createImports(
       trace_id: readTraceId(task.trace),
       reason: why,
     });
-    const most = why === "too_large" ? { most: maxBytes } : {};
-    throw refusal(result.file ?? file, { why, ...most, ...(detail && { detail }) });
+    const limit = why === "too_large" ? { most: maxBytes } : {};
+    throw refusal(result.file ?? file, { why, ...limit, ...(detail && { detail }) });
   }
 
   async function importFile(request: FileImport) {
@@ -175,7 +175,7 @@ async function fetchDescribed(options: ImportOptions, request: FileImport): Prom
   const { task, file: eventFile, signal } = request;
   const call = { installation: installationOf(task), requestId: task.id, signal };
   const file = eventFile.isStub
-    ? await unlessRefused(options.slack.fileInfo({ ...call, file: eventFile.id }))
+    ? await catchRefusal(options.slack.fileInfo({ ...call, file: eventFile.id }))
     : eventFile;
   if (file === undefined || "refusedBy" in file)
     return { refused: "not_to_be_had", detail: "hidden" };
@@ -197,7 +197,7 @@ async function fetchCanvas(
   { task, file, signal }: FileImport,
 ): Promise<FetchedFile> {
   const call = { installation: installationOf(task), requestId: task.id, signal };
-  const content = await unlessRefused(options.slack.canvasContent({ ...call, canvas: file.id }));
+  const content = await catchRefusal(options.slack.canvasContent({ ...call, canvas: file.id }));
   if (typeof content === "object") {
     return {
       refused: "not_to_be_had",
@@ -211,7 +211,7 @@ async function fetchCanvas(
 }
 
 /** Resolves to Slack's error if it refuses the call for good. Any other failure may pass. */
-async function unlessRefused<T>(call: Promise<T>): Promise<T | { refusedBy: string | undefined }> {
+async function catchRefusal<T>(call: Promise<T>): Promise<T | { refusedBy: string | undefined }> {
   return call.catch((error: unknown) => {
     const isRefusal =
       error instanceof SlackError && (error.kind === "gone" || error.kind === "refused");

@@ -62,7 +62,7 @@ export function isAsker({ message }: Pick<Task, "message">, { user, external }: 
  * True if a rule counts in the installation's workspace. If workspaces install the app themselves, a rule counts only where it says so:
  * otherwise a channel's, a person's or an app's id would admit people of any workspace that installs the app.
  */
-export function holdsIn(request: {
+export function isRuleIn(request: {
   rule: { team?: string | undefined };
   installation: Installation;
   hasManyWorkspaces: boolean;

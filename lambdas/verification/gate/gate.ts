@@ -11,9 +11,9 @@ import {
   type Actor,
   actorOf,
   hasManyWorkspaces,
-  holdsIn,
   isAsker,
   isOwnPerson,
+  isRuleIn,
   type Person,
 } from "./border.ts";
 import { createLocales, createMembers, createProfiles, type FindLocale } from "./people.ts";
@@ -183,7 +183,7 @@ export function createGate(options: {
     if (person.external === "people") return false;
     const query = toQuery(task, signal);
     const counting = entries.filter((rule) =>
-      holdsIn({ rule, ...query, hasManyWorkspaces: isShared }),
+      isRuleIn({ rule, ...query, hasManyWorkspaces: isShared }),
     );
     if (counting.some((entry) => "user" in entry && entry.user === person.user)) return true;
     const groups = counting.flatMap((entry) => ("group" in entry ? [entry.group] : []));
@@ -269,7 +269,7 @@ export function createGate(options: {
       const { team } = installation;
       const { user, external } = await identify({ ...query, actor, external: undefined });
       const counting = (await listRules(query)).filter((rule) =>
-        holdsIn({ rule, installation, hasManyWorkspaces: isShared }),
+        isRuleIn({ rule, installation, hasManyWorkspaces: isShared }),
       );
       // People of another organization read nothing about the people of this one.
       const rules =

@@ -17,7 +17,7 @@ import { createOutgoingFiles } from "../slack/messages/answer.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { matchRoute, type Policy, type UsableRoute } from "../task/routing.ts";
 import type { Locale } from "../task/task.ts";
-import { holdsIn } from "./border.ts";
+import { isRuleIn } from "./border.ts";
 
 /** `team` is the installation's workspace, even if the person belongs to another one (Slack Connect). */
 export type Requester = Pick<
@@ -41,7 +41,7 @@ export function matchRules<Rule extends AllowlistRule>(request: {
   const fitting = rules.filter((rule) => {
     const { team, channel, user, group, bot } = rule;
     if ((team ?? channel ?? user ?? group ?? bot) === undefined) return false;
-    if (!holdsIn({ rule, installation: requester, hasManyWorkspaces })) return false;
+    if (!isRuleIn({ rule, installation: requester, hasManyWorkspaces })) return false;
     if (!isForWriter(rule, requester) || !isForLocation(rule, requester)) return false;
     return fields.every((field) => rule[field] === undefined || rule[field] === requester[field]);
   });

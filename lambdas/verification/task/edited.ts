@@ -107,7 +107,7 @@ export function deletedTask(change: MessageChange): Task {
   const { listedAtMs: _listedAtMs, ...before } = receivedTask(change);
   const event = { type: "message_deleted", nowMs: change.receivedAtMs, resumed: false } as const;
   const { task: after } = onDeletedReceived(before, event);
-  return withHistory({ before, after, event, atMs: event.nowMs });
+  return withHistory({ previousTask: before, task: after, event, atMs: event.nowMs });
 }
 
 /** The message is gone, so it gets no answer. If a worker died, the thread may have a placeholder, which is cleaned up. */

@@ -40,11 +40,11 @@ export function retryLater(task: Task, error: CallFailure, nowMs: number): Trans
 
 /** Returns the delay before a call is repeated. A peer's `retryAfterMs` never delays it past the deadline. */
 export function againMs(task: Task, { retryAfterMs }: CallFailure, nowMs: number): number {
-  const mostMs = Math.max(
+  const maxDelayMs = Math.max(
     taskRetryDelayMs(task.attempts, undefined),
     untilDeadlineMs(task, nowMs - graceMs),
   );
-  return Math.min(taskRetryDelayMs(task.attempts, retryAfterMs), mostMs);
+  return Math.min(taskRetryDelayMs(task.attempts, retryAfterMs), maxDelayMs);
 }
 
 /**
@@ -61,7 +61,7 @@ export function taskRetryDelayMs(
     maxBackoffMs,
     retryBaseMs * 2 ** Math.min(Math.max(attempts - 1, 0), 20),
   );
-  return Math.max(backoff, Math.min(retryAfterMs ?? 0, mostObeyedMs));
+  return Math.max(backoff, Math.min(retryAfterMs ?? 0, maxObeyedMs));
 }
 
 const retryBaseMs = 1000;
@@ -69,7 +69,7 @@ const retryBaseMs = 1000;
 const retryCapMs = 60_000;
 
 /** A peer's longer `retryAfterMs` is cut to this. */
-export const mostObeyedMs = 15 * 60_000;
+export const maxObeyedMs = 15 * 60_000;
 
 /** After this many unreadable responses in a row (about seven seconds), the task ends. */
 const maxUnread = 4;
@@ -82,9 +82,10 @@ export function retryUnread(
   task: Task,
   { error, nowMs }: { error: CallFailure; nowMs: number },
 ): Transition {
-  const again = countFailure(task, error);
-  if ((again.nonTransientFailures ?? 0) < maxUnread) return retryLater(again, error, nowMs);
-  return { task: setOutcome(again, failedOutcome(error)).task, effects: [{ type: "cancel" }] };
+  const failedTask = countFailure(task, error);
+  if ((failedTask.nonTransientFailures ?? 0) < maxUnread)
+    return retryLater(failedTask, error, nowMs);
+  return { task: setOutcome(failedTask, failedOutcome(error)).task, effects: [{ type: "cancel" }] };
 }
 
 /** True if the session refused the call because it is about to end. Only `send` and `answer` begin work that needs a session. */
@@ -105,12 +106,12 @@ export function moveToNewSession(
   if (!task.call?.isSessionNew) return { task: inNewSession(task, policy), effects: [wake(0)] };
   const isInDoubt = mayHaveArrived(task);
   const isKnown = act === "answer" || isInDoubt;
-  const { task: concluded, effects } = setOutcome(
+  const { task: endedTask, effects } = setOutcome(
     task,
     isInDoubt ? ambiguousOutcome : failedOutcome(error),
   );
   // A task that is given up must not begin later.
-  return { task: concluded, effects: isKnown ? [{ type: "cancel" }] : effects };
+  return { task: endedTask, effects: isKnown ? [{ type: "cancel" }] : effects };
 }
 
 /** Counts a failed act of Slack, and marks the task for reconciling, because the post may still have arrived. */

@@ -16,23 +16,25 @@ const recordedEvents: readonly TaskEvent["type"][] = [
 
 /** Adds an entry to the history for each change of the state, and for each event of `recordedEvents`. */
 export function withHistory(step: {
-  before: Task;
-  after: Task;
+  previousTask: Task;
+  task: Task;
   event: TaskEvent;
   atMs: number;
 }): Task {
-  const { before, after, event, atMs } = step;
-  if (after.state === before.state && !recordedEvents.includes(event.type)) return after;
-  const history = [...after.history, { atMs, event: event.type, state: after.state }];
+  const { previousTask, task, event, atMs } = step;
+  if (task.state === previousTask.state && !recordedEvents.includes(event.type)) return task;
+  const history = [...task.history, { atMs, event: event.type, state: task.state }];
   return {
-    ...after,
+    ...task,
     history: history.length > maxEntries ? [...history.slice(0, 1), ...history.slice(2)] : history,
   };
 }
 
 /** Returns when the task last entered `delivering`, or undefined before that. */
 export function concludedAtMs({ history }: Pick<Task, "history">): number | undefined {
-  const last = history.findLastIndex(({ state }) => state === "delivering");
-  const before = history.slice(0, last + 1).findLastIndex(({ state }) => state !== "delivering");
-  return last === -1 ? undefined : history[before + 1]?.atMs;
+  const lastIndex = history.findLastIndex(({ state }) => state === "delivering");
+  const earlierIndex = history
+    .slice(0, lastIndex + 1)
+    .findLastIndex(({ state }) => state !== "delivering");
+  return lastIndex === -1 ? undefined : history[earlierIndex + 1]?.atMs;
 }

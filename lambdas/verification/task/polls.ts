@@ -1,6 +1,6 @@
 /** When a task is polled: the first poll, and the gaps between the next ones. */
 import { type AcceptedResult, answerBytesMember, type Delay, type EventOf } from "./events.ts";
-import { mostObeyedMs } from "./failures.ts";
+import { maxObeyedMs } from "./failures.ts";
 import { destinationOf, type Policy, withCall, withoutParams } from "./routing.ts";
 import type { Task } from "./task.ts";
 import { graceMs, untilDeadlineMs } from "./time-limits.ts";
@@ -11,8 +11,8 @@ export function startWaiting(
   task: Task,
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
 ): Transition {
-  const sent = withCall(withoutParams(task), { taskId: result.task_id });
-  return schedulePoll(advance(sent, { state: "waiting", wait: noteGaps(task, result) }), {
+  const sentTask = withCall(withoutParams(task), { taskId: result.task_id });
+  return schedulePoll(advance(sentTask, { state: "waiting", wait: noteGaps(task, result) }), {
     nowMs,
     policy,
   });
@@ -25,24 +25,27 @@ export function schedulePoll(
     nowMs: number;
     policy: Policy;
     ceilingMs?: number | undefined;
-    leastMs?: number | undefined;
+    minDelayMs?: number | undefined;
   },
 ): Transition {
-  const { nowMs, policy, ceilingMs, leastMs: shortestMs } = request;
+  const { nowMs, policy, ceilingMs, minDelayMs } = request;
   const { longPollMs, maxPollGapMs } = destinationOf(task, policy);
   const gapMs = longPollMs > 0 ? Math.min(longPollGapMs, maxPollGapMs) : maxPollGapMs;
   const wait = waitOf(task);
   const ageMs = Math.max(0, nowMs - wait.workStartedAtMs);
   const { delayMs, jitterMs } = pollDelay({
     ...{ ...wait, ageMs, ceilingMs: Math.min(gapMs, ceilingMs ?? gapMs) },
-    leastMs: Math.max(shortestMs ?? 0, wait.minPollGapMs ?? 0),
+    minDelayMs: Math.max(minDelayMs ?? 0, wait.minPollGapMs ?? 0),
   });
-  const mostMs = untilDeadlineMs(task, nowMs - graceMs);
-  const leastMs = Math.min(delayMs, mostMs);
+  const maxDelayMs = untilDeadlineMs(task, nowMs - graceMs);
+  const wakeDelayMs = Math.min(delayMs, maxDelayMs);
   return {
-    task: { ...task, wait: { ...wait, nextPollAtMs: nowMs + leastMs } },
+    task: { ...task, wait: { ...wait, nextPollAtMs: nowMs + wakeDelayMs } },
     effects: [
-      wake({ delayMs: leastMs, jitterMs: Math.min(jitterMs, Math.max(0, mostMs - delayMs)) }),
+      wake({
+        delayMs: wakeDelayMs,
+        jitterMs: Math.min(jitterMs, Math.max(0, maxDelayMs - delayMs)),
+      }),
     ],
   };
 }
@@ -66,8 +69,8 @@ const bytesPerMs = 50;
 export function onBusy(task: Task, { delayMs }: EventOf<"busy">): Transition {
   // The planned poll was not made. If `nextPollAtMs` stayed, a completion push would take that poll as due now and be dropped.
   const { nextPollAtMs: _passed, ...wait } = waitOf(task);
-  const later = task.wait === undefined ? task : { ...task, wait };
-  return { task: later, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
+  const waitingTask = task.wait === undefined ? task : { ...task, wait };
+  return { task: waitingTask, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
 }
 
 const pollBaseMs = 500;
@@ -89,26 +92,26 @@ const longPollGapMs = 30_000;
 
 /**
  * Returns the delay before the next `get_task`: at most a fifth of the time for which the agent has been at work, ten minutes, and
- * `ceilingMs`. It is at least `leastMs`, and what the host asks for (up to 15 minutes), or else half a second.
+ * `ceilingMs`. It is at least `minDelayMs`, and what the host asks for (up to 15 minutes), or else half a second.
  */
 export function pollDelay({
   polls,
   ageMs,
   pollAfterMs,
   ceilingMs = pollCeilingMs,
-  leastMs: shortestMs = 0,
+  minDelayMs = 0,
 }: {
   polls: number;
   ageMs: number;
   pollAfterMs?: number | undefined;
   ceilingMs?: number | undefined;
-  leastMs?: number | undefined;
+  minDelayMs?: number | undefined;
 }): Required<Delay> {
-  const advisedMs = Math.min(Math.max(pollAfterMs ?? pollBaseMs, 100), mostObeyedMs);
-  const leastMs = Math.max(advisedMs, shortestMs);
+  const advisedMs = Math.min(Math.max(pollAfterMs ?? pollBaseMs, 100), maxObeyedMs);
+  const minPollMs = Math.max(advisedMs, minDelayMs);
   const grownMs = advisedMs * pollGrowth ** Math.min(polls, 30);
   const boundMs = Math.min(grownMs, ageMs * pollAgeShare, pollCeilingMs, ceilingMs);
-  const mostMs = Math.max(leastMs, Math.floor(boundMs));
-  const delayMs = Math.max(leastMs, Math.floor(mostMs * (1 - pollJitterShare)));
-  return { delayMs, jitterMs: mostMs - delayMs };
+  const maxPollMs = Math.max(minPollMs, Math.floor(boundMs));
+  const delayMs = Math.max(minPollMs, Math.floor(maxPollMs * (1 - pollJitterShare)));
+  return { delayMs, jitterMs: maxPollMs - delayMs };
 }

@@ -13,8 +13,8 @@ export function wake(delay: number | Delay): TaskEffect {
 
 /** Applies `changes` after a success: resets the failures and removes the mark for reconciling. */
 export function advance(task: Task, changes: Partial<Task>): Task {
-  const { reconcile: _reconcile, ...settled } = resetFailures(task);
-  return { ...settled, ...changes };
+  const { reconcile: _reconcile, ...settledTask } = resetFailures(task);
+  return { ...settledTask, ...changes };
 }
 
 /** Ends a row of failures after a success. */
@@ -41,18 +41,18 @@ export function setOutcome(
     reconcile = task.state === "received" && task.reconcile === true,
   }: { reconcile?: boolean } = {},
 ): Transition {
-  const advanced = advance(withoutParams(task), {
+  const deliveringTask = advance(withoutParams(task), {
     state: "delivering",
     outcome,
     delivery: task.delivery ?? { status: "posting" },
   });
-  const concluded = reconcile ? markForReconcile(advanced) : advanced;
+  const markedTask = reconcile ? markForReconcile(deliveringTask) : deliveringTask;
   const isTooLarge =
-    outcome.type === "answer" && Buffer.byteLength(JSON.stringify(concluded)) > maxRecordBytes;
-  const fitting = isTooLarge
+    outcome.type === "answer" && Buffer.byteLength(JSON.stringify(markedTask)) > maxRecordBytes;
+  const fittingOutcome = isTooLarge
     ? failedOutcome({ reason: "payload_too_large", lost: false })
     : outcome;
-  return { task: { ...concluded, outcome: fitting }, effects: [wake(0)] };
+  return { task: { ...markedTask, outcome: fittingOutcome }, effects: [wake(0)] };
 }
 
 export function setAnswer(

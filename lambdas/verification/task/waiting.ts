@@ -190,7 +190,7 @@ function pollAfterNews(
   const turnMs = task.progress?.isUnshown ? untilEditMs : longestMs;
   const ceilingMs = Math.min(longestMs, writingGapMs(task, nowMs) ?? longestMs, turnMs);
   const leastMs = Math.min(leastGapMs, untilEditMs);
-  return schedulePoll(task, { nowMs, policy, ceilingMs, leastMs });
+  return schedulePoll(task, { nowMs, policy, ceilingMs, minDelayMs: leastMs });
 }
 
 /** The longest gap after a poll that brought no news. A destination that held the poll to its end may hold the next one at once. */

@@ -37,11 +37,11 @@ type Redirect = {
   status: number;
   location: string | undefined;
   /** The request. An address that repeats one of its credentials is not shown. */
-  sent: { url: URL; headers: Readonly<Record<string, string>> } | undefined;
+  sentRequest: { url: URL; headers: Readonly<Record<string, string>> } | undefined;
 };
 
-export function createRedirectProblem({ status, location, sent }: Redirect): PeerProblem {
-  const target = location === undefined ? undefined : describeTarget(location, sent);
+export function createRedirectProblem({ status, location, sentRequest }: Redirect): PeerProblem {
+  const target = location === undefined ? undefined : describeTarget(location, sentRequest);
   const where = target === undefined ? "elsewhere" : `to ${target}`;
   const message = `It redirects ${where} (HTTP ${status}), and redirects are not followed. Set the url to the final address.`;
   return new PeerProblem("ResponseRedirects", message, {
@@ -55,16 +55,22 @@ const maxTargetLength = 300;
 const minSecretLength = 8;
 
 /** Leaves out the query and user names, which may hold credentials. */
-function describeTarget(location: string, sent: Redirect["sent"]): string | undefined {
-  const url = parseUrl(location, sent?.url.href);
+function describeTarget(
+  location: string,
+  sentRequest: Redirect["sentRequest"],
+): string | undefined {
+  const url = parseUrl(location, sentRequest?.url.href);
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
-  const words = Object.values(sent?.headers ?? {}).flatMap((value) => value.split(/[\s,;=]+/));
+  const words = Object.values(sentRequest?.headers ?? {}).flatMap((value) =>
+    value.split(/[\s,;=]+/),
+  );
   const secrets = words
     .filter((word) => word.length >= minSecretLength)
     .map((word) => word.toLowerCase());
-  const target = url.origin === sent?.url.origin ? url.pathname : `${url.origin}${url.pathname}`;
-  const plain = `${target} ${decode(target)}`.toLowerCase();
-  return secrets.some((secret) => plain.includes(secret))
+  const target =
+    url.origin === sentRequest?.url.origin ? url.pathname : `${url.origin}${url.pathname}`;
+  const searchText = `${target} ${decode(target)}`.toLowerCase();
+  return secrets.some((secret) => searchText.includes(secret))
     ? undefined
     : truncate(sanitizeLine(target), maxTargetLength);
 }

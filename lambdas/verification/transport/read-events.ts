@@ -15,7 +15,7 @@ export function createEventCollector({ maxBytes }: { maxBytes: number }): {
 } {
   const decoder = new TextDecoder();
   /** The line that has not ended yet. The parser would scan it again with every chunk. */
-  let pending: string[] = [];
+  let pendingLine: string[] = [];
   let bytes = 0;
   let response: string | undefined;
   let endsInReturn = false;
@@ -28,9 +28,9 @@ export function createEventCollector({ maxBytes }: { maxBytes: number }): {
   /** Writes every line end as `\n`. */
   function withLineEnds(text: string): string {
     // The line has ended already.
-    const rest = endsInReturn && text.startsWith("\n") ? text.slice(1) : text;
+    const newText = endsInReturn && text.startsWith("\n") ? text.slice(1) : text;
     if (text !== "") endsInReturn = text.endsWith("\r");
-    return rest.replaceAll(/\r\n?/g, "\n");
+    return newText.replaceAll(/\r\n?/g, "\n");
   }
 
   return {
@@ -39,10 +39,10 @@ export function createEventCollector({ maxBytes }: { maxBytes: number }): {
       if (bytes > maxBytes) throw createTooLargeError();
       const text = withLineEnds(decoder.decode(chunk, { stream: true }));
       const end = text.lastIndexOf("\n") + 1;
-      pending.push(text.slice(0, end || undefined));
+      pendingLine.push(text.slice(0, end || undefined));
       if (end === 0) return;
-      parser.feed(pending.join(""));
-      pending = [text.slice(end)];
+      parser.feed(pendingLine.join(""));
+      pendingLine = [text.slice(end)];
     },
     isDone: () => response !== undefined,
     end: () => ({ body: Buffer.from(response ?? "") }),

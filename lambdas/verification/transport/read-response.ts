@@ -50,7 +50,7 @@ export function readResponse<M extends MethodName>(request: {
   requireSameRequest(params, requestId, envelope.result);
   const isDeep = isTooDeep(response.body);
   const result = takeResult(
-    response.shortened ? withoutCutStrings(envelope.result) : envelope.result,
+    response.shortened ? dropCutStrings(envelope.result) : envelope.result,
     { isDeep },
   );
   const parsed = methods[method].result.safeParse(result);
@@ -81,9 +81,9 @@ export function parseEnvelope(request: {
   body: Uint8Array;
   repairs: boolean;
 }): JsonRpcResponse | undefined {
-  const decoded = decodeText(request);
-  if (decoded === undefined) return undefined;
-  const json = repairHalfCharacters(decoded);
+  const text = decodeText(request);
+  if (text === undefined) return undefined;
+  const json = repairHalfCharacters(text);
   const value = parseJson(json);
   const { data } = responseSchema.safeParse(value);
   return data === undefined || hasRepeatedKey({ json, value }) ? undefined : data;
@@ -104,17 +104,19 @@ function decodeText({ body, repairs }: { body: Uint8Array; repairs: boolean }): 
 }
 
 /** Returns the parts of a shortened result that have no long strings. A success that is too large ends the task. */
-function withoutCutStrings(result: unknown): unknown {
-  const { progress: _progress, ...rest } = Object(result) as Record<string, unknown>;
-  if (rest.status === "accepted" || rest.status === "canceled") return rest;
-  throw rest.status === "success" ? new SekishoError("payload_too_large") : createTooLargeError();
+function dropCutStrings(result: unknown): unknown {
+  const { progress: _progress, ...members } = Object(result) as Record<string, unknown>;
+  if (members.status === "accepted" || members.status === "canceled") return members;
+  throw members.status === "success"
+    ? new SekishoError("payload_too_large")
+    : createTooLargeError();
 }
 
 type Params = { task_id?: string | undefined; correlation_id?: string | undefined } | undefined;
 
 /** Throws `invalid_response` for a response about another task, because its answer may be for other people. */
-function requireSameTask(params: Params, answered: unknown): void {
-  const { task_id: taskId } = Object(answered) as Record<string, unknown>;
+function requireSameTask(params: Params, peerTask: unknown): void {
+  const { task_id: taskId } = Object(peerTask) as Record<string, unknown>;
   if (params?.task_id !== undefined && isId(taskId) && taskId !== params.task_id)
     throw createMismatchError();
 }
@@ -126,8 +128,8 @@ function requireSameTask(params: Params, answered: unknown): void {
 function requireSameRequest(params: Params, requestId: string, result: unknown): void {
   const { correlation_id: correlationId } = Object(result) as Record<string, unknown>;
   // Some hosts write the UUID in capitals.
-  const asked = (params?.correlation_id ?? requestId).toLowerCase();
-  if (isId(correlationId) && correlationId.toLowerCase() !== asked) throw createMismatchError();
+  const calledId = (params?.correlation_id ?? requestId).toLowerCase();
+  if (isId(correlationId) && correlationId.toLowerCase() !== calledId) throw createMismatchError();
 }
 
 function isId(value: unknown): value is string {

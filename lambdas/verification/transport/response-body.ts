@@ -28,7 +28,7 @@ export function createResponseCollector({
   let bytes = 0;
   let shorten: ReturnType<typeof createShortener> | undefined;
 
-  function keep(chunk: Uint8Array): void {
+  function collect(chunk: Uint8Array): void {
     if (!collector.add(shorten === undefined ? chunk : shorten(chunk))) throw createTooLargeError();
   }
 
@@ -38,11 +38,11 @@ export function createResponseCollector({
       if (bytes > maxBytes * maxShortening) throw createTooLargeError();
       if (shortens && shorten === undefined && bytes > maxBytes) {
         shorten = createShortener();
-        const whole = collector.bytes();
+        const collectedBytes = collector.bytes();
         collector = createBodyCollector({ maxBytes });
-        keep(whole);
+        collect(collectedBytes);
       }
-      keep(chunk);
+      collect(chunk);
     },
     end: () => ({ body: collector.bytes(), ...(shorten === undefined ? {} : { shortened: true }) }),
   };
@@ -100,7 +100,7 @@ export function createShortener(): (piece: Uint8Array) => Uint8Array {
     }
   }
 
-  function isTaken(byte: number): boolean {
+  function keepsByte(byte: number): boolean {
     const beginsCharacter = !isEscape && hexDigitsLeft === 0 && (byte & 0xc0) !== 0x80;
     if (beginsCharacter && byte === quote) {
       inString = false;
@@ -117,28 +117,28 @@ export function createShortener(): (piece: Uint8Array) => Uint8Array {
   }
 
   return (piece) => {
-    const kept = new Uint8Array(piece.length);
+    const keptBytes = new Uint8Array(piece.length);
     let length = 0;
     for (let at = 0; at < piece.length; ) {
       if (isCut) {
         at = skipString(piece, at);
         if (at < piece.length) [isCut, inString] = [false, false];
         else continue;
-        kept[length++] = quote;
+        keptBytes[length++] = quote;
         at += 1;
       } else if (inString) {
         const byte = piece[at++] as number;
-        if (isTaken(byte)) kept[length++] = byte;
+        if (keepsByte(byte)) keptBytes[length++] = byte;
       } else {
         const end = Math.min(piece.length, indexIn(piece, quote, at) + 1);
         inString = piece[end - 1] === quote;
         stringBytes = 0;
-        kept.set(piece.subarray(at, end), length);
+        keptBytes.set(piece.subarray(at, end), length);
         length += end - at;
         at = end;
       }
     }
-    return kept.subarray(0, length);
+    return keptBytes.subarray(0, length);
   };
 }
 

@@ -12,28 +12,28 @@ import type { TransportResponse } from "./transport.ts";
 
 /** The error's own delay wins over the header. An `unavailable` peer stored nothing, unless the error names a task. */
 export function toPeerError(
-  sent: JsonRpcErrorObject,
+  peerError: JsonRpcErrorObject,
   dialect: Dialect,
   { body, status, retryAfterMs, explanation }: TransportResponse,
 ): SekishoError {
-  const error = { ...sent, data: takeErrorData(sent.data, { isDeep: isTooDeep(body) }) };
+  const error = { ...peerError, data: takeErrorData(peerError.data, { isDeep: isTooDeep(body) }) };
   const { reason, details, certainty, code } = decodeError({ error, dialect, status });
   // Decoded without the HTTP status, because a proxy may have set it.
   const withoutStatus = decodeError({ error, dialect });
-  const isUntaken =
+  const isNothingStored =
     !isGuessed(withoutStatus) &&
-    tookNothing.has(withoutStatus.reason) &&
+    nothingStoredReasons.has(withoutStatus.reason) &&
     details.task_id === undefined;
   return new SekishoError(reason, {
     details: { ...delay(retryAfterMs), ...details },
-    certainty: isUntaken ? "undelivered" : certainty,
+    certainty: isNothingStored ? "undelivered" : certainty,
     explanation: takeExplanation(explanation),
     ...(code === undefined ? {} : { code }),
   });
 }
 
 /** Errors by which a peer says that it stored nothing. */
-const tookNothing: ReadonlySet<ClientReason> = new Set(["unavailable", "session_ending"]);
+const nothingStoredReasons: ReadonlySet<ClientReason> = new Set(["unavailable", "session_ending"]);
 
 /** The agent has run and failed. Even if it was only busy, the same request would get the same result, so the error ends the task. */
 export function toLegacyError({

@@ -14,16 +14,16 @@ type ResponseHead = {
   /** A stream of events is read too. */
   readsEvents?: boolean;
   /** The request, so that no credential of it is shown. */
-  sent?: { url: URL; headers: Readonly<Record<string, string>> };
+  sentRequest?: { url: URL; headers: Readonly<Record<string, string>> };
 };
 
 /** Refuses redirects, because the request and its credentials are for the configured URL alone. */
 export function checkResponseHead(head: ResponseHead): SekishoError | undefined {
-  const { status, headers, maxBytes, readsEvents = false, sent } = head;
+  const { status, headers, maxBytes, readsEvents = false, sentRequest } = head;
   const { "content-encoding": encoding = "identity", "content-type": type, location } = headers;
   if (isRedirection(status)) {
     return new SekishoError("invalid_response", {
-      cause: createRedirectProblem({ status, location, sent }),
+      cause: createRedirectProblem({ status, location, sentRequest }),
     });
   }
   const isReadable = isJson(type) || (readsEvents && isEventStream(type));

@@ -80,9 +80,9 @@ export function createClient(options: {
 }
 
 function readAddress(url: string | undefined): Pick<Peer, "address" | "port"> {
-  const parsed = url === undefined ? null : parseUrl(url);
-  if (parsed === null) return {};
-  const { hostname: address, port, protocol } = parsed;
+  const parsedUrl = url === undefined ? null : parseUrl(url);
+  if (parsedUrl === null) return {};
+  const { hostname: address, port, protocol } = parsedUrl;
   return { address, port: port === "" ? (protocol === "http:" ? 80 : 443) : Number(port) };
 }
 
@@ -93,10 +93,10 @@ function exchange(options: {
   omitFields: readonly OmittableField[];
 }): CallHandler {
   const { transport, dialect, omitFields } = options;
-  const omitted = Object.fromEntries(omitFields.map((field) => [field, undefined]));
+  const omittedFields = Object.fromEntries(omitFields.map((field) => [field, undefined]));
   return async ({ method, params, id, requestId, sessionId, signal, trace, span }) => {
-    const sent = method === "execute_task" ? { ...params, ...omitted } : params;
-    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: sent }));
+    const sentParams = method === "execute_task" ? { ...params, ...omittedFields } : params;
+    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: sentParams }));
     const response = await transport.send({ body, sessionId, signal, trace });
     span?.set({ "http.response.status_code": response.status });
     return readResponse({ response, method, params, id, requestId, dialect });

@@ -58,27 +58,27 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
   } = options;
   const { refuse = checkResponseHead, ...request } = others;
   let head: HttpHead | undefined;
-  const collect = (received: HttpHead) => {
-    head = received;
+  const collect = (receivedHead: HttpHead) => {
+    head = receivedHead;
     const limit = shortens ? maxBytes * maxShortening : maxBytes;
-    const refusal = refuse({ ...received, maxBytes: limit, readsEvents, sent: request });
+    const refusal = refuse({ ...receivedHead, maxBytes: limit, readsEvents, sentRequest: request });
     if (refusal !== undefined) throw refusal;
-    const isStream = readsEvents && isEventStream(received.headers["content-type"]);
+    const isStream = readsEvents && isEventStream(receivedHead.headers["content-type"]);
     return isStream
       ? createEventCollector({ maxBytes })
       : createResponseCollector({ maxBytes, shortens });
   };
-  const { body, ...received } = await http
+  const { body, ...responseHead } = await http
     .send({ ...request, collect })
     .catch((thrown: unknown) => {
       if (head !== undefined && head.status >= 400)
         return { ...head, body: { body: new Uint8Array() } };
       throw toSekishoError(thrown);
     });
-  if (request.method === "POST" && mayBeCutOff({ ...received, body: body.body }))
+  if (request.method === "POST" && mayBeCutOff({ ...responseHead, body: body.body }))
     throw new SekishoError("ambiguous");
-  const retryAfterMs = parseRetryAfter({ header: received.headers["retry-after"], nowMs });
-  return { ...received, retryAfterMs, ...body };
+  const retryAfterMs = parseRetryAfter({ header: responseHead.headers["retry-after"], nowMs });
+  return { ...responseHead, retryAfterMs, ...body };
 }
 
 /** True if only the end of the connection ended the body (RFC 9112, section 6.3), and the body is not whole JSON. */

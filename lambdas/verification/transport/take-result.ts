@@ -78,17 +78,18 @@ export function takeErrorData(
   { isDeep = true }: { isDeep?: boolean } = {},
 ): unknown {
   if (isDeep && isNestedTooDeep(data)) return undefined;
-  let remaining = maxDetails;
+  let remainingDetails = maxDetails;
 
   function shorten(value: unknown): unknown {
-    if (Array.isArray(value)) return value.slice(0, Math.min(maxListed, remaining)).map(takeDetail);
+    if (Array.isArray(value))
+      return value.slice(0, Math.min(maxListed, remainingDetails)).map(takeDetail);
     if (!isJsonObject(value)) return value;
-    const names = Object.keys(value).slice(0, Math.min(maxMembers, remaining));
+    const names = Object.keys(value).slice(0, Math.min(maxMembers, remainingDetails));
     return Object.fromEntries(names.map((name) => [name, takeDetail(value[name])]));
   }
 
   function takeDetail(value: unknown): unknown {
-    remaining = Math.max(0, remaining - 1);
+    remainingDetails = Math.max(0, remainingDetails - 1);
     return shorten(value);
   }
 
@@ -127,17 +128,24 @@ export function takeExplanation(explanation: unknown): string | undefined {
 }
 
 function takeSuccess(result: Members, { isDeep }: { isDeep: boolean }): Members {
-  const { artifacts: listed, usage, ...members } = pickMembers(result, Object.keys(readOfSuccess));
-  const artifacts = withLegacyFiles({ artifacts: listed, legacyFile: result.file_artifact });
-  const taken = takeArtifacts(artifacts, { isDeep });
+  const {
+    artifacts: listedArtifacts,
+    usage,
+    ...members
+  } = pickMembers(result, Object.keys(readOfSuccess));
+  const artifacts = withLegacyFiles({
+    artifacts: listedArtifacts,
+    legacyFile: result.file_artifact,
+  });
+  const artifactResult = takeArtifacts(artifacts, { isDeep });
   // A legacy agent that answers with a file may have no text.
-  const text = members.response_text ?? (taken.artifacts.length > 0 ? "" : undefined);
+  const text = members.response_text ?? (artifactResult.artifacts.length > 0 ? "" : undefined);
   return {
     ...withFitting(members, successResultSchema.shape, ["correlation_id"]),
     ...(isJsonObject(usage) && { usage: takeUsage(usage) }),
     ...(typeof text === "string" && { response_text: sanitizeLines(text) }),
-    ...(!isAbsent(artifacts) && { artifacts: taken.artifacts }),
-    ...(taken.leftOut > 0 && { [leftOutMember]: taken.leftOut }),
+    ...(!isAbsent(artifacts) && { artifacts: artifactResult.artifacts }),
+    ...(artifactResult.leftOut > 0 && { [leftOutMember]: artifactResult.leftOut }),
   };
 }
 
@@ -151,20 +159,23 @@ function takeUsage(usage: Members): Members {
 
 function takeAccepted(members: Members): Members {
   const { progress, ...others } = members;
-  const kept = withFitting(others, acceptedResultSchema.shape, ["poll_after_ms", "expires_at"]);
-  if (!isJsonObject(progress)) return kept;
-  const read = pickMembers(progress, Object.keys(progressSchema.shape));
-  const fitting = withFitting(read, progressSchema.shape, [
+  const acceptedMembers = withFitting(others, acceptedResultSchema.shape, [
+    "poll_after_ms",
+    "expires_at",
+  ]);
+  if (!isJsonObject(progress)) return acceptedMembers;
+  const progressMembers = pickMembers(progress, Object.keys(progressSchema.shape));
+  const validMembers = withFitting(progressMembers, progressSchema.shape, [
     "text",
     "percent",
     "partial_text",
     "steps",
   ]);
-  const texts = Object.entries(fitting).map(([name, member]) => [
+  const texts = Object.entries(validMembers).map(([name, member]) => [
     name,
     typeof member === "string" ? sanitizeLines(member) : member,
   ]);
-  return { ...kept, progress: Object.fromEntries(texts) };
+  return { ...acceptedMembers, progress: Object.fromEntries(texts) };
 }
 
 /** A broken question stays a question, because the task waits for a reply. */
@@ -184,9 +195,9 @@ function takeQuestion(members: Members): Members {
 
 function takeOption(option: unknown): unknown[] {
   if (!isJsonObject(option)) return [];
-  const read = pickMembers(option, Object.keys(questionOptionSchema.shape));
+  const optionMembers = pickMembers(option, Object.keys(questionOptionSchema.shape));
   const { data } = questionOptionSchema.safeParse(
-    withFitting(read, questionOptionSchema.shape, ["style"]),
+    withFitting(optionMembers, questionOptionSchema.shape, ["style"]),
   );
   return data === undefined ? [] : [{ ...data, label: sanitizeLine(data.label) }];
 }
@@ -197,11 +208,11 @@ function takeArtifacts(
 ): { artifacts: Artifact[]; leftOut: number } {
   if (isAbsent(artifacts)) return { artifacts: [], leftOut: 0 };
   if (!Array.isArray(artifacts)) return { artifacts: [], leftOut: 1 };
-  const taken = artifacts
+  const validArtifacts = artifacts
     .slice(0, maxArtifacts)
     .map((artifact) => takeArtifact(artifact, { isDeep }))
     .filter((artifact) => artifact !== undefined);
-  return { artifacts: taken, leftOut: artifacts.length - taken.length };
+  return { artifacts: validArtifacts, leftOut: artifacts.length - validArtifacts.length };
 }
 
 /** Some encoders break base64 into lines. */
@@ -221,7 +232,7 @@ function takeArtifact(artifact: unknown, { isDeep }: { isDeep: boolean }): Artif
     artifact,
     Object.keys(artifactSchema.shape),
   );
-  const fitting = withFitting(
+  const validMembers = withFitting(
     {
       ...others,
       ...(data !== undefined && !(isDeep && isNestedTooDeep(data)) && { data }),
@@ -231,10 +242,12 @@ function takeArtifact(artifact: unknown, { isDeep }: { isDeep: boolean }): Artif
     artifactSchema.shape,
     ["mimetype", "text", "base64", "url"],
   );
-  const named = typeof name === "string" ? { name: truncate(name, maxNameLength) } : {};
-  const given = Object.fromEntries(Object.entries(fitting).filter(([, member]) => member !== null));
-  if (!contents.some((member) => given[member] !== undefined)) return undefined;
-  return artifactSchema.safeParse({ ...given, ...named }).data;
+  const nameMember = typeof name === "string" ? { name: truncate(name, maxNameLength) } : {};
+  const presentMembers = Object.fromEntries(
+    Object.entries(validMembers).filter(([, member]) => member !== null),
+  );
+  if (!contents.some((member) => presentMembers[member] !== undefined)) return undefined;
+  return artifactSchema.safeParse({ ...presentMembers, ...nameMember }).data;
 }
 
 function isWebAddress(url: string): boolean {
@@ -249,10 +262,10 @@ function withFitting<N extends string>(
   shape: Record<N, Fits>,
   names: readonly N[],
 ): Members {
-  const broken = names.filter(
+  const brokenNames = names.filter(
     (name) => name in members && !shape[name].safeParse(members[name]).success,
   );
   return Object.fromEntries(
-    Object.entries(members).filter(([name]) => !(broken as string[]).includes(name)),
+    Object.entries(members).filter(([name]) => !(brokenNames as string[]).includes(name)),
   );
 }

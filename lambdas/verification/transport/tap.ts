@@ -24,11 +24,11 @@ export function tapTransport(options: {
   return {
     ...transport,
     async send(request) {
-      const sent = parse(request.body);
-      const { id, method } = readNames(sent);
+      const sentRequest = parse(request.body);
+      const { id, method } = readNames(sentRequest);
       const show = (direction: TapEntry["direction"], body: unknown) =>
         tap({ direction, id, method, body: redact(body), atMs: now() });
-      show("request", sent);
+      show("request", sentRequest);
       try {
         const response = await transport.send(request);
         show("response", parse(response.body));

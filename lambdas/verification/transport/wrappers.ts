@@ -64,7 +64,7 @@ export function measureCalls({
   return (next) => async (call) => {
     const operation = call.method;
     const startedAtMs = now();
-    const ended = (result: string) => {
+    const recordEnd = (result: string) => {
       metrics.add("sekisho_calls_total", { destination, operation, result });
       metrics.observe(
         "sekisho_call_seconds",
@@ -74,11 +74,11 @@ export function measureCalls({
     };
     try {
       const answer = await next(call);
-      ended("ok");
+      recordEnd("ok");
       return answer;
     } catch (thrown) {
       const error = SekishoError.from(thrown);
-      ended(error.reason);
+      recordEnd(error.reason);
       throw error;
     }
   };
@@ -144,14 +144,14 @@ export function circuitBreaker(options: {
   const { log, now, onState = () => {}, maxFailures = 5, openMs = 10_000 } = options;
   let failures = 0;
   let openUntilMs = 0;
-  let probing = false;
+  let isProbing = false;
 
-  function succeeded(call: RunningCall): void {
+  function countSuccess(call: RunningCall): void {
     if (failures >= maxFailures) log.info("circuit_closed", readIds(call));
     failures = 0;
   }
 
-  function failed(call: RunningCall): void {
+  function countOutage(call: RunningCall): void {
     failures += 1;
     if (failures < maxFailures) return;
     if (failures === maxFailures)
@@ -160,33 +160,33 @@ export function circuitBreaker(options: {
   }
 
   return (next) => async (call) => {
-    const tripped = failures >= maxFailures;
+    const isTripped = failures >= maxFailures;
     // A vote neither opens the circuit nor probes it, because what a host makes of votes must not keep tasks from it.
     const isVote = call.method === "feedback";
-    if (isVote && !tripped) return next(call);
-    if (tripped) {
+    if (isVote && !isTripped) return next(call);
+    if (isTripped) {
       const waitMs = openUntilMs - now();
-      if (waitMs > 0 || probing || isVote) {
+      if (waitMs > 0 || isProbing || isVote) {
         onState({ isOpen: true });
         throw new SekishoError("unavailable", {
           details: { retry_after_ms: Math.max(waitMs, 0) },
           certainty: "undelivered",
         });
       }
-      probing = true;
+      isProbing = true;
     }
     try {
       const result = await next(call);
-      succeeded(call);
+      countSuccess(call);
       return result;
     } catch (thrown) {
       const error = SekishoError.from(thrown);
       // A caller that gave up says nothing about the peer.
-      if (!call.signal.aborted) isOutage(error) ? failed(call) : succeeded(call);
+      if (!call.signal.aborted) isOutage(error) ? countOutage(call) : countSuccess(call);
       throw error;
     } finally {
       onState({ isOpen: failures >= maxFailures });
-      if (tripped) probing = false;
+      if (isTripped) isProbing = false;
     }
   };
 }
@@ -224,19 +224,19 @@ export function retry(options: {
       try {
         return await next({ ...call, attempt });
       } catch (thrown) {
-        const last = toTrustedError(call, SekishoError.from(thrown), idempotent);
-        neverDelivered &&= isUndelivered(last);
-        const error = neverDelivered ? last : withoutUndelivered(last);
+        const lastError = toTrustedError(call, SekishoError.from(thrown), idempotent);
+        neverDelivered &&= isUndelivered(lastError);
+        const error = neverDelivered ? lastError : dropUndelivered(lastError);
         const ms =
           (error.details.retry_after_ms ?? 0) +
           backoffMs({ ...retryPause, attempt: attempt - 1, random });
-        const repeatable =
+        const isRepeatable =
           error.reason === "ambiguous"
             ? !mayHaveArrived && isDeduplicated(call, idempotent)
             : canRepeat(error) && isRepeatedInCall(error.reason);
-        const outcome = mayHaveArrived ? inDoubt(call, error) : error;
+        const outcome = mayHaveArrived ? toDoubtfulError(call, error) : error;
         if (
-          !repeatable ||
+          !isRepeatable ||
           attempt >= maxAttempts ||
           call.signal.aborted ||
           now() + ms >= call.endsAtMs
@@ -244,7 +244,7 @@ export function retry(options: {
           throw outcome;
         mayHaveArrived ||= error.reason === "ambiguous";
         await sleep({ ms, signal: call.signal }).catch(() => {
-          throw mayHaveArrived ? inDoubt(call, error) : error;
+          throw mayHaveArrived ? toDoubtfulError(call, error) : error;
         });
       }
     }
@@ -277,7 +277,7 @@ function isDeduplicated(call: RunningCall, idempotent: boolean): boolean {
 }
 
 /** Makes an `undelivered` error a refusal, because an earlier attempt may have arrived. */
-function withoutUndelivered(error: SekishoError): SekishoError {
+function dropUndelivered(error: SekishoError): SekishoError {
   if (!isUndelivered(error)) return error;
   const { reason, details, code, cause } = error;
   return new SekishoError(reason, {
@@ -296,7 +296,7 @@ const unrelatedReasons: readonly ClientReason[] = [
 ];
 
 /** Keeps the outcome ambiguous, because an earlier attempt may have arrived even if a later one certainly did nothing. */
-function inDoubt({ method }: RunningCall, error: SekishoError): SekishoError {
+function toDoubtfulError({ method }: RunningCall, error: SekishoError): SekishoError {
   const isAboutCall =
     unrelatedReasons.includes(error.reason) ||
     (error.cause instanceof PeerProblem && error.cause.isRefusal);

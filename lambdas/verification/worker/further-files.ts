@@ -6,7 +6,7 @@ import { type InTransfer, TransferBusy } from "./transfers.ts";
 
 /** How long a task waits until a transfer is free for such files: a minute, or a quarter of its time if that is less. */
 const maxWaitMs = 60_000;
-const waitShare = 0.25;
+const maxWaitShare = 0.25;
 
 /**
  * Attaches the files of forwarded messages, then those of earlier messages of the thread. Rejects with a TransferBusy while it is worthwhile
@@ -17,15 +17,17 @@ export async function importFurther(
   threadFiles: readonly UserFile[],
 ) {
   const { files, inTransfer, task, signal, nowMs } = request;
-  const { files: own = [], sharedFiles = [] } = task.message;
-  const ids = new Set(own.map(({ id }) => id));
+  const { files: ownFiles = [], sharedFiles = [] } = task.message;
+  const ids = new Set(ownFiles.map(({ id }) => id));
   // A file may be in the thread more than once.
-  const wanted = [...sharedFiles, ...threadFiles].filter(({ id }) => !ids.has(id) && ids.add(id));
-  if (wanted.length === 0) return { attachments: [] };
-  const work = () => files.importFurtherFiles({ task, files: wanted, signal });
+  const furtherFiles = [...sharedFiles, ...threadFiles].filter(
+    ({ id }) => !ids.has(id) && ids.add(id),
+  );
+  if (furtherFiles.length === 0) return { attachments: [] };
+  const work = () => files.importFurtherFiles({ task, files: furtherFiles, signal });
   const { attachments, leftOut } = await inTransfer({ task, work }).catch((thrown: unknown) => {
     if (thrown instanceof TransferBusy && hasWaited(task, nowMs))
-      return { attachments: [], leftOut: wanted };
+      return { attachments: [], leftOut: furtherFiles };
     throw thrown;
   });
   return {
@@ -37,5 +39,5 @@ export async function importFurther(
 function hasWaited({ history, call }: Task, nowMs: number): boolean {
   const beginMs = history.find(({ state }) => state === "announced")?.atMs ?? nowMs;
   const timeMs = (call?.deadlineAtMs ?? Number.POSITIVE_INFINITY) - beginMs;
-  return nowMs - beginMs >= Math.min(maxWaitMs, timeMs * waitShare);
+  return nowMs - beginMs >= Math.min(maxWaitMs, timeMs * maxWaitShare);
 }

@@ -131,12 +131,12 @@ async function beginSession(request: Request): Promise<void> {
   const { slack, task, text, signal } = request;
   const { threadTs, command } = task.message;
   const title = threadTs === undefined || command ? text.sessionTitle(task) : undefined;
-  const shown = await setSession(request, { status: "processing", title });
+  const session = await setSession(request, { status: "processing", title });
   if (
-    shown === undefined ||
+    session === undefined ||
     title === undefined ||
-    shown.title === undefined ||
-    shown.title === title
+    session.title === undefined ||
+    session.title === title
   )
     return;
   await attempt({ task, signal }, (call) =>
@@ -160,7 +160,7 @@ async function attempt<T>(
   { task, signal }: Pick<Request, "task" | "signal">,
   change: (call: Call) => Promise<T>,
 ): Promise<T | undefined> {
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const call = { installation: installationOf(task), requestId: task.id, signal: bounded };
+  const limitedSignal = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const call = { installation: installationOf(task), requestId: task.id, signal: limitedSignal };
   return change(call).catch(() => undefined);
 }

@@ -25,10 +25,10 @@ export function createNoticeLateChange(options: {
 }): NoticeLateChange {
   const { store, slack, text } = options;
   return async ({ task, change, signal }) => {
-    const lateChange = kindOf(change);
-    if (!isWorthSaying(task, change)) return true;
-    const noted = await store.replace({ item: withNote(task, change) });
-    if (noted === undefined) return false;
+    const lateChange = toLateChange(change);
+    if (!isNoticeDue(task, change)) return true;
+    const storedTask = await store.replace({ item: addNote(task, change) });
+    if (storedTask === undefined) return false;
     const key = {
       requestId: task.id,
       kind: "late_change",
@@ -44,14 +44,14 @@ export function createNoticeLateChange(options: {
   };
 }
 
-function kindOf(change: MessageChange): LateChange {
+function toLateChange(change: MessageChange): LateChange {
   if (change.isDeleted) return "deleted";
   return isLateFiles(change) ? "files" : "edited";
 }
 
 /** Files are noted in the history, which every version keeps, because their event may come again after the texts are erased. */
-function withNote(task: Task, change: MessageChange): Task {
-  const lateChange = kindOf(change);
+function addNote(task: Task, change: MessageChange): Task {
+  const lateChange = toLateChange(change);
   if (lateChange !== "files") return { ...task, lateChange };
   const entry = { atMs: change.receivedAtMs, event: filesTooLate, state: task.state };
   return { ...task, history: [...task.history, entry] };
@@ -65,7 +65,7 @@ const lateIndexes: Record<LateChange, number> = { edited: 0, deleted: 1, files: 
  * An edit until the thread was checked for the last time, a deletion while the agent may still be at work, and files always: otherwise they
  * would be lost without a word.
  */
-function isWorthSaying(task: Task, change: MessageChange): boolean {
+function isNoticeDue(task: Task, change: MessageChange): boolean {
   const { message, isDeleted } = change;
   const { wait, lateChange, history, cleanupDone, outcome, cancelReason } = task;
   // A person who edits a failed message is about to try it again, and the retry takes the new text.

@@ -15,8 +15,8 @@ const maxNoticesAtOnce = 4;
 
 /** Creates the function that tells a person privately that a request was refused, within the limits of `gate/refusals.ts`. */
 export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRefuse"> }): Notify {
-  const allowed = createConcurrencyLimit({ max: maxNoticesAtOnce });
-  let strangers = 0;
+  const noticeLimit = createConcurrencyLimit({ max: maxNoticesAtOnce });
+  let strangerNotices = 0;
 
   /** At the limit, drops a notice to a person who may not ask, and delays any other. */
   async function send({ post, ...notice }: Parameters<Notify>[0]): Promise<void> {
@@ -28,11 +28,11 @@ export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRef
         await post(signal);
     };
     const work = () => abortable({ promise: postIfDue(), signal });
-    if (!isStranger) return allowed.take({ signal, work });
-    if (strangers >= maxNoticesAtOnce) return;
-    strangers += 1;
+    if (!isStranger) return noticeLimit.take({ signal, work });
+    if (strangerNotices >= maxNoticesAtOnce) return;
+    strangerNotices += 1;
     await work().finally(() => {
-      strangers -= 1;
+      strangerNotices -= 1;
     });
   }
 

@@ -39,10 +39,12 @@ export function createReadOverview({ config, contact, store, gate, text }: Optio
     const { items, cursor } = await store.list({ index: "principal", key, limit: maxListed });
     // A message that is not accepted yet may be no task.
     const tasks = items.filter(({ call, outcome }) => call !== undefined && outcome === undefined);
-    const own = tasks.map((task) => toOwnTask({ task, text, isCanceling: task.id === canceling }));
+    const ownTasks = tasks.map((task) =>
+      toOwnTask({ task, text, isCanceling: task.id === canceling }),
+    );
     return {
-      tasks: own.slice(0, maxHomeTasks),
-      hasMoreTasks: own.length > maxHomeTasks || cursor !== undefined,
+      tasks: ownTasks.slice(0, maxHomeTasks),
+      hasMoreTasks: ownTasks.length > maxHomeTasks || cursor !== undefined,
     };
   }
 
@@ -52,13 +54,13 @@ export function createReadOverview({ config, contact, store, gate, text }: Optio
       ({ team }) => team === undefined || team === installation.team,
     );
     const channels = [...new Set(routes.flatMap(({ channel }) => channel ?? []))];
-    const [{ mayAsk, rules, quota, channels: allowed }, own] = await Promise.all([
+    const [{ mayAsk, rules, quota, channels: usableChannels }, ownTasks] = await Promise.all([
       gate.accessOf({ installation, actor, channels, requestId, signal }),
       listTasks(request),
     ]);
-    const usable = routes.flatMap(
+    const usableRoutes = routes.flatMap(
       ({ word, channel, destination: [destination] }): OverviewRoute[] =>
-        destination === undefined || (channel !== undefined && !allowed.includes(channel))
+        destination === undefined || (channel !== undefined && !usableChannels.includes(channel))
           ? []
           : [{ word, channel, destination }],
     );
@@ -68,10 +70,10 @@ export function createReadOverview({ config, contact, store, gate, text }: Optio
       description: assistant?.description,
       command: command?.name,
       prompts: assistant?.prompts ?? [],
-      routes: usable,
+      routes: usableRoutes,
       rules,
       quota,
-      ...own,
+      ...ownTasks,
     };
   };
 }

@@ -33,7 +33,7 @@ export type Notify = (
   notice: Notice & { post: (signal: AbortSignal) => Promise<void> },
 ) => Promise<void>;
 
-type Given = Omit<GivenAnswer, "callId">;
+type Reply = Omit<GivenAnswer, "callId">;
 export type ReplyResult =
   | { type: "taken" }
   | { type: "not_yours" }
@@ -59,7 +59,7 @@ export type Questions = {
     requestId: string;
     index?: number;
     saidTs?: string;
-    answer: Given;
+    answer: Reply;
     /** The workspace that Slack names for the person who replies. */
     userTeam: Actor["userTeam"];
     signal: AbortSignal;
@@ -105,9 +105,9 @@ export function createQuestions(options: {
       if (saidTs !== undefined && task.question && !isWrittenAfter(task.question, saidTs))
         return { type: "past" };
       const nowMs = now();
-      const asked = index === undefined ? {} : { index };
-      const taken = takeAnswer({ task, ...asked, answer: { ...answer, callId: newId() }, nowMs });
-      if ("notTaken" in taken) return taken.notTaken;
+      const target = index === undefined ? {} : { index };
+      const change = takeAnswer({ task, ...target, answer: { ...answer, callId: newId() }, nowMs });
+      if ("notTaken" in change) return change.notTaken;
       if (answer.option === undefined && !answer.text && answer.fields === undefined)
         return { type: "says_nothing" };
       const person = await gate.identify({ task, actor: { user: answer.user, userTeam }, signal });
@@ -119,8 +119,8 @@ export function createQuestions(options: {
         body: encodeQueueMessage({ type: "wake", requestId, seq }),
         group: queueGroupOf(task),
       });
-      const { lease: _lapsed, ...rest } = taken.task;
-      if ((await store.replace({ item: { ...rest, wakeSeq: seq } })) !== undefined)
+      const { lease: _lease, ...item } = change.task;
+      if ((await store.replace({ item: { ...item, wakeSeq: seq } })) !== undefined)
         return { type: "taken" };
     }
     return { type: "held" };
@@ -131,7 +131,7 @@ export function createQuestions(options: {
   ): Promise<TaskEvent> {
     const { task, reconcile, signal } = request;
     const { message, id: from } = task;
-    const answer: Given = { user: message.user, atMs: now(), text: message.text, from };
+    const answer: Reply = { user: message.user, atMs: now(), text: message.text, from };
     const toEvent = (
       decision: Extract<TaskEvent, { type: "reply_given" }>["decision"],
     ): TaskEvent => ({
@@ -143,14 +143,14 @@ export function createQuestions(options: {
     const asking = await threads.asking({ task });
     const { userTeam } = actorOf(message);
     for (const requestId of reconcile ? [...asking.before, ...asking.now] : asking.now) {
-      const given = await give({ requestId, saidTs: message.ts, answer, userTeam, signal });
-      if (given.type === "held")
+      const result = await give({ requestId, saidTs: message.ts, answer, userTeam, signal });
+      if (result.type === "held")
         return { type: "busy", delayMs: heldDelayMs(now() - task.receivedAtMs) };
-      const isMeant = given.type === "taken" || given.type === "says_nothing";
+      const isMeant = result.type === "taken" || result.type === "says_nothing";
       if (isMeant && message.files !== undefined) await notifyFilesIgnored({ task, signal });
-      if (given.type === "says_nothing") return toEvent("says_nothing");
-      isOthers ||= given.type === "not_yours";
-      if (given.type !== "taken") continue;
+      if (result.type === "says_nothing") return toEvent("says_nothing");
+      isOthers ||= result.type === "not_yours";
+      if (result.type !== "taken") continue;
       await markReplyTaken({ slack, task, indicators, signal });
       return toEvent("taken");
     }
@@ -208,12 +208,12 @@ function isRepeated({
 }: {
   task: Task;
   index: number | undefined;
-  answer: Given;
+  answer: Reply;
 }): boolean {
   if (answer.from !== undefined) return task.answeredBy?.includes(answer.from) === true;
-  const given = task.question?.answer;
-  if (given === undefined || index !== task.question?.index) return false;
-  return given.user === answer.user && given.atMs === answer.atMs && given.option === answer.option;
+  const reply = task.question?.answer;
+  if (reply === undefined || index !== task.question?.index) return false;
+  return reply.user === answer.user && reply.atMs === answer.atMs && reply.option === answer.option;
 }
 
 type Request = { slack: SlackApi; task: Task; text: TaskText; nowMs: number; signal: AbortSignal };

@@ -35,7 +35,7 @@ export function createRetryByClick(options: {
   /** Best effort: a second click is refused anyway. */
   async function removeButton(task: Task, signal: AbortSignal): Promise<void> {
     const posts = await readOwnPosts({ slack, task, signal });
-    const post = posts.find((each) => isOutcome(each) && each.buttons !== undefined);
+    const post = posts.find((candidate) => isOutcome(candidate) && candidate.buttons);
     if (post?.buttons === undefined) return;
     const { ts, buttons } = post;
     const target = { installation: installationOf(task), channel: threadRefOf(task).channel, ts };
@@ -49,16 +49,17 @@ export function createRetryByClick(options: {
     if (task.state !== "done") return "held";
     if (!(await gate.mayAskThere({ task, person, signal }))) return { type: "not_allowed" };
     const requestId = buttonRetryIdOf(task);
-    const earlier = await store.get({ id: requestId });
+    const earlierRetry = await store.get({ id: requestId });
     // The same click may come again.
-    if (earlier !== undefined && earlier.receivedAtMs !== atMs) return { type: "retried" };
-    if (earlier === undefined) {
+    if (earlierRetry !== undefined && earlierRetry.receivedAtMs !== atMs)
+      return { type: "retried" };
+    if (earlierRetry === undefined) {
       // The button stays, so that it can be used when there is room.
-      const over = await gate.findOver({ task });
-      if (over !== undefined) return { type: "limited", ...over, atMs };
+      const overQuota = await gate.findOver({ task });
+      if (overQuota !== undefined) return { type: "limited", ...overQuota, atMs };
       // The worker creates one task of it, even if two clicks arrive before that.
-      const ask = createRetry({ task, requestId, receivedAtMs: atMs, trace: newTrace() });
-      await queue.send({ body: encodeQueueMessage(ask), group: task.message.team });
+      const retry = createRetry({ task, requestId, receivedAtMs: atMs, trace: newTrace() });
+      await queue.send({ body: encodeQueueMessage(retry), group: task.message.team });
     }
     await removeButton(task, signal).catch(() => {});
     return undefined;

@@ -34,31 +34,36 @@ export async function showProgress(
   request: Request & { streaming: boolean },
 ): Promise<ProgressShown> {
   const { task, streaming } = request;
-  const bounded = {
+  const limitedRequest = {
     ...request,
     signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]),
   };
-  const partial = task.progress?.partialText;
-  if (partial === undefined || !streaming || task.stream?.refused) return editInTurn(bounded);
-  const shown = await showStream(bounded, partial);
+  const partialText = task.progress?.partialText;
+  if (partialText === undefined || !streaming || task.stream?.refused)
+    return editInTurn(limitedRequest);
+  const streamResult = await showStream(limitedRequest, partialText);
   // A stream shows the text, and the placeholder the steps.
-  if (task.progress?.steps === undefined || shown.isStopped || shown.delayMs !== undefined)
-    return shown;
-  const edited = await editInTurn(bounded);
+  if (
+    task.progress?.steps === undefined ||
+    streamResult.isStopped ||
+    streamResult.delayMs !== undefined
+  )
+    return streamResult;
+  const editResult = await editInTurn(limitedRequest);
   // The text does not wait until the placeholder may be edited again.
-  return edited.delayMs !== undefined && shown.stream !== undefined
-    ? shown
-    : { ...shown, ...edited };
+  return editResult.delayMs !== undefined && streamResult.stream !== undefined
+    ? streamResult
+    : { ...streamResult, ...editResult };
 }
 
 /** The time until the task's turn, if it is not yet. */
-function delayOf({ task, pace }: Request, call: PacedCall): number {
+function readPaceDelay({ task, pace }: Request, call: PacedCall): number {
   const { enterprise, team } = installationOf(task);
   return pace?.({ team: enterprise ?? team, call, requestId: task.id }) ?? 0;
 }
 
 async function editInTurn(request: Request): Promise<ProgressShown> {
-  const delayMs = delayOf(request, "edit");
+  const delayMs = readPaceDelay(request, "edit");
   return delayMs > 0 ? { delayMs } : editPlaceholder(request);
 }
 
@@ -70,8 +75,8 @@ async function editPlaceholder({ slack, task, text, signal }: Request): Promise<
     ts: task.placeholder.ts,
   };
   const key = { requestId: task.id, kind: "placeholder", index: 0 } as const;
-  const edit = (shown: Task) =>
-    slack.update({ ...post, content: text.placeholder(shown), key, signal });
+  const edit = (form: Task) =>
+    slack.update({ ...post, content: text.placeholder(form), key, signal });
   try {
     await edit(task).catch((thrown: unknown) => {
       const isRefused = thrown instanceof SlackError && thrown.kind === "refused";
@@ -81,7 +86,7 @@ async function editPlaceholder({ slack, task, text, signal }: Request): Promise<
     });
     return {};
   } catch (thrown) {
-    return afterFailure(thrown);
+    return toFailedProgress(thrown);
   }
 }
 
@@ -94,32 +99,32 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
   // Each message of a long stream must be deleted later, so from here on the placeholder shows the newest text.
   if (current === undefined && stream.messages.length >= mostMessages)
     return { stream: { ...stream, refused: true } };
-  const piece = pieceOf({ text, from: stream.length, shows: current?.shows });
+  const piece = cutPiece({ text, from: stream.length, shows: current?.shows });
   // The first words are awaited most.
   if (piece.type === "none") return latest === undefined ? { delayMs: 0 } : {};
   // The new text does not continue the shown one, so edits of the placeholder show it from now on.
   if (piece.type === "broken") return { stream: { ...stream, refused: true } };
-  const delayMs = delayOf(request, current === undefined ? "start" : "append");
+  const delayMs = readPaceDelay(request, current === undefined ? "start" : "append");
   if (delayMs > 0) return { delayMs };
   try {
-    if (current === undefined) return { stream: await begin(request, stream, piece) };
-    await append(request, { ts: current.ts, markdown: piece.markdown });
+    if (current === undefined) return { stream: await startMessage(request, stream, piece) };
+    await appendPiece(request, { ts: current.ts, markdown: piece.markdown });
     const messages = [...stream.messages.slice(0, -1), { ...current, shows: piece.shows }];
     return { stream: { ...stream, messages, length: piece.end } };
   } catch (thrown) {
-    const shown = afterFailure(thrown);
+    const failure = toFailedProgress(thrown);
     if (isStoppedByUser(thrown)) return { stream: { ...stream, refused: true }, isStopped: true };
-    if (isTerminal(thrown)) return { ...shown, stream: { ...stream, refused: true } };
+    if (isTerminal(thrown)) return { ...failure, stream: { ...stream, refused: true } };
     // It may be unknown whether the text or a message was posted. The answer replaces either.
-    const doubtful = shown.inDoubt && {
+    const doubt = failure.inDoubt && {
       stream: { ...stream, refused: true as const, inDoubt: true as const },
     };
-    return { ...shown, inDoubt: false, ...doubtful };
+    return { ...failure, inDoubt: false, ...doubt };
   }
 }
 
 /** Returns the next piece of the text. If cutting it throws, it is `broken`, and the placeholder shows the text. */
-function pieceOf(request: Parameters<typeof nextStreamPiece>[0]): StreamPiece {
+function cutPiece(request: Parameters<typeof nextStreamPiece>[0]): StreamPiece {
   try {
     return nextStreamPiece(request);
   } catch {
@@ -139,16 +144,16 @@ function canAppend(message: {
 type Piece = Extract<StreamPiece, { type: "piece" }>;
 
 /** Begins a new message of the stream, and closes the former one. */
-async function begin(
+async function startMessage(
   { slack, task, now, signal }: Request,
   stream: Stream,
   piece: Piece,
 ): Promise<Stream> {
   const call = { installation: installationOf(task), requestId: task.id, signal };
   const threadRef = threadRefOf(task);
-  const former = stream.messages.at(-1);
-  if (former !== undefined)
-    await slack.stopStream({ ...call, channel: threadRef.channel, ts: former.ts });
+  const previousMessage = stream.messages.at(-1);
+  if (previousMessage !== undefined)
+    await slack.stopStream({ ...call, channel: threadRef.channel, ts: previousMessage.ts });
   const { user, team, userTeam = team } = task.message;
   const startedAtMs = now();
   const { markdown, shows, end } = piece;
@@ -156,7 +161,7 @@ async function begin(
   return { ...stream, messages: [...stream.messages, { ts, startedAtMs, shows }], length: end };
 }
 
-async function append(
+async function appendPiece(
   { slack, task, signal }: Request,
   { ts, markdown }: { ts: string; markdown: string },
 ) {
@@ -172,7 +177,7 @@ async function append(
 }
 
 /** `inDoubt`: the edit may still arrive and must not overwrite the answer. `delayMs`: Slack's rate limit. */
-function afterFailure(thrown: unknown): ProgressShown {
+function toFailedProgress(thrown: unknown): ProgressShown {
   if (!(thrown instanceof SlackError)) throw thrown;
   if (thrown.kind === "ambiguous") return { inDoubt: true };
   return thrown.kind === "rate_limited" ? { delayMs: thrown.retryAfterMs ?? 30_000 } : {};

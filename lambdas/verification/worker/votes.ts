@@ -61,11 +61,15 @@ export function createVotes(options: {
     if (destination === undefined || destination.takesVotes === false || task.call === undefined)
       return;
     const { taskId, sessionId } = task.call;
-    const { voterId, vote: given, atMs } = vote;
     const key = taskId === undefined ? { request_id: task.id } : { task_id: taskId };
     await destination.client.call({
       method: "feedback",
-      params: { ...key, vote: given, voter_id: voterId, voted_at: new Date(atMs).toISOString() },
+      params: {
+        ...key,
+        vote: vote.vote,
+        voter_id: vote.voterId,
+        voted_at: new Date(vote.atMs).toISOString(),
+      },
       id: newId(),
       requestId: task.id,
       sessionId,
@@ -82,7 +86,7 @@ export function createVotes(options: {
     signal: AbortSignal;
   }): Promise<void> {
     const { task, voterId, signal } = request;
-    const vote = task.votes?.find((one) => one.voterId === voterId);
+    const vote = task.votes?.find((candidate) => candidate.voterId === voterId);
     if (vote === undefined) return;
     try {
       await call({ task, vote, signal });
@@ -109,7 +113,7 @@ export function createVotes(options: {
         zoneSecret: await zoneSecret(),
       });
       const voterId = voterIdOf({ team: task.message.team, user: person.user, zoneSecret: secret });
-      const item = withVote(task, { voterId, vote, atMs });
+      const item = addVote(task, { voterId, vote, atMs });
       // Another writer was first.
       if (item !== task && (await store.replace({ item })) === undefined) return "held";
       // Also for a click that comes again, because this may have failed, or its worker died.
@@ -130,9 +134,10 @@ function isAnswerErased(task: Task): boolean {
 }
 
 /** Returns the same object if the person's stored vote is as new as this one. */
-function withVote(task: Task, vote: Vote): Task {
+function addVote(task: Task, vote: Vote): Task {
   const { votes = [] } = task;
-  const known = votes.find(({ voterId }) => voterId === vote.voterId);
-  if (known !== undefined && known.atMs >= vote.atMs) return task;
-  return { ...task, votes: [...votes.filter((one) => one !== known), vote].slice(-maxVoters) };
+  const earlierVote = votes.find(({ voterId }) => voterId === vote.voterId);
+  if (earlierVote !== undefined && earlierVote.atMs >= vote.atMs) return task;
+  const otherVotes = votes.filter((candidate) => candidate !== earlierVote);
+  return { ...task, votes: [...otherVotes, vote].slice(-maxVoters) };
 }

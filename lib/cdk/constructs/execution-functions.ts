@@ -28,7 +28,7 @@ import { watchAgents } from "./zone-metrics.ts";
 
 /** A call waits at most for the sync budget, or for a long poll of 25 s. The margin covers a cold start and the store. */
 const urlMarginSeconds = 10;
-const longestPollSeconds = 25;
+const maxPollSeconds = 25;
 /** The longest time that Lambda allows. A task gets a minute less. */
 const workerTimeout = Duration.minutes(15);
 /** The function mostly waits for the store or for AWS. */
@@ -71,7 +71,7 @@ export function createExecutionFunctions(
   const queues = [queue, ...(clientsQueue === undefined ? [] : [clientsQueue])];
   const callers = [callerRoleArn, ...(isA2a ? config.execution.a2a.callers : [])];
   const { syncBudgetMs = defaultSyncBudgetMs } = config.execution;
-  const seconds = Math.max(Math.ceil(syncBudgetMs / 1000), longestPollSeconds) + urlMarginSeconds;
+  const seconds = Math.max(Math.ceil(syncBudgetMs / 1000), maxPollSeconds) + urlMarginSeconds;
   const url = createNodeFunction(scope, "Url", {
     settings,
     layer,

@@ -27,8 +27,8 @@ export function removalPolicy({ production }: { production: boolean }): RemovalP
 }
 
 /** AWS allows 7 to 30 days between the request to delete a key and its deletion. */
-const longestWindow = Duration.days(30);
-const shortestWindow = Duration.days(7);
+const maxWindow = Duration.days(30);
+const minWindow = Duration.days(7);
 
 export function createZoneKey(
   scope: Construct,
@@ -37,7 +37,7 @@ export function createZoneKey(
 ): Key {
   return new Key(scope, id, {
     enableKeyRotation: true,
-    pendingWindow: production ? longestWindow : shortestWindow,
+    pendingWindow: production ? maxWindow : minWindow,
     removalPolicy: removalPolicy({ production }),
   });
 }

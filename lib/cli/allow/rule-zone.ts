@@ -16,7 +16,7 @@ import {
 import { errorNameOf } from "../aws/aws-failure.ts";
 import { quoteForShell } from "../shell.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
-import { atZone, type ZoneRun, type ZoneValues } from "../zone/zone.ts";
+import { withZone, type ZoneRun, type ZoneValues } from "../zone/zone.ts";
 
 export type RuleStore = Pick<TaskStore<StoredRules>, "get" | "create" | "replace">;
 
@@ -45,7 +45,7 @@ export async function withRuleZone<T>(
 ) {
   const { stage, store, config } = values;
   const options = Object.entries({ stage, store, config });
-  return atZone(run, values, async (zone) =>
+  return withZone(run, values, async (zone) =>
     work({
       where: zone.where,
       store: openRules(zone),
@@ -125,7 +125,7 @@ export async function changeRules<T extends { stored: StoredRules }>({
       const result = decide(currentRules);
       return { item: result.stored, result };
     },
-    toExhaustedError: () =>
+    exhausted: () =>
       new Error("Other people keep changing the allowlist. Nothing was written. Try again."),
   });
 }

@@ -62,7 +62,7 @@ depends on a wrong value is left out until that value is right.`,
       );
     for (const secret of unsetSecrets(config))
       note(
-        `Note: the environment variable ${formatSecretName(secret)} is not set here.${whenNeeded(config, secret)}`,
+        `Note: the environment variable ${formatSecretName(secret)} is not set here.${describeNeed(config, secret)}`,
       );
     return exitCodes.success;
   },
@@ -99,7 +99,7 @@ function stageText(stage: Stage): string {
   return `Verification in ${verification.account}, ${verification.region}; Execution ${execution.kind}${where}`;
 }
 
-function whenNeeded({ slack }: Config, secret: SecretReference): string {
+function describeNeed({ slack }: Config, secret: SecretReference): string {
   return secret === slack.signingSecret ? " Over Socket Mode it is not needed." : "";
 }
 

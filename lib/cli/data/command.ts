@@ -20,7 +20,7 @@ import { confirm } from "../confirm.ts";
 import { quoteForShell } from "../shell.ts";
 import { formatTable } from "../table.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
-import { atZone, type ZoneValues, zoneOptions } from "../zone/zone.ts";
+import { withZone, type ZoneValues, zoneOptions } from "../zone/zone.ts";
 import {
   type Counts,
   cancelTasks,
@@ -60,7 +60,7 @@ the person. Shows no texts. \`sekisho data delete\` deletes the data.`,
   async run(run) {
     const { values, signal } = run;
     const person = readPerson(values);
-    return atZone(run, values, async (zone) => {
+    return withZone(run, values, async (zone) => {
       const data = await findData({ zone, person, signal });
       const counts = await countData(data);
       if (values.json) run.print(JSON.stringify({ ...person, ...counts }));
@@ -97,7 +97,7 @@ deletes what is left.`,
     if (file !== undefined) return deleteExecutionRecords(run, { ...values, file });
     const person = readPerson(values);
     try {
-      return await atZone(run, values, (zone) => deletePerson(run, { ...values, zone, person }));
+      return await withZone(run, values, (zone) => deletePerson(run, { ...values, zone, person }));
     } catch (cause) {
       if (!run.signal.aborted) throw cause;
       const text =

@@ -287,7 +287,7 @@ export async function eraseExecutionRecords(part: ExecutionPart): Promise<number
     }
     return count;
   }
-  return (await executionZone.atExecutionStore({ at, parse: parseRecord, work, signal })) ?? 0;
+  return (await executionZone.withExecutionStore({ at, parse: parseRecord, work, signal })) ?? 0;
 }
 
 /** On one machine no dead letters are kept. */

@@ -53,7 +53,7 @@ export function setRoute({ text, routes, key, destination }: RouteSetting): Rout
     const value = findNodeAtLocation(list, [knownIndex, "destination"]);
     return value === undefined
       ? toChange([])
-      : toChange([replacing(value, formatJson(toStoredDestination(destination)))]);
+      : toChange([createReplacement(value, formatJson(toStoredDestination(destination)))]);
   }
   return toChange([
     insertRoute({
@@ -86,7 +86,7 @@ function insertRoute({
     };
   }
   const last = list.children?.at(-1);
-  if (last === undefined) return replacing(list, `[${route}]`);
+  if (last === undefined) return createReplacement(list, `[${route}]`);
   return {
     offset: last.offset + last.length,
     length: 0,
@@ -99,7 +99,7 @@ function spaceBefore(text: string, { offset }: Node): string {
   return line.includes("\n") ? line : " ";
 }
 
-function replacing({ offset, length }: Node, content: string): Edit {
+function createReplacement({ offset, length }: Node, content: string): Edit {
   return { offset, length, content };
 }
 

@@ -36,21 +36,21 @@ export type Row<Targets, Where extends keyof Targets = keyof Targets> = {
 export type Table<Targets> = readonly { group: string; checks: readonly Row<Targets>[] }[];
 
 export const ok = (what: string): Finding => ({ status: "ok", what });
-export const toSkipped = (what: string): Finding => ({ status: "skipped", what });
+export const skip = (what: string): Finding => ({ status: "skipped", what });
 
 export function warning(what: string, remedy?: string): Finding {
   return { status: "warning", what, remedy };
 }
 
-export function toFailed(what: string, remedy?: string): Finding {
+export function failure(what: string, remedy?: string): Finding {
   return { status: "failed", what, remedy };
 }
 
 /** Splits a text into the problem and the remedy. */
-export function failedAs(text: string): Finding {
+export function parseFailure(text: string): Finding {
   const [, what = text, remedy] =
     /^(.+?(?:[.?](?= [A-Z])|[.?;](?= npx ))) (.+)$/s.exec(text.trim()) ?? [];
-  return toFailed(what.replace(/;$/, "."), remedy);
+  return failure(what.replace(/;$/, "."), remedy);
 }
 
 /** Ends a check early with a finding, from wherever the check finds it. */
@@ -67,7 +67,7 @@ export class CheckEnded extends Error {
 /** Skips the check if `needed` rejects, because another check reports that failure. */
 export function need<T>(neededWork: Promise<T>, skippedText: string): Promise<T> {
   return neededWork.catch(() => {
-    throw new CheckEnded(toSkipped(skippedText));
+    throw new CheckEnded(skip(skippedText));
   });
 }
 
@@ -130,8 +130,8 @@ async function finish({ begin, timeoutMs, signal }: Begun): Promise<Finding> {
     // Without this, a check that ignores its signal would hold up the report.
     return await abortable({ promise: begin(), signal: AbortSignal.any([signal, timer]) });
   } catch (error) {
-    if (signal.aborted) return toFailed("It was interrupted.", "Run the command again.");
-    if (timer.aborted) return toFailed(`It did not finish within ${timeoutMs / 1000} s.`);
+    if (signal.aborted) return failure("It was interrupted.", "Run the command again.");
+    if (timer.aborted) return failure(`It did not finish within ${timeoutMs / 1000} s.`);
     return explain(error);
   }
 }
@@ -141,10 +141,10 @@ function explain(error: unknown): Finding {
   if (error instanceof CheckEnded) return error.finding;
   if (error instanceof ConfigError) {
     const problems = error.message.replaceAll(/\n\s*- /g, " ");
-    return toFailed(problems, `${sekisho} config check lists every problem.`);
+    return failure(problems, `${sekisho} config check lists every problem.`);
   }
   if (error instanceof AwsFailure || error instanceof EngineFileError)
-    return failedAs(error.message);
+    return parseFailure(error.message);
   const what = `The check itself failed (${errorKind(error)}).`;
-  return toFailed(what, "This is a defect. Please report it.");
+  return failure(what, "This is a defect. Please report it.");
 }

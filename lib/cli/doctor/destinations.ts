@@ -18,7 +18,7 @@ import { destinationsAnswerSchema } from "@sekisho/verification/checks/operator-
 import { askWorker, type DeployedWorker } from "../aws/ask-worker.ts";
 import { startOwnExecution } from "../destinations/describe.ts";
 import { fingerprintsIn } from "../destinations/push-live-settings.ts";
-import { type Finding, failedAs, ok, toFailed } from "./check.ts";
+import { type Finding, failure, ok, parseFailure } from "./check.ts";
 
 type CheckRequest = {
   config: Config;
@@ -93,7 +93,7 @@ export function toFinding(check: DestinationCheck, stageOption = ""): Finding {
   const times = firstMs === undefined ? "" : `, first call ${firstMs} ms, second ${secondMs} ms`;
   const withAddress = (text: string) => `${text.replace(/\.$/, "")} (${address}${times}).`;
   if (health === "healthy") return ok(withAddress(summary));
-  const { what, remedy } = failedAs(summary);
+  const { what, remedy } = parseFailure(summary);
   const again = `Check it and its address, then run ${sekisho} doctor --destination ${name}${stageOption}.`;
-  return toFailed(withAddress(what), remedy ?? again);
+  return failure(withAddress(what), remedy ?? again);
 }

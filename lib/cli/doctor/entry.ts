@@ -4,27 +4,27 @@ import { toAddress } from "@sekisho/config/destination-address.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { formatSecretName } from "@sekisho/config/secrets.ts";
 import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
-import { signedHeaders } from "@sekisho/local/signed-events.ts";
+import { signHeaders } from "@sekisho/local/signed-events.ts";
 import { readResponseBody } from "@sekisho/runtime/http/read-body.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
-import { type Finding, ok, toFailed, toSkipped, warning } from "./check.ts";
+import { type Finding, failure, ok, skip, warning } from "./check.ts";
 import { requireSecret } from "./slack.ts";
 import type { ClockSource, Subject } from "./targets.ts";
 
 export async function checkEntry({ entry, signal }: Pick<Subject, "entry" | "signal">) {
   const { url, name, start, setSecret, readLog, mayLackSecret } = await entry();
   const status = (await askEntry({ url, signal }))?.status;
-  if (status === undefined) return toFailed(`Nothing answers at ${url}.`, start);
+  if (status === undefined) return failure(`Nothing answers at ${url}.`, start);
   if (status === 401) return ok(`${name} refuses an unsigned request.`);
   if (status === 200) {
     const remedy = "Take it off the network, because it is not an entry of Sekisho.";
-    return toFailed(`${url} accepts an unsigned request.`, remedy);
+    return failure(`${url} accepts an unsigned request.`, remedy);
   }
   if (status !== 500)
-    return toFailed(`${url} answers HTTP ${status}, and not 401, to an unsigned request.`, readLog);
+    return failure(`${url} answers HTTP ${status}, and not 401, to an unsigned request.`, readLog);
   return mayLackSecret
     ? ok(`${name} accepts nothing over HTTP, as with Socket Mode.`)
-    : toFailed(`${name} has no signing secret (HTTP 500).`, setSecret);
+    : failure(`${name} has no signing secret (HTTP 500).`, setSecret);
 }
 
 const whereSecretIs = 'It is under "Basic Information", "App Credentials" of the app.';
@@ -51,18 +51,18 @@ export async function checkSigningSecret(check: SigningCheck): Promise<Finding> 
   const request = `a request that is signed with ${formatSecretName(reference)}`;
   if (signedAnswer?.status === 401) {
     const remedy = `${setSecret} ${whereSecretIs} If it is the right one, check this machine's clock.`;
-    return toFailed(`${name} does not accept ${request}.`, remedy);
+    return failure(`${name} does not accept ${request}.`, remedy);
   }
   // The check of the entry explains in more detail why nothing answers.
   if (signedAnswer?.status !== 200)
-    return toFailed(
+    return failure(
       `${name} answers ${signedAnswer ? `HTTP ${signedAnswer.status}` : "nothing"} to ${request}.`,
     );
   if (signedAnswer.body !== challenge)
-    return toFailed(`The server at ${url} does not understand Slack's events.`, readLog);
+    return failure(`The server at ${url} does not understand Slack's events.`, readLog);
   if (stale?.status !== 401) {
     const what = `${name} accepts a request that was signed ten minutes ago (HTTP ${stale?.status}).`;
-    return toFailed(what, `${readLog} Check its clock.`);
+    return failure(what, `${readLog} Check its clock.`);
   }
   return ok(`${name} accepts ${request}, unless it is old.`);
 }
@@ -83,7 +83,7 @@ export async function checkClock({ clocks }: Pick<Subject, "clocks">): Promise<F
     .flatMap(({ skewMs, ...clock }) => (skewMs === undefined ? [] : [{ ...clock, skewMs }]))
     .toSorted((a, b) => Math.abs(b.skewMs) - Math.abs(a.skewMs));
   const [worst] = skews;
-  if (worst === undefined) return toSkipped("No server answered with its time.");
+  if (worst === undefined) return skip("No server answered with its time.");
   const { who, skewMs } = worst;
   const offMs = Math.abs(skewMs);
   const seconds = Math.round(offMs / 1000);
@@ -97,7 +97,7 @@ export async function checkClock({ clocks }: Pick<Subject, "clocks">): Promise<F
       ? `Set the clock of ${who}: the other clocks agree with this machine's.`
       : undefined;
   const what = `It is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} ${who}. Signatures are valid for ${failMs / 1000} s.`;
-  return offMs >= failMs ? toFailed(what, remedy) : warning(what, remedy);
+  return offMs >= failMs ? failure(what, remedy) : warning(what, remedy);
 }
 
 /** Leaves out destinations on this machine, which have the same clock. A refused request still shows the server's time. */
@@ -172,6 +172,6 @@ export function askEntry({
   const headers =
     signingSecret === undefined
       ? { "content-type": contentType }
-      : signedHeaders({ signingSecret, body, contentType, now });
+      : signHeaders({ signingSecret, body, contentType, now });
   return request({ ...target, method: "POST", headers, body });
 }

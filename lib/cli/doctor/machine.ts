@@ -14,14 +14,14 @@ import { EngineFileError, toFileError } from "@sekisho/runtime/engine/sqlite/fil
 import { callerIdentity } from "../aws/account.ts";
 import { listNonSlackSecrets, requireAgentFile } from "../config/config-needs.ts";
 import { noRouteText } from "../destinations/route-key.ts";
-import { type Finding, ok, toFailed, toSkipped, warning } from "./check.ts";
+import { type Finding, failure, ok, skip, warning } from "./check.ts";
 import { requireSecret } from "./slack.ts";
 import type { Machine, Targets, Zone } from "./targets.ts";
 
 export function checkNode(version = process.versions.node): Finding {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major < 22 || (major === 22 && minor < 19))
-    return toFailed(`${version} is too old: 22.19 is needed.`);
+    return failure(`${version} is too old: 22.19 is needed.`);
   return major % 2 === 1 ? warning(`${version} has no long-term support.`) : ok(version);
 }
 
@@ -45,7 +45,7 @@ export function checkConfiguration({ location, readConfig }: Targets["here"]): F
   } catch (error) {
     const remedy =
       "Correct the path, which is relative to the configuration's folder, or put the file there.";
-    return toFailed(error instanceof Error ? error.message : "Its agent is missing.", remedy);
+    return failure(error instanceof Error ? error.message : "Its agent is missing.", remedy);
   }
   if (routes.length === 0)
     return warning(noRouteText, 'Add one, such as "routes": [{ "destination": "local" }].');
@@ -76,15 +76,14 @@ export async function checkSecrets({ config, hasSlack, readSecret }: Machine): P
   );
   return missing.length === 0
     ? ok(`All are there: ${[...referencesByName.keys()].join(", ")}.`)
-    : toFailed(missing.join(" "));
+    : failure(missing.join(" "));
 }
 
 /** Says whose AWS credentials the calls of destinations from this machine use. */
 export async function checkAwsCaller({ config, signal }: Machine): Promise<Finding> {
   const authorizers = Object.values(config.destinations).map(authorizerOf);
   const usesAws = ["sigv4", "web-identity", "google", "azure"];
-  if (!authorizers.some((type) => usesAws.includes(type)))
-    return toSkipped("None are needed here.");
+  if (!authorizers.some((type) => usesAws.includes(type))) return skip("None are needed here.");
   const { arn } = await callerIdentity({ region: "us-east-1", signal });
   return ok(`${arn}. A stage's worker may have other permissions.`);
 }
@@ -96,7 +95,7 @@ export async function checkPort(
   { environment, portUse }: Pick<Machine, "environment" | "portUse">,
 ): Promise<Finding> {
   const port = zone === "Verification" ? environment.port : environment.executionPort;
-  if (port === 0) return toSkipped("Any free port is used.");
+  if (port === 0) return skip("Any free port is used.");
   const variable = portVariables[zone];
   switch (await portUse[zone]()) {
     case "free":
@@ -105,13 +104,10 @@ export async function checkPort(
       return ok(`The ${zone} zone is running at ${port}.`);
     case "other": {
       const what = `A program other than the ${zone} zone is listening at ${port}.`;
-      return toFailed(what, `Stop it, or set another port: ${variable}.`);
+      return failure(what, `Stop it, or set another port: ${variable}.`);
     }
     case "forbidden":
-      return toFailed(
-        `This user may not listen at ${port}.`,
-        `Set a port above 1023: ${variable}.`,
-      );
+      return failure(`This user may not listen at ${port}.`, `Set a port above 1023: ${variable}.`);
   }
 }
 
@@ -129,13 +125,13 @@ export async function checkDisk(
     await writeFile(file, "", { mode: 0o600, flag: "wx" });
   } catch (error) {
     const remedy = `Give write access to the user who runs sekisho (ls -ld ${folder}), or run it in another folder.`;
-    return toFailed(`${folder} cannot be written (${Object(error).code}).`, remedy);
+    return failure(`${folder} cannot be written (${Object(error).code}).`, remedy);
   } finally {
     await rm(file, { force: true });
   }
   const freeBytes = await readFreeBytes();
   const what = `${folder} can be written; ${Math.floor(freeBytes / mebibyte)} MiB are free.`;
-  if (freeBytes < minFreeBytes) return toFailed(what);
+  if (freeBytes < minFreeBytes) return failure(what);
   return freeBytes < plentyFreeBytes ? warning(what) : ok(what);
 }
 
@@ -145,7 +141,7 @@ const maxCheckedBytes = 256 * mebibyte;
 export function checkStore(machine: Machine, name: string): Promise<Finding> {
   return withDatabase(machine, name, async ({ database, file, isNew }) => {
     if (!isNew && statSync(file).size <= maxCheckedBytes && isDamaged(database))
-      return toFailed(`${file} is damaged.`);
+      return failure(`${file} is damaged.`);
     return ok(isNew ? `There is no ${file} yet; it can be created.` : `${file} can be read.`);
   });
 }
@@ -160,7 +156,7 @@ export function checkQueue(machine: Machine, name: string): Promise<Finding> {
     const [message] = await queue.receive({ ...limits, signal });
     return message !== undefined && (await queue.finish({ receipt: message.receipt }))
       ? ok("A message was sent, received and finished.")
-      : toFailed("A message was sent and did not arrive.");
+      : failure("A message was sent and did not arrive.");
   });
 }
 

@@ -12,7 +12,7 @@ import { isAnySet } from "@sekisho/local/slack-installation.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { listStoredRules } from "../allow/rule-zone.ts";
 import { openLocalZone } from "../zone/local-zone.ts";
-import { CheckEnded, once, toSkipped } from "./check.ts";
+import { CheckEnded, once, skip } from "./check.ts";
 import { checkFromHere, toFinding } from "./destinations.ts";
 import { destinationClocks, measureSkew } from "./entry.ts";
 import { askIdentity } from "./slack.ts";
@@ -38,7 +38,7 @@ export function openMachine(options: MachineOptions): Machine {
   const bot = once(() => askIdentity({ config, readSecret, signal }));
   const entry = once(async () => {
     if (await isRunning("Verification")) return describeRunningEntry(slack, environment.port);
-    throw new CheckEnded(toSkipped(explainNoEntry(slack)));
+    throw new CheckEnded(skip(explainNoEntry(slack)));
   });
   return {
     config,
@@ -72,7 +72,7 @@ export function openMachine(options: MachineOptions): Machine {
       const isHere = destination !== undefined && isOwnExecution(destination);
       if (isHere && !(await isRunning("Verification")) && !(await isRunning("Execution"))) {
         const start = `Start both zones with ${sekisho} start.`;
-        return toSkipped(`The Execution zone is not running on this machine. ${start}`);
+        return skip(`The Execution zone is not running on this machine. ${start}`);
       }
       return toFinding(await checkFromHere({ config, location, name, signal }));
     },

@@ -16,7 +16,7 @@ import { readStackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import { readEffectiveConfig } from "../destinations/effective-config.ts";
 import { openStageZone } from "../zone/stage-zone.ts";
-import { type Finding, need, once, toFailed, toSkipped } from "./check.ts";
+import { type Finding, failure, need, once, skip } from "./check.ts";
 import { checkInStage, stageDestinations, toFinding } from "./destinations.ts";
 import { askEntry, destinationClocks } from "./entry.ts";
 import type { DeployedStage, Entry } from "./targets.ts";
@@ -56,13 +56,13 @@ export async function openStage(options: StageOptions): Promise<DeployedStage> {
   );
 
   async function checkDestination(name: string): Promise<Finding> {
-    if (destinations === undefined) return toSkipped("The stack is missing, and names them.");
-    if (destinations.missing.includes(name)) return toSkipped("It is not deployed.");
+    if (destinations === undefined) return skip("The stack is missing, and names them.");
+    if (destinations.missing.includes(name)) return skip("It is not deployed.");
     // The two invocations follow each other, because a new account may not allow two at once.
     await need(worker(), noWorkerText);
     const check = (await checkedDestinations()).find((each) => each.name === name);
     if (check === undefined)
-      return toFailed(
+      return failure(
         "The deployed worker does not know it.",
         "If a deploy is running, wait for it.",
       );

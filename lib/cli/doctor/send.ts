@@ -11,7 +11,7 @@ import { sendCancel } from "../tasks/cancel-task.ts";
 import type { TaskZone } from "../tasks/stored-task.ts";
 import { openTaskZone } from "../tasks/task-zone.ts";
 import { openStageZone } from "../zone/stage-zone.ts";
-import { type Finding, ok, toFailed, toSkipped } from "./check.ts";
+import { type Finding, failure, ok, skip } from "./check.ts";
 import { requireSecret } from "./slack.ts";
 import {
   openSlackThread,
@@ -178,8 +178,8 @@ async function cancelBegun({ zone, settings, note }: StoriesRun, begunIds: reado
 
 export function checkStory({ stories }: Sent, name: StoryName): Finding {
   const result = stories.get(name);
-  if (result === undefined) return toSkipped("It was not sent.");
-  return result.ok ? ok(result.what) : toFailed(`${result.what} Its id is ${result.requestId}.`);
+  if (result === undefined) return skip("It was not sent.");
+  return result.ok ? ok(result.what) : failure(`${result.what} Its id is ${result.requestId}.`);
 }
 
 /** Looks at the alarms of the stage's stacks in the Verification account. */
@@ -196,7 +196,7 @@ export async function checkAlarms({ target }: Sent): Promise<Finding> {
       call: (options) => client.send(command, options),
     });
     if (MetricAlarms.length === 0) return ok("None is in ALARM.");
-    return toFailed(`In ALARM: ${MetricAlarms.map(({ AlarmName }) => AlarmName).join(", ")}.`);
+    return failure(`In ALARM: ${MetricAlarms.map(({ AlarmName }) => AlarmName).join(", ")}.`);
   } finally {
     client.destroy();
   }

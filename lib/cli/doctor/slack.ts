@@ -18,7 +18,7 @@ import { callWebApi, toSlackError } from "@sekisho/verification/slack/api/web-ca
 import { lacksCredentials } from "../aws/aws-failure.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
 import { describeHeldSecret } from "../slack-secrets.ts";
-import { CheckEnded, type Finding, need, ok, toFailed, toSkipped, warning } from "./check.ts";
+import { CheckEnded, type Finding, failure, need, ok, skip, warning } from "./check.ts";
 import type { Subject } from "./targets.ts";
 
 const timeoutMs = 10_000;
@@ -30,7 +30,7 @@ export async function requireSecret(
   hint = "",
 ): Promise<string> {
   const stop = (why: string) =>
-    new CheckEnded(toSkipped(`${formatSecretName(reference)} ${why}.${hint}`));
+    new CheckEnded(skip(`${formatSecretName(reference)} ${why}.${hint}`));
   const value = await readSecret(reference).catch((error: unknown) => {
     if ("env" in reference) throw stop("is not set here");
     const why = lacksCredentials(error)
@@ -54,7 +54,7 @@ export async function askIdentity({
   if (expectedShape !== undefined) {
     const what = `${formatSecretName(slack.botToken)} is not a bot token, which is ${expectedShape}.${heldText(token)}`;
     const remedy = tokenRefusalText({ error: "not_allowed_token_type", kind: "bot" });
-    throw new CheckEnded(toFailed(what, remedy));
+    throw new CheckEnded(failure(what, remedy));
   }
   return botIdentity({ readToken: async () => token, apiUrl: slack.apiUrl, timeoutMs, signal });
 }
@@ -72,14 +72,14 @@ function installHint({ install }: Config["slack"]): string {
 
 function unreachable({ apiUrl }: Config["slack"]): Finding {
   const what = `Slack cannot be reached at ${new URL(apiUrl).origin}, or something else answers there.`;
-  return toFailed(what, "Check this machine's network, firewall and proxy, and slack.apiUrl.");
+  return failure(what, "Check this machine's network, firewall and proxy, and slack.apiUrl.");
 }
 
 function toRefusal(reference: SecretReference, error: string, kind: "app" | "bot"): Finding {
   const what = `Slack does not accept ${formatSecretName(reference)} (${error}).`;
   if (error === "ratelimited")
     return warning(what, "Slack wants fewer calls. Try again in a minute.");
-  return toFailed(what, tokenRefusalText({ error, kind }));
+  return failure(what, tokenRefusalText({ error, kind }));
 }
 
 export async function checkBotToken({ config: { slack }, bot }: Subject): Promise<Finding> {
@@ -91,9 +91,9 @@ export async function checkBotToken({ config: { slack }, bot }: Subject): Promis
     return ok(`@${user} in ${team} (${id}).`);
   }
   const what = `The deployed worker cannot read ${formatSecretName(slack.botToken)} (${answer.error}).`;
-  if (slack.install !== undefined) return toSkipped(`${what}${installHint(slack)}`);
+  if (slack.install !== undefined) return skip(`${what}${installHint(slack)}`);
   const remedy = `${sekisho} secrets put writes it. The next deploy lets the worker's role read it.`;
-  return toFailed(what, remedy);
+  return failure(what, remedy);
 }
 
 const refusedText = "Slack does not accept the bot token, so this was not checked.";
@@ -101,12 +101,12 @@ const refusedText = "Slack does not accept the bot token, so this was not checke
 /** A token with the scope `assistant:write` belongs to an app that is declared as an agent. */
 export async function checkScopes({ config, bot }: Subject): Promise<Finding> {
   const answer = await need(bot(), refusedText);
-  if (answer.state !== "accepted") return toSkipped(refusedText);
+  if (answer.state !== "accepted") return skip(refusedText);
   const { scopes } = answer;
-  if (scopes === undefined) return toSkipped("Slack did not say which scopes the token has.");
+  if (scopes === undefined) return skip("Slack did not say which scopes the token has.");
   const isMissing = (scope: string) => !scopes.includes(scope);
   const missing = requiredScopes(config).filter(isMissing);
-  if (missing.length > 0) return toFailed(`Missing: ${missing.join(", ")}.`);
+  if (missing.length > 0) return failure(`Missing: ${missing.join(", ")}.`);
   const missingScopes = contextScopes(config).filter(isMissing);
   if (missingScopes.length > 0) {
     const what = `Missing: ${missingScopes.join(", ")}. Agents get ids in place of names (slack.context).`;
@@ -126,7 +126,7 @@ export async function checkAppToken(subject: Subject): Promise<Finding> {
   const token = await requireSecret(appToken, readSecret, " Only Socket Mode needs it.");
   if (!token.startsWith("xapp-")) {
     const remedy = tokenRefusalText({ error: "not_allowed_token_type", kind: "app" });
-    return toFailed(`${formatSecretName(appToken)} is not an app token.${heldText(token)}`, remedy);
+    return failure(`${formatSecretName(appToken)} is not an app token.${heldText(token)}`, remedy);
   }
   const call = { token: async () => token, apiUrl, args: {}, timeoutMs, signal };
   try {

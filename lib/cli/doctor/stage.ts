@@ -7,7 +7,7 @@ import { openSdkSqs } from "../aws/sdk-clients.ts";
 import { readSecretState, type SecretState } from "../aws/secret-store.ts";
 import { listStageSecrets } from "../aws/stage-secrets.ts";
 import { outdatedText } from "../destinations/effective-config.ts";
-import { type Finding, need, ok, toFailed, warning } from "./check.ts";
+import { type Finding, failure, need, ok, warning } from "./check.ts";
 import { noStackText } from "./open-stage.ts";
 import type { DeployedStage } from "./targets.ts";
 
@@ -61,15 +61,15 @@ export async function checkDeadLetters(target: DeployedStage): Promise<Finding> 
 export async function checkWorker({ worker, outputs, stageName }: DeployedStage): Promise<Finding> {
   await need(outputs(), noStackText);
   const { store, queue, liveSettings } = await worker();
-  if (!store.ok) return toFailed(`The deployed worker cannot reach its table (${store.error}).`);
-  if (!queue.ok) return toFailed(`The deployed worker cannot reach its queue (${queue.error}).`);
+  if (!store.ok) return failure(`The deployed worker cannot reach its table (${store.error}).`);
+  if (!queue.ok) return failure(`The deployed worker cannot reach its queue (${queue.error}).`);
   if (liveSettings === "unreadable")
-    return toFailed("The deployed worker cannot read the live settings.");
+    return failure("The deployed worker cannot read the live settings.");
   if (liveSettings === "read")
     return ok("It answers; it could read its table, its queue's attributes and the live settings.");
   const what = "The deployed worker refuses the live settings: they do not fit what is deployed.";
   const push = `${sekisho} config push --stage ${stageName} replaces them; until then the deployed or last good ones are in effect.`;
-  return toFailed(what, push);
+  return failure(what, push);
 }
 
 const secretTexts: Record<Exclude<SecretState, "present">, string> = {
@@ -99,7 +99,7 @@ export async function checkSecrets(target: DeployedStage): Promise<Finding> {
     others.length === 0
       ? ""
       : ` Not looked at, because these credentials are of ${account}: ${others.join(", ")}.`;
-  if (problems.flat().length > 0) return toFailed(`${problems.flat().join(" ")}${unseenNote}`);
+  if (problems.flat().length > 0) return failure(`${problems.flat().join(" ")}${unseenNote}`);
   return ok(`All are there: ${own.map(({ id }) => id).join(", ")}.${unseenNote}`);
 }
 

@@ -11,7 +11,7 @@ function threadOf(task: Pick<Task, "message" | "threadRef">): Thread | undefined
   return { channel, ts: threadTs };
 }
 
-export function namesWantedBy(tasks: readonly Task[]): Required<Wanted> {
+export function listWantedNames(tasks: readonly Task[]): Required<Wanted> {
   return {
     users: tasks.map(({ message }) => message.user),
     channels: tasks.map(({ message }) => message.channel),

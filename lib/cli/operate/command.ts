@@ -79,7 +79,7 @@ token, which operators.authenticator of the configuration verifies. Put a proxy 
     const door = createDoor();
     const admission = isOpen
       ? door
-      : await authenticated({ config: loadConfig(location), hostname, publicHost, log });
+      : await createPublicAdmission({ config: loadConfig(location), hostname, publicHost, log });
     const { signal } = run;
     const source =
       stage === undefined
@@ -107,7 +107,7 @@ token, which operators.authenticator of the configuration verifies. Put a proxy 
 
 type PublicPage = { config: Config; hostname: string; publicHost: string | undefined; log: Log };
 
-async function authenticated({
+async function createPublicAdmission({
   config,
   hostname,
   publicHost,

@@ -44,7 +44,7 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
   const { region } = named.stage.verification;
   let last: Promise<unknown> = Promise.resolve();
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  function runInOrder<T>(work: () => Promise<T>): Promise<T> {
     const turn = last.then(work);
     last = turn.catch(() => {});
     return turn;
@@ -77,7 +77,7 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
     about:
       "Messages that the stage's workers gave up on. The users have been told. A redrive starts tasks that never started. For tasks that have ended, it only delivers the answer again. No agent runs twice.",
     list: () =>
-      inTurn(async () => {
+      runInOrder(async () => {
         const { deadLettersUrl: queueUrl } = await readStackOutputs({ ...named, signal });
         const rows: DeadLetterRow[] = [];
         await withDeadLetters({ queueUrl, region, signal }, async (deadLetters) => {
@@ -86,7 +86,7 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
         return rows.sort((a, b) => a.keptAtMs - b.keptAtMs);
       }),
     redrive: (requestIds) =>
-      inTurn(async () => {
+      runInOrder(async () => {
         const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({
           ...named,
           signal,
@@ -119,7 +119,7 @@ const pageSize = 200;
 
 /** On one machine a dead letter fails its task at once, so the list holds the answers that Slack did not accept instead. */
 export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLetters {
-  async function* undelivered(): AsyncGenerator<Task> {
+  async function* listUndelivered(): AsyncGenerator<Task> {
     let cursor: string | undefined;
     for (let searchedCount = 0; searchedCount < maxSearched; searchedCount += pageSize) {
       const page = await zone.newestIds({ state: "done", cursor, limit: pageSize });
@@ -137,7 +137,7 @@ export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLett
       "On one machine there are no dead letters: a task fails at once, and its user is told. This list shows tasks whose answer Slack did not accept. A redrive posts the answer again. No agent runs again.",
     async list() {
       const rows: DeadLetterRow[] = [];
-      for await (const task of undelivered()) {
+      for await (const task of listUndelivered()) {
         const { id, state, history, receivedAtMs } = task;
         const keptAtMs = history.at(-1)?.atMs ?? receivedAtMs;
         const reason = `Slack did not accept the answer (${describeOutcome(task)})`;
@@ -147,7 +147,7 @@ export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLett
     },
     async redrive(requestIds) {
       const redrivenTasks: RedrivenTask[] = [];
-      for await (const task of undelivered()) {
+      for await (const task of listUndelivered()) {
         if (requestIds !== undefined && !requestIds.includes(task.id)) continue;
         await sendRedrive({ zone, task });
         redrivenTasks.push({ requestId: task.id, task: task.state });

@@ -113,7 +113,7 @@ export function createOperatorsPage({
       ...Object.fromEntries(
         Object.entries(api).map(([name, handler]) => [
           name.replace(" ", ` ${home}api/`),
-          explaining(handler, explain),
+          explainErrors(handler, explain),
         ]),
       ),
     },
@@ -159,7 +159,7 @@ function createExplain({ log }: { log: Log }): Explain {
   };
 }
 
-function explaining(handler: Handler, explain: Explain): Handler {
+function explainErrors(handler: Handler, explain: Explain): Handler {
   return async (exchange) => {
     try {
       return await handler(exchange);

@@ -5,7 +5,7 @@ import type { Handler, Routes } from "@sekisho/local/web/site.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
 import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
-import { namesOf, namesWantedBy } from "../names/named-task.ts";
+import { listWantedNames, namesOf } from "../names/named-task.ts";
 import { cancelRefusal, sendCancel } from "../tasks/cancel-task.ts";
 import { findTask } from "../tasks/find-task.ts";
 import { retryRefusal, sendRetry } from "../tasks/retry-task.ts";
@@ -40,7 +40,7 @@ export function createTaskRoutes({
       const task = await find(parts);
       const result = await run(task);
       log.info("operator_asked", { operation, request_id: task.id, operator });
-      return { ...result, later: zone.whyLater() };
+      return { ...result, later: zone.describeDelay() };
     };
   }
 
@@ -82,7 +82,7 @@ export function createTaskRoutes({
     /** The thread in Slack. By itself, because Slack may take a while to answer. */
     async "GET tasks/*/link"({ parts }) {
       const task = await find(parts);
-      const { threads } = namesWantedBy([task]);
+      const { threads } = listWantedNames([task]);
       return { link: namesOf({ task, names: await names.find({ threads }) }).link };
     },
 
@@ -122,10 +122,10 @@ export function createTaskRoutes({
   };
 }
 
-const mostNames = 100;
+const maxNames = 100;
 
 function readIds(query: URLSearchParams, name: string): string[] {
   const ids = (query.get(name) ?? "").split(",").filter((id) => id !== "");
-  if (ids.length <= mostNames && ids.every((id) => /^[A-Z0-9]{1,64}$/.test(id))) return ids;
-  throw new Refusal(400, `${name} must be at most ${mostNames} ids of Slack, separated by commas.`);
+  if (ids.length <= maxNames && ids.every((id) => /^[A-Z0-9]{1,64}$/.test(id))) return ids;
+  throw new Refusal(400, `${name} must be at most ${maxNames} ids of Slack, separated by commas.`);
 }

@@ -160,7 +160,7 @@ const maxAddresses = 1000;
 /** Counts failed sign-ins per address, so that nobody tries tokens one after the other. */
 function createFailureLimit({ now }: { now: () => number }) {
   const byAddress = new Map<string, number[]>();
-  const recent = (address: string) => {
+  const listRecent = (address: string) => {
     return (byAddress.get(address) ?? [])
       .filter((atMs) => atMs > now() - failureWindowMs)
       .slice(-maxFailures);
@@ -168,11 +168,11 @@ function createFailureLimit({ now }: { now: () => number }) {
   return {
     /** The time that the address must wait. Undefined if it may try. */
     waitMs(address: string): number | undefined {
-      const [first = 0, ...laterFailures] = recent(address);
+      const [first = 0, ...laterFailures] = listRecent(address);
       return laterFailures.length + 1 < maxFailures ? undefined : first + failureWindowMs - now();
     },
     note(address: string): void {
-      const times = [...recent(address), now()].slice(-maxFailures);
+      const times = [...listRecent(address), now()].slice(-maxFailures);
       byAddress.delete(address);
       byAddress.set(address, times);
       const [oldest] = byAddress.keys();

@@ -11,7 +11,7 @@ import {
   option,
   UsageError,
 } from "../command.ts";
-import { formatNamed, namesOf, namesWantedBy } from "../names/named-task.ts";
+import { formatNamed, listWantedNames, namesOf } from "../names/named-task.ts";
 import { formatTable } from "../table.ts";
 import { listItems } from "../zone/list-items.ts";
 import { zoneOptions } from "../zone/zone.ts";
@@ -62,7 +62,7 @@ channels). Without a token or a scope, and if Slack does not answer within 3 sec
         if (tasks.length > limit) break;
       }
       const shownTasks = tasks.slice(0, limit);
-      const names = await zone.names.find(namesWantedBy(shownTasks));
+      const names = await zone.names.find(listWantedNames(shownTasks));
       const rows = shownTasks.map((task) => toListedTask({ task, nowMs: Date.now(), names }));
       for (const line of values.json ? rows.map((row) => JSON.stringify(row)) : formatList(rows))
         run.print(line);
@@ -160,7 +160,7 @@ is found faster.`,
   exits: awsExits("there is no such task"),
   run: (run) =>
     withTask(run, async ({ zone, task }) => {
-      const names = await zone.names.find(namesWantedBy([task]));
+      const names = await zone.names.find(listWantedNames([task]));
       const execution = await readExecutionRecord({ at: zone.at, task, signal: run.signal });
       if (execution.note !== undefined) run.note(execution.note);
       const nowMs = Date.now();
@@ -263,6 +263,6 @@ async function withTask(
 }
 
 function noteDelay({ note }: CommandRun, zone: TaskZone): void {
-  const whyLater = zone.whyLater();
-  if (whyLater !== undefined) note(whyLater);
+  const delay = zone.describeDelay();
+  if (delay !== undefined) note(delay);
 }

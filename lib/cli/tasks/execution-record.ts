@@ -9,7 +9,7 @@ import {
 import type { TaskItem } from "@sekisho/runtime/engine/ports.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { atExecutionStore, type ExecutionTarget } from "../zone/execution-store.ts";
+import { type ExecutionTarget, withExecutionStore } from "../zone/execution-store.ts";
 
 export type ExecutionRecord = {
   task?: ExecutionTask;
@@ -32,7 +32,7 @@ export async function readExecutionRecord({
   const derivedIds = listPrincipals(at).map((principal) => deriveTaskId({ principal, requestId }));
   const ids = new Set([call?.taskId, ...derivedIds].filter((id) => id !== undefined));
   try {
-    const record = await atExecutionStore<Stored, ExecutionRecord>({
+    const record = await withExecutionStore<Stored, ExecutionRecord>({
       at,
       parse: parseRecord,
       signal,

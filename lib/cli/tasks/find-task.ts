@@ -45,7 +45,7 @@ export async function findTask({ zone, id, note }: Wanted): Promise<Task> {
 
 async function completeId({ zone, id, note }: Wanted): Promise<string> {
   if (zone.costOfSearch !== undefined) note(zone.costOfSearch);
-  const foundIds = new Set(await zone.idsLike(id));
+  const foundIds = new Set(await zone.findIdsByPrefix(id));
   const ids = [...foundIds].filter((each) => uuidPattern.test(each)).sort();
   const [only] = ids;
   if (only === undefined) throw new NoSuchTask(`No request id ${zone.where} begins with ${id}.`);

@@ -99,7 +99,7 @@ export function listStageTasks(options: StageListing): TaskListings {
   return {
     openTasks,
     newestIds: (request) => guarded("list tasks", () => newestIds(request)),
-    async idsLike(prefix) {
+    async findIdsByPrefix(prefix) {
       const ids: string[] = [];
       // Open tasks first, so that a task that ends during the search is not missed.
       for (const bucket of [openBucket, "done"]) {
@@ -110,6 +110,6 @@ export function listStageTasks(options: StageListing): TaskListings {
       return ids;
     },
     costOfSearch: "Searching all tasks of the stage. A whole request id is found at once.",
-    whyLater: () => undefined,
+    describeDelay: () => undefined,
   };
 }

@@ -26,11 +26,11 @@ export type TaskListings = {
     cursor?: string;
   }>;
   /** The ids of all tasks that begin so. Other records may be among them. */
-  idsLike(prefix: string): Promise<string[]>;
-  /** A warning for `idsLike`; undefined where it costs next to nothing. */
+  findIdsByPrefix(prefix: string): Promise<string[]>;
+  /** A warning for `findIdsByPrefix`; undefined where it costs next to nothing. */
   costOfSearch: string | undefined;
   /** Explains to a person why a message may be handled only later. Undefined if a worker is known to run. */
-  whyLater(): string | undefined;
+  describeDelay(): string | undefined;
 };
 
 /** The fields of the store itself, which every record has. */

@@ -44,13 +44,13 @@ function factsOf({
   const { state, message, call, wait, attempts, votes } = task;
   const { userName, channelName, link } = namesOf({ task, names });
   const isOpen = state !== "done";
-  const at = (atMs: number | undefined) => atMs !== undefined && formatMoment(atMs, nowMs);
+  const formatAt = (atMs: number | undefined) => atMs !== undefined && formatMoment(atMs, nowMs);
   const { up, down } = countVotes(votes);
   return {
     State: state,
     Next: isOpen && describeNextStep({ task, nowMs }),
     Outcome: describeOutcome(task),
-    Asked: at(task.receivedAtMs),
+    Asked: formatAt(task.receivedAtMs),
     Person: formatNamed(message.user, userName),
     Channel: formatNamed(message.channel, channelName),
     Workspace: message.team,
@@ -59,8 +59,8 @@ function factsOf({
     Destination: call?.destination,
     "Execution task id": call?.taskId,
     "Trace id": readTraceId(task.trace),
-    Deadline: isOpen && at(call?.deadlineAtMs),
-    "Next poll": isOpen && at(wait?.nextPollAtMs),
+    Deadline: isOpen && formatAt(call?.deadlineAtMs),
+    "Next poll": isOpen && formatAt(wait?.nextPollAtMs),
     Polls: wait !== undefined && wait.polls > 0 && String(wait.polls),
     "Failed attempts": attempts > 0 && String(attempts),
     Question: task.question && questionText(task.question, nowMs),

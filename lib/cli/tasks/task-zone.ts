@@ -8,7 +8,7 @@ import type { ExecutionTarget } from "../zone/execution-store.ts";
 import { listItems } from "../zone/list-items.ts";
 import type { LocalZone } from "../zone/local-zone.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
-import { atZone, type ZoneRun, type ZoneValues } from "../zone/zone.ts";
+import { withZone, type ZoneRun, type ZoneValues } from "../zone/zone.ts";
 import { mergeOldestFirst, parseStored, type TaskZone } from "./stored-task.ts";
 
 /** With the names of what the tasks name by ids, and where the Execution zone's record is. */
@@ -20,7 +20,7 @@ export async function withTaskZone<T>(
   values: ZoneValues,
   work: (zone: NamedTaskZone) => Promise<T>,
 ) {
-  return atZone(run, values, async (zone) => {
+  return withZone(run, values, async (zone) => {
     const tasks = await openTaskZone({ zone, signal: run.signal });
     const names = createSlackNames({ connect: slackConnectionOf(zone) });
     try {
@@ -82,7 +82,7 @@ export function openLocalTaskZone({
         ? { ids }
         : { ids, cursor: String(last.seq) };
     },
-    async idsLike(prefix) {
+    async findIdsByPrefix(prefix) {
       const ids: string[] = [];
       // In the order in which tasks pass the states, so that a task that moves during the search is not missed.
       for (const state of [...openStates, "done"]) {
@@ -91,7 +91,7 @@ export function openLocalTaskZone({
       return ids;
     },
     costOfSearch: undefined,
-    whyLater() {
+    describeDelay() {
       if (isFolderLocked({ folder: dirname(file) })) return undefined;
       return "`sekisho start` does not run here. Unless `sekisho verification` runs, this takes effect at the next start.";
     },

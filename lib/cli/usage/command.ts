@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { UsageEntry } from "@sekisho/verification/usage/entry.ts";
 import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../command.ts";
-import { atZone, zoneOptions } from "../zone/zone.ts";
+import { withZone, zoneOptions } from "../zone/zone.ts";
 import { csvLine } from "./csv.ts";
 import { listDays, readEntries, writeLines } from "./entries.ts";
 import { columns, toUsageRow } from "./row.ts";
@@ -33,7 +33,7 @@ lists the people with the most tasks. --csv and --json list every task. They hol
     if (out !== undefined && !csv && !json) throw new UsageError("--out needs --csv or --json.");
     const days = listDays({ ...values, nowMs: Date.now() });
     const [team, user] = [readId(values.team, "--team"), readId(values.user, "--user")];
-    return atZone(run, values, async (zone) => {
+    return withZone(run, values, async (zone) => {
       const { where } = zone;
       let unreadable = 0;
       const onUnreadable = () => {

@@ -13,7 +13,7 @@ import { formerStateOf, readFormerEntry } from "./former-history.ts";
 const dayMs = 24 * 3600_000;
 const daysByDefault = 30;
 /** Finished tasks cannot be kept for longer. */
-const mostDays = 3660;
+const maxDays = 3660;
 
 type DayOptions = { from?: string | undefined; to?: string | undefined; nowMs: number };
 
@@ -25,10 +25,8 @@ export function listDays({ from, to, nowMs }: DayOptions): string[] {
   const count = Math.round((lastMs - firstMs) / dayMs) + 1;
   if (count < 1)
     throw new UsageError(`--from ${formatDay(firstMs)} is after --to ${formatDay(lastMs)}.`);
-  if (count > mostDays)
-    throw new UsageError(
-      `${count} days are too many. Tasks are kept for at most ${mostDays} days.`,
-    );
+  if (count > maxDays)
+    throw new UsageError(`${count} days are too many. Tasks are kept for at most ${maxDays} days.`);
   return Array.from({ length: count }, (_, number) => formatDay(firstMs + number * dayMs));
 }
 

@@ -42,7 +42,7 @@ export function createSummary({ days, where }: { days: readonly string[]; where:
       const outcomes = usageOutcomes.filter((outcome) => all.has(outcome));
       const hasVotes = [...byDestination.values()].some(({ up, down }) => up + down > 0);
       const votes = hasVotes ? ["votes up", "votes down"] : [];
-      const rows = mostFirst(byDestination).map(([name, sum]) => [
+      const rows = sortSums(byDestination).map(([name, sum]) => [
         ...[name, sum.tasks, ...outcomes.map((outcome) => sum.outcomes.get(outcome) ?? 0)],
         ...[sum.input, sum.output, sum.total],
         ...(hasVotes ? [sum.up, sum.down] : []),
@@ -50,7 +50,7 @@ export function createSummary({ days, where }: { days: readonly string[]; where:
       const why = [...reasons]
         .sort(([, a], [, b]) => b - a)
         .map(([reason, times]) => `  ${times}  ${reason}`);
-      const busiest = mostFirst(byPerson).slice(0, shownPeople);
+      const busiest = sortSums(byPerson).slice(0, shownPeople);
       return [
         ...[`${span}: ${formatTasks(tasks)} of ${people} ${where}.`, ""],
         ...formatTable([
@@ -99,7 +99,7 @@ function count(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-function mostFirst(sums: Map<string, Sum>): [string, Sum][] {
+function sortSums(sums: Map<string, Sum>): [string, Sum][] {
   return [...sums].sort(([, a], [, b]) => b.tasks - a.tasks);
 }
 

@@ -11,7 +11,7 @@ import {
 } from "@sekisho/verification/zone-secret.ts";
 import { awsExits, defineCommand, exitCodes } from "../command.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
-import { atZone, zoneOptions } from "../zone/zone.ts";
+import { withZone, zoneOptions } from "../zone/zone.ts";
 
 const keepMinutes = zoneSecretKeepMs / 60_000;
 
@@ -24,7 +24,7 @@ the former one, and so keep their sessions, until sekisho zone-secret drop-forme
   options: zoneOptions,
   exits: awsExits("there is no secret yet, or a former one is still kept"),
   async run(run) {
-    return atZone(run, run.values, async (zone) => {
+    return withZone(run, run.values, async (zone) => {
       const { former } = await changeSecret(zone, (item) => {
         if (item.former === undefined)
           return withNewSecret(item, { value: newZoneSecret(), nowMs: Date.now() });
@@ -53,7 +53,7 @@ ${keepMinutes} minutes.`,
   options: zoneOptions,
   exits: awsExits("there is no secret yet"),
   async run(run) {
-    return atZone(run, run.values, async (zone) => {
+    return withZone(run, run.values, async (zone) => {
       let isKept = false;
       await changeSecret(zone, (item) => {
         isKept = item.former !== undefined;
@@ -86,7 +86,7 @@ function changeSecret(
       const item = change(currentSecret);
       return { item, result: item };
     },
-    toExhaustedError: () =>
+    exhausted: () =>
       new Error("Other people keep changing the secret. Nothing was written. Try again."),
   });
 }

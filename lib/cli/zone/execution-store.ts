@@ -16,12 +16,12 @@ type ExecutionWork<T extends TaskItem, Result> = StoreWork<T, Result> & { at: Ex
  * Runs `work` on the store, and closes it. Resolves to undefined if there is no store here, because the tasks run elsewhere.
  * Rejects with an AwsFailure if the credentials do not reach the store.
  */
-export async function atExecutionStore<T extends TaskItem, Result>({
+export async function withExecutionStore<T extends TaskItem, Result>({
   at,
   ...request
 }: ExecutionWork<T, Result>): Promise<Result | undefined> {
   if (!("file" in at))
-    return (await import("./stage-zone.ts")).atExecutionTable({ ...at, ...request });
+    return (await import("./stage-zone.ts")).withExecutionTable({ ...at, ...request });
   const file = executionFile(at.file);
   if (!hasTables(file)) return undefined;
   const database = openDatabase({ file });

@@ -57,7 +57,7 @@ export async function openStageZone({
 type TableWork<T extends TaskItem, Result> = NamedStage & StoreWork<T, Result>;
 
 /** Runs `work` on the table of the stage's Execution zone. Resolves to undefined where the stage deploys none. */
-export async function atExecutionTable<T extends TaskItem, Result>(
+export async function withExecutionTable<T extends TaskItem, Result>(
   request: TableWork<T, Result>,
 ): Promise<Result | undefined> {
   const { stageName, stage, parse, work, signal } = request;

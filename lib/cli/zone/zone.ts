@@ -23,7 +23,7 @@ export type ZoneValues = {
 };
 
 /** Runs `work` at the zone that the options name, and closes it. */
-export async function atZone<T>(
+export async function withZone<T>(
   run: ZoneRun,
   values: ZoneValues,
   work: (zone: OpenZone) => Promise<T>,

@@ -78,14 +78,14 @@ const minuteMs = 60_000;
 const yearMs = 366 * 24 * 3600_000;
 
 /** Compared with the endpoint's own clock where it sends one, because clocks differ by minutes. */
-function judgeExpiry(value: unknown, { answer }: Observation, leastMs: number): string | undefined {
+function judgeExpiry(value: unknown, { answer }: Observation, minMs: number): string | undefined {
   if (value === undefined) return undefined;
   const atMs = Date.parse(String(value));
   const nowMs = Date.parse(answer.headers?.date ?? "");
   if (Number.isNaN(atMs)) return "expires_at is no time";
   // Without its clock, five minutes of difference are allowed.
   const leftMs = Number.isNaN(nowMs) ? atMs - Date.now() + 5 * minuteMs : atMs - nowMs + 1000;
-  if (leftMs < leastMs) return `expires_at is less than ${leastMs / 1000} s ahead`;
+  if (leftMs < minMs) return `expires_at is less than ${minMs / 1000} s ahead`;
   return leftMs > yearMs + 5 * minuteMs ? "expires_at is more than a year ahead" : undefined;
 }
 
@@ -95,7 +95,7 @@ export const boundCases: readonly ConformanceCase[] = [
     expects: "poll_after_ms: an integer from 0 to 15 minutes",
     advice: "Say in milliseconds how long to wait until the next poll, or leave it out.",
     judge: ({ poll_after_ms: ms }) =>
-      ms === undefined || isWithin(ms, { least: 0, most: maxPollAfterMs })
+      ms === undefined || isWithin(ms, { min: 0, max: maxPollAfterMs })
         ? undefined
         : `poll_after_ms is ${ms}`,
   }),
@@ -174,7 +174,7 @@ export const boundCases: readonly ConformanceCase[] = [
     judge({ usage }) {
       const counts = ["input_tokens", "output_tokens", "total_tokens"].map((name) => usage?.[name]);
       const isCount = (value: unknown) =>
-        value === undefined || isWithin(value, { least: 0, most: 1e15 });
+        value === undefined || isWithin(value, { min: 0, max: 1e15 });
       return counts.every(isCount) ? undefined : "a count of usage is no integer from 0 on";
     },
   }),

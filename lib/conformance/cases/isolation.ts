@@ -120,7 +120,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       "get_task, also held, cancel_task and answer_task of a task, by another caller: task_not_found, error -32061, or permission_denied",
     advice: ownAdvice,
     async check(run) {
-      return expectUnseen(await asAnother(run), await run.tasks.accepted());
+      return expectUnseen(await createOtherRun(run), await run.tasks.accepted());
     },
   },
   {
@@ -132,7 +132,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       "get_task, cancel_task and answer_task of a task that is over, by another caller: task_not_found, error -32061, or permission_denied",
     advice: ownAdvice,
     async check(run) {
-      return expectUnseen(await asAnother(run), await run.tasks.plain());
+      return expectUnseen(await createOtherRun(run), await run.tasks.plain());
     },
   },
   {
@@ -144,7 +144,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       "a task of another caller, while it runs and after its end, by the first one: task_not_found, or permission_denied",
     advice: ownAdvice,
     async check(run) {
-      const another = await asAnother(run);
+      const another = await createOtherRun(run);
       const startedTask = await startTask(another, { text: run.texts.slow });
       const { task_id: taskId } = Object(readPeerResult(startedTask.answer));
       await expectUnseen(run, { ...startedTask, taskId });
@@ -168,7 +168,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       "Keep what you remember of a conversation under its authenticated caller and its session id together. A channel, a thread and a person prove nothing.",
     async check(run) {
       const { sessionId } = run.peer;
-      const another = await asAnother(run);
+      const another = await createOtherRun(run);
       const params = { text: run.texts.plain, thread_ts: newThreadTs(), user_id: newSlackId("U") };
       const send = async (by: CaseRun) =>
         followTask(by, await startTask(by, params, { sessionId }));
@@ -190,7 +190,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       "get_task and answer_task of a task that asks, in words, by an option and by fields, by another caller: task_not_found, error -32061, or permission_denied",
     advice: ownAdvice,
     async check(run) {
-      const another = await asAnother(run);
+      const another = await createOtherRun(run);
       const came = await expectUnseen(another, await run.tasks.askingForText());
       const form = await run.tasks.askingWithFieldsAgain().catch(() => undefined);
       return form === undefined ? came : expectUnseen(another, form);
@@ -209,7 +209,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       const { files, step } = run;
       if (files === undefined)
         throw new NotApplicable("the endpoint cannot read files of this machine");
-      const another = await asAnother(run);
+      const another = await createOtherRun(run);
       const readFile = async (by: CaseRun, id: string) => {
         const key = newSlackId("F");
         const attachments = [{ ...files.create(key), id }];
@@ -243,7 +243,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       "the request of a task sent by another caller: a task of its own, never the first one's result or already_exists",
     advice: "The key of a task is its caller and its request id together.",
     async check(run) {
-      const another = await asAnother(run);
+      const another = await createOtherRun(run);
       const first = await run.tasks.plain();
       const { sessionId } = run.peer;
       const params = markParams(run.peer, { text: run.texts.plain }, sessionId);
@@ -262,7 +262,7 @@ export const isolationCases: readonly ConformanceCase[] = [
 ];
 
 /** The run as the second caller sees it. */
-async function asAnother(run: CaseRun): Promise<CaseRun> {
+async function createOtherRun(run: CaseRun): Promise<CaseRun> {
   const { peer } = run;
   if (!peer.callers.has("another"))
     throw new NotApplicable("there is no second caller (--other-auth)");

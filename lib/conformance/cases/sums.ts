@@ -270,7 +270,7 @@ function judgeErrorData(answer: PeerAnswer): string | undefined {
     return "data.retryable is no boolean";
   if (retryable === true && knownReason !== undefined && !isRetryable(knownReason))
     return `${knownReason} is said to be retryable`;
-  if (isSet(afterMs) && !isWithin(afterMs, { least: 0, most: maxPollAfterMs })) {
+  if (isSet(afterMs) && !isWithin(afterMs, { min: 0, max: maxPollAfterMs })) {
     return "data.retry_after_ms is no integer from 0 to 15 minutes";
   }
   return undefined;
@@ -279,11 +279,8 @@ function judgeErrorData(answer: PeerAnswer): string | undefined {
 /** The longest wait that the Verification zone obeys. */
 export const maxPollAfterMs = 15 * 60_000;
 
-export function isWithin(
-  value: unknown,
-  { least, most }: { least: number; most: number },
-): boolean {
-  return Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+export function isWithin(value: unknown, { min, max }: { min: number; max: number }): boolean {
+  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
 }
 
 export const leakCases: readonly ConformanceCase[] = [

@@ -69,7 +69,7 @@ export function reportAgent({ agent, file, show }: Reporting): Agent {
     } catch (error) {
       report(
         error instanceof AgentResultError
-          ? at(locate(agent), describeResult(error.returned))
+          ? formatAt(locate(agent), describeResult(error.returned))
           : describeError(error),
         isEnded ? "The agent failed after its last update" : undefined,
       );
@@ -129,7 +129,7 @@ function describeMissingEnd({
   return [`${place === undefined ? name : formatPlace(place)}: ${text}`];
 }
 
-function at(place: Place | undefined, text: string): string[] {
+function formatAt(place: Place | undefined, text: string): string[] {
   return place === undefined ? [text] : [`${formatPlace(place)}: ${text}`, ...codeFrame(place)];
 }
 
@@ -139,7 +139,7 @@ export function describeError(error: unknown): string[] {
     return [`It threw ${inspect(error)}, which is not an Error and has no stack.`];
   const frames = authorsFrames(error.stack ?? "");
   const [place] = frames;
-  const lines = at(place, `${error.name}: ${error.message}`);
+  const lines = formatAt(place, `${error.name}: ${error.message}`);
   const stack =
     place === undefined
       ? (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "))

@@ -215,7 +215,7 @@ export function createClickForm(click: Interaction & Click & { filesUrl: string 
   const thread = message.threadTs === undefined ? {} : { thread_ts: message.threadTs };
   const payload = {
     type: "block_actions",
-    ...whoseFields({ user, channel: channel.id }),
+    ...actorFields({ user, channel: channel.id }),
     api_app_id: workspace.app,
     token,
     container: {
@@ -277,7 +277,7 @@ export function createSubmissionForm(submission: {
   const { modal, state, triggerId } = submission;
   const payload = {
     type: "view_submission",
-    ...whoseFields(modal),
+    ...actorFields(modal),
     ...submitterTeam(modal),
     api_app_id: workspace.app,
     token,
@@ -303,7 +303,7 @@ export function createShortcutForm(shortcut: {
     type: "message_action",
     token,
     action_ts: actionTs,
-    ...whoseFields({ user, channel }),
+    ...actorFields({ user, channel }),
     channel: { id: channel, name: findFakeChannel(channel)?.name ?? channel },
     callback_id: callbackId,
     trigger_id: triggerId,
@@ -324,7 +324,7 @@ function submitterTeam({ user, channel }: OpenModal) {
 }
 
 /** Who did it, and through which installation. In a shared channel, only `user` names the workspace of a person of another one. */
-function whoseFields({ user, channel }: { user: string; channel: string }) {
+function actorFields({ user, channel }: { user: string; channel: string }) {
   const { id, domain, enterprise } = findTeamOfChannel(channel);
   const isInOrganization = enterprise !== undefined;
   const name = userName(user);

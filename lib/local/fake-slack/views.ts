@@ -20,7 +20,7 @@ const element = {
   placeholder: plainText(150).optional(),
   focus_on_load: z.boolean().optional(),
 };
-const length = (least: number) => z.int().min(least).max(3000).optional();
+const length = (min: number) => z.int().min(min).max(3000).optional();
 const decimal = z
   .string()
   .regex(/^-?\d+(\.\d+)?$/)

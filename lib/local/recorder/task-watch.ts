@@ -65,7 +65,7 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
         kind,
         title,
         detail: { event, next: effectTexts },
-        ...(hasFailed && { failed: hasFailed }),
+        ...(hasFailed && { failed: true }),
       });
     },
     tap(entry) {

@@ -55,7 +55,7 @@ export async function supervise({ args, hasPage, files, signal, note }: Supervis
     while (!signal.aborted) {
       const child = startChild({ args, env, onFile: watch.add });
       const exit = once(child, "exit");
-      const change = watch.changed(signal);
+      const change = watch.waitForChange(signal);
       const first = await Promise.race([
         change.then(() => "changed" as const),
         exit.then(() => "exited" as const),
@@ -141,7 +141,7 @@ function watchFiles() {
       watchers.set(file, watchFile(file, { interval: lookMs }, listener));
     },
     /** Resolves to the file, or to undefined when the signal aborts. Changes while the process stopped count. */
-    async changed(signal: AbortSignal): Promise<string | undefined> {
+    async waitForChange(signal: AbortSignal): Promise<string | undefined> {
       const stop = new Promise<undefined>((resolve) => {
         if (signal.aborted) resolve(undefined);
         signal.addEventListener("abort", () => resolve(undefined), { once: true });

@@ -197,15 +197,15 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     [["--bot", "Wf3"], [], "lets Wf3 ask"],
   ])("says what lets in %j %j", async (who, where, text) => {
     await place.allow("add", "--channel", "C3");
-    const values = ["why", "--team", "T1", "--channel", "C3", ...who, ...where];
-    const none = await place.allow(...values);
+    const whyArgs = ["why", "--team", "T1", "--channel", "C3", ...who, ...where];
+    const none = await place.allow(...whyArgs);
     expect(none).toMatchObject({ code: 1, stdout: expect.stringContaining(text) });
     expect(
       /in channels that are not shared with other organizations, by rule \d+/.test(none.stdout),
     ).toBe(where.length > 0);
     const [, args = ""] = /npx --no-install sekisho allow (add .*)$/m.exec(none.stdout) ?? [];
     expect(await place.sekisho("allow", ...args.split(" "))).toMatchObject({ code: 0 });
-    expect(await place.allow(...values)).toMatchObject({ code: 0 });
+    expect(await place.allow(...whyArgs)).toMatchObject({ code: 0 });
   });
 
   it("leaves rules of another version alone", async () => {

@@ -127,7 +127,7 @@ describe("sekisho data", () => {
     await keep(1);
     await keep(2, { user: other() });
     await keepRule();
-    const textBefore = await everything();
+    const recordsBefore = await everything();
     const result = await data("show", ...who(), "--json");
     expect(JSON.parse(result.stdout)).toMatchObject({
       tasks: 1,
@@ -139,19 +139,19 @@ describe("sekisho data", () => {
     const { stdout } = await data("show", ...who());
     expect(stdout).toMatch(/rules of `sekisho allow` +#7$/m);
     expect(result.stdout + stdout).not.toContain(secretText);
-    expect(await everything()).toBe(textBefore);
+    expect(await everything()).toBe(recordsBefore);
   });
 
   it("stops where a task is under way, and says what to do", async () => {
     await keep(1, { state: "waiting", cleanupDone: false });
-    const textBefore = await everything();
+    const recordsBefore = await everything();
     const { code, stderr } = await data("delete", ...who(), "--yes");
     expect(code).toBe(1);
     expect(stderr).toContain(
       `These tasks are running, or ended within the last minutes: ${idOf(1)}`,
     );
     expect(stderr).toContain("with --cancel");
-    expect(await everything()).toBe(textBefore);
+    expect(await everything()).toBe(recordsBefore);
   });
 
   it("does not say that all is deleted where an answer is left in somebody else's task", async () => {

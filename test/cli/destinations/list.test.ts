@@ -65,7 +65,7 @@ describe("sekisho destinations list", () => {
   it("says where a message of a channel would go, as far as what is given tells", async () => {
     const { stdout } = await list(json, ["--channel", "C1"]);
     expect(stdout).toContain('if "deploy: ...": far, then runtime (route 1)\n  runtime (route 2)');
-    const texts = await list(json, [
+    const result = await list(json, [
       "--channel",
       "C1",
       "--team",
@@ -74,7 +74,7 @@ describe("sekisho destinations list", () => {
       "Deploy: the new one",
       "--json",
     ]);
-    expect(JSON.parse(texts.stdout).possible).toEqual([
+    expect(JSON.parse(result.stdout).possible).toEqual([
       { position: 1, destination: ["far", "runtime"], certain: true },
     ]);
     const nowhere = await list({ ...json, routes: json.routes.slice(0, 2) }, ["--channel", "C2"]);

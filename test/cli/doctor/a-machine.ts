@@ -76,8 +76,8 @@ export async function startSlack() {
       body,
     });
     const passed = new Headers({ date, "content-type": "application/json" });
-    const texts = answered.headers.get("x-oauth-scopes");
-    if (texts !== null) passed.set("x-oauth-scopes", texts);
+    const scopes = answered.headers.get("x-oauth-scopes");
+    if (scopes !== null) passed.set("x-oauth-scopes", scopes);
     return new Response(await answered.text(), { status: answered.status, headers: passed });
   }
 

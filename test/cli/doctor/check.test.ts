@@ -3,12 +3,12 @@ import { describe, expect, it } from "@jest/globals";
 import { AwsFailure } from "@sekisho/sekisho/aws/aws-failure.ts";
 import {
   type Finding,
-  failedAs,
+  failure,
   need,
   ok,
+  parseFailure,
   runChecks,
-  toFailed,
-  toSkipped,
+  skip,
   warning,
 } from "@sekisho/sekisho/doctor/check.ts";
 import { formatDoctorJson, formatDoctorText } from "@sekisho/sekisho/doctor/report.ts";
@@ -62,7 +62,7 @@ it("runs the rows of the given places in the table's order, one check per name",
 
 it("gives a problem the remedy of its finding, and else the advice of its row", async () => {
   const report = await run({
-    own: () => toFailed("bad", "mend it"),
+    own: () => failure("bad", "mend it"),
     none: () => warning("hm"),
     text: () => Promise.reject(new AwsFailure("It is down. Start it.")),
     fine: () => ok("good"),
@@ -100,14 +100,14 @@ it.each([
   ["Is it up? npx a starts it.", "Is it up?", "npx a starts it."],
   ["It is down: is it started?", "It is down: is it started?", undefined],
 ])("splits %j into the problem and the remedy", (text, what, remedy) => {
-  expect(failedAs(text)).toEqual({ status: "failed", what, remedy });
+  expect(parseFailure(text)).toEqual({ status: "failed", what, remedy });
 });
 
 describe("the report", () => {
   const results = [
     { group: "One", name: "a", ...ok("fine"), remedy: null },
-    { group: "One", name: "longer", ...toSkipped("no"), remedy: null },
-    { group: "Two", name: "b", ...toFailed("bad"), remedy: "mend it" },
+    { group: "One", name: "longer", ...skip("no"), remedy: null },
+    { group: "Two", name: "b", ...failure("bad"), remedy: "mend it" },
     { group: "Two", name: "c", ...warning("hm"), remedy: "look" },
   ];
 

@@ -122,8 +122,8 @@ describe("the live list", () => {
     await tasks.erase(1);
     await tasks.erase(2, { leavesNothing: true });
     nowMs += 60_000;
-    const texts = await first.next();
-    expect("gone" in texts && texts.gone.toSorted()).toEqual([1, 2].map(requestIdOf));
+    const update = await first.next();
+    expect("gone" in update && update.gone.toSorted()).toEqual([1, 2].map(requestIdOf));
     await tasks.add(3, { state: "done" });
     expect(idsOf(await first.next())).toEqual([requestIdOf(3)]);
     await tasks.erase(3);

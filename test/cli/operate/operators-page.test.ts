@@ -242,7 +242,7 @@ describeWithDynamoDb("the operators' page of a stage", () => {
   });
 
   const readValue = async (path: string) => JSON.parse((await ask(`/operate/api/${path}`)).body);
-  const countSends = () =>
+  const listSentBodies = () =>
     aws.calls
       .filter(({ action }) => action === "sqs:SendMessage")
       .map(({ body }) => JSON.parse(body));
@@ -295,7 +295,7 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     expect(JSON.parse(all.body)).toEqual({
       redriven: [{ requestId: requestIdOf(7), task: "none" }],
     });
-    expect(countSends().map(({ MessageBody }) => JSON.parse(MessageBody).type)).toEqual([
+    expect(listSentBodies().map(({ MessageBody }) => JSON.parse(MessageBody).type)).toEqual([
       "redrive",
       "ask",
     ]);

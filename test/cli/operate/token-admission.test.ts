@@ -207,10 +207,10 @@ describe("the operators' page outside loopback", () => {
     expect((await signIn("a-token-never-seen-before")).status).toBe(200);
     expect((await where({ authorization: "Bearer a-token-never-seen-before" })).status).toBe(200);
     expect((await where({ cookie })).status).toBe(200);
-    const texts = { message: "operator_refused", address: "127.0.0.1", status: 401 };
+    const refusalLine = { message: "operator_refused", address: "127.0.0.1", status: 401 };
     const signedIn = { message: "operator_signed_in", address: "127.0.0.1", operator: "bearer" };
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      ...Array(10).fill(texts),
+      ...Array(10).fill(refusalLine),
       signedIn,
     ]);
     nowMs += 60_001;

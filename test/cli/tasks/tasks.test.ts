@@ -63,7 +63,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
   }
 
   /** What the commands have sent, and nobody has taken. */
-  async function countSends() {
+  async function readQueue() {
     const { queue } = place.engine.taskQueue({ maxReceiveCount: 5 });
     const messages = await queue.receive({ max: 10, visibilityTimeoutMs: 60_000, waitMs: 1000 });
     for (const { receipt } of messages) await queue.finish({ receipt });
@@ -191,7 +191,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
       const unknown = await place.tasks(command, "ffffffff-0000-5000-8000-000000000000");
       expect(unknown).toMatchObject(failing(1, "There is no task"));
     }
-    expect(await countSends()).toEqual([]);
+    expect(await readQueue()).toEqual([]);
   });
 
   it("cancels by a message to the task's zone", async () => {
@@ -203,7 +203,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
       state: "waiting",
       asked: true,
     });
-    expect(await countSends()).toEqual([{ type: "cancel", requestId: task.id }]);
+    expect(await readQueue()).toEqual([{ type: "cancel", requestId: task.id }]);
   });
 
   it("does not cancel what has its outcome, and says which", async () => {
@@ -221,7 +221,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
       const refusal = await place.tasks("cancel", id);
       expect(refusal).toMatchObject(refusing(1, text));
     }
-    expect(await countSends()).toEqual([]);
+    expect(await readQueue()).toEqual([]);
   });
 
   it("retries what is over as a new task with the next id that has no record, and a retry as one of the first", async () => {
@@ -233,7 +233,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const retried = await place.tasks("retry", first.id);
     expect(retried).toMatchObject({ code: 0, stdout: `${second}: retries ${first.id}\n` });
     expect((await place.tasks("retry", first.id)).stdout).toContain(second);
-    const [ask, again] = (await countSends()) as AskMessage[];
+    const [ask, again] = (await readQueue()) as AskMessage[];
     expect(ask).toMatchObject({ type: "ask", requestId: second, retryOf: first.id });
     // The text is read anew, so that it is the same whenever the retry is asked for.
     expect(ask?.message).toEqual({ ...first.message, text: "" });
@@ -244,7 +244,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     await stored({ id: second, state: "done", retryOf: first.id });
     const next = await place.tasks("retry", second, "--json");
     expect(JSON.parse(next.stdout)).toEqual({ requestId: third, retryOf: first.id });
-    expect(await countSends()).toMatchObject([{ requestId: third, retryOf: first.id }]);
+    expect(await readQueue()).toMatchObject([{ requestId: third, retryOf: first.id }]);
   });
 
   it("does not retry what is not over, the word to cancel, a slash command, nor a shortcut with an instruction", async () => {
@@ -274,7 +274,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(await place.tasks("retry", shortcut.id)).toMatchObject(
       refusing(1, "with an instruction"),
     );
-    expect(await countSends()).toEqual([]);
+    expect(await readQueue()).toEqual([]);
   });
 
   it("exits with 2 for words that it does not understand", async () => {

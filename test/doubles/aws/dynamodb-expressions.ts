@@ -48,8 +48,8 @@ function isTermTrue(term: string, item: Item | undefined, placeholders: Placehol
   if (name === undefined || value === undefined)
     throw invalid(`the double does not know the term ${term}`);
   const stored = item?.[nameOf(name, placeholders)];
-  const values = readValue(value, placeholders);
-  const order = stored === undefined ? undefined : compare(stored, values);
+  const givenValue = readValue(value, placeholders);
+  const order = stored === undefined ? undefined : compare(stored, givenValue);
   if (order === undefined) return false;
   if (operator === "=") return order === 0;
   if (operator === "<=") return order <= 0;

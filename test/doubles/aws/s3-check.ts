@@ -20,20 +20,20 @@ export function presignedProblem({
   nowMs: number;
 }): string | undefined {
   const [path = "", query = ""] = target.split("?");
-  const values = new URLSearchParams(query);
-  const of = (name: string) => values.get(name) ?? "";
+  const parameters = new URLSearchParams(query);
+  const of = (name: string) => parameters.get(name) ?? "";
   const at = of("X-Amz-Date");
   const day = at.slice(0, 8);
   const scope = `${day}/${region}/s3/aws4_request`;
   const expiresSeconds = Number(of("X-Amz-Expires"));
   if (of("X-Amz-Algorithm") !== "AWS4-HMAC-SHA256") return "no signature";
   if (of("X-Amz-Credential") !== `${credentials.accessKeyId}/${scope}`) return "wrong scope";
-  if ((values.get("X-Amz-Security-Token") ?? undefined) !== credentials.sessionToken)
+  if ((parameters.get("X-Amz-Security-Token") ?? undefined) !== credentials.sessionToken)
     return "wrong session token";
   if (!(expiresSeconds >= 1 && expiresSeconds <= maxExpiresSeconds)) return "no time";
   if (!(nowMs < msOf(at) + expiresSeconds * 1000)) return "expired";
 
-  const pairs = [...values].filter(([name]) => name !== "X-Amz-Signature");
+  const pairs = [...parameters].filter(([name]) => name !== "X-Amz-Signature");
   const signedHeaders = of("X-Amz-SignedHeaders").split(";");
   if (!signedHeaders.includes("host")) return "unsigned host";
   const canonicalRequest = [

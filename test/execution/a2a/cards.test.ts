@@ -57,7 +57,7 @@ const issuer = {
 
 /** By the authenticator's type, what the card asks for. */
 function securityOf(authenticator: object) {
-  const card = createCard({ ...settingsOf({ authenticator }), extended: false });
+  const card = createCard({ ...settingsOf({ authenticator }), isExtended: false });
   const { securitySchemes = {}, securityRequirements = [] } = card;
   return {
     card,
@@ -75,7 +75,7 @@ describe("the agent card", () => {
       tenant: "acme",
       skills: [skill],
     };
-    const card = createCard({ ...settingsOf({ a2a }), extended: false });
+    const card = createCard({ ...settingsOf({ a2a }), isExtended: false });
     expect(card).toMatchObject({
       name: "Clerk",
       description: "Writes.",
@@ -90,7 +90,7 @@ describe("the agent card", () => {
   });
 
   it("says what the host can do, as it is told", () => {
-    const { capabilities } = createCard({ ...settingsOf(), streaming: false, extended: false });
+    const { capabilities } = createCard({ ...settingsOf(), streaming: false, isExtended: false });
     expect(capabilities).toMatchObject({
       streaming: false,
       pushNotifications: true,
@@ -106,7 +106,7 @@ describe("the agent card", () => {
   it("keeps the extended skills to the extended card, and says that there is one", () => {
     const settings = settingsOf({ a2a: { skills: [skill], extendedSkills: [extendedSkill] } });
     const [open, extended] = [false, true].map((each) =>
-      createCard({ ...settings, extended: each }),
+      createCard({ ...settings, isExtended: each }),
     );
     expect(open?.skills).toEqual([skill]);
     expect(extended?.skills).toEqual([skill, extendedSkill]);
@@ -126,7 +126,7 @@ describe("the agent card", () => {
       signature: { key: { env: "SIGNING_KEY" }, keyId: "k" },
       push: { allowLoopback: true },
     };
-    const all = JSON.stringify([card, createCard({ ...settingsOf({ a2a }), extended: true })]);
+    const all = JSON.stringify([card, createCard({ ...settingsOf({ a2a }), isExtended: true })]);
     expect(all).not.toMatch(
       /secret-subject|secret-client|undefined|SIGNING_KEY|TOKEN|allowLoopback/,
     );
@@ -135,7 +135,7 @@ describe("the agent card", () => {
 
 describe("the security of the card", () => {
   it.each(["none", "platform"])("is not there where the authenticator is %s", (type) => {
-    const card = createCard({ ...settingsOf({ authenticator: { type } }), extended: false });
+    const card = createCard({ ...settingsOf({ authenticator: { type } }), isExtended: false });
     expect([card.securitySchemes, card.securityRequirements]).toEqual([undefined, undefined]);
   });
 
@@ -248,7 +248,7 @@ describe("any card", () => {
         streaming: fc.boolean(),
       })
       .map(({ extended, streaming, ...config }) =>
-        createCard({ ...settingsOf(config), streaming, extended }),
+        createCard({ ...settingsOf(config), streaming, isExtended: extended }),
       );
     fc.assert(
       fc.property(cards, (card) => {
@@ -433,7 +433,7 @@ function sorted(value: unknown): string {
 
 const card = createCard({
   ...settingsOf({ a2a: { tenant: "acme", skills: [skill] } }),
-  extended: false,
+  isExtended: false,
 });
 const lastModifiedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 const endpoint = createCardEndpoint({ card, defaultVersion: "0.3", lastModifiedAtMs });

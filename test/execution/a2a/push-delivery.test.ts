@@ -107,7 +107,7 @@ describe("a notification", () => {
       taskId: task.id,
       answer: { id: "m2", fingerprint: "f2", text: "yes" },
     });
-    await running.ended(task.id);
+    await running.waitForEnd(task.id);
     await deliverAll();
     expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED"]);
   });

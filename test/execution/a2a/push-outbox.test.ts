@@ -59,7 +59,7 @@ describe("a notice is queued for each configuration of a task", () => {
     expect(sent).toHaveLength(2);
     const said = { id: "m2", fingerprint: "f2", text: "yes" };
     await zone.tasks.answer({ principal, taskId: task.id, answer: said });
-    await zone.running.ended(task.id);
+    await zone.running.waitForEnd(task.id);
     expect(sent).toHaveLength(4);
   });
 
@@ -156,7 +156,7 @@ async function zoneThatAsks() {
     /** Handles the latest look at the task as it stands, and all that comes of it but further looks. */
     async look(): Promise<unknown> {
       await zone.delivery.handle({ body: zone.looks.splice(0).at(-1)?.body ?? "", signal });
-      await zone.running.ended(taskId);
+      await zone.running.waitForEnd(taskId);
       await zone.deliverAll();
       return statesOf(zone.received);
     },
@@ -204,7 +204,7 @@ describe("a task that nobody reads", () => {
     expect([state, sent.length]).toEqual(["submitted", 0]);
     const second = createPushZone({ queue, store: first.store });
     await second.delivery.handle({ body: looks.splice(0)[0]?.body ?? "", signal });
-    await second.running.ended(id);
+    await second.running.waitForEnd(id);
     for (const { body } of sent.splice(0)) await second.delivery.handle({ body, signal });
     expect(statesOf(received)).toEqual(["TASK_STATE_COMPLETED"]);
   });
@@ -255,7 +255,7 @@ describe("a look at a task that is as it was", () => {
           taskId: task.id,
           answer: { id: "m2", fingerprint: "f", text: "yes" },
         });
-        await running.ended(task.id);
+        await running.waitForEnd(task.id);
       },
     ],
   ])("is the last of its kind where %s", async (_what, change) => {

@@ -126,7 +126,9 @@ export function createPushZone({
     questionMs: 120_000,
   };
   const outbox = createPushOutbox({ ...clock, ...times, queue, timeoutMs: 200, log });
-  const changeTask = outbox.after(createChangeTask({ store, changeSignal, now: clock.now }));
+  const changeTask = outbox.wrapChangeTask(
+    createChangeTask({ store, changeSignal, now: clock.now }),
+  );
   const common = {
     ...clock,
     ...times,
@@ -140,7 +142,7 @@ export function createPushZone({
   const advanceIfDue = createAdvanceIfDue({ ...common, runs });
   const tasks = createTasks({
     ...common,
-    store: outbox.before(store),
+    store: outbox.wrapStore(store),
     runs,
     advanceIfDue,
     maxTaskMs: 60_000,
@@ -186,7 +188,7 @@ export function createPushZone({
           pushConfigs,
         },
       });
-      await runs.ended(task.id);
+      await runs.waitForEnd(task.id);
       return (await store.get({ id: task.id })) ?? task;
     },
     running: runs,

@@ -28,7 +28,7 @@ describe("the version that a client asks for", () => {
     [undefined, "message/send", "0.3"],
     [undefined, "nobody/knows", "0.3"],
   ])("%j with %s is %s", (asked, method, expected) => {
-    expect(resolveVersion({ asked, method })).toBe(expected);
+    expect(resolveVersion({ requestedVersion: asked, method })).toBe(expected);
   });
 
   it.each([
@@ -45,7 +45,9 @@ describe("the version that a client asks for", () => {
     "latest",
   ])("%s is none of ours", (asked) => {
     const refused = expect.objectContaining({ reason: "version_not_supported" });
-    expect(() => resolveVersion({ asked, method: "SendMessage" })).toThrow(refused);
+    expect(() => resolveVersion({ requestedVersion: asked, method: "SendMessage" })).toThrow(
+      refused,
+    );
   });
 
   it.each([

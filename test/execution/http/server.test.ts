@@ -71,7 +71,7 @@ describe("in a server of somebody else, the listener", () => {
     const { host, lines } = createTestHost();
     const listener = createRequestListener({
       host,
-      closing: new AbortController().signal,
+      closeSignal: new AbortController().signal,
       log: silentLog,
     });
     const server = createServer(

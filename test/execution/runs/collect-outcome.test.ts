@@ -33,7 +33,7 @@ async function toldOf(...updates: TaskUpdate[]) {
     context: agentContext(),
     isReadableUrl,
     onNews,
-    end: noEnd,
+    endUpdates: noEnd,
   });
   return told;
 }
@@ -99,7 +99,7 @@ describe("the steps of an agent", () => {
       expect(logged).toEqual([
         expect.objectContaining({ message: "agent_progress_left_out", cause_kind }),
       ]);
-      expect(turn.ended).toMatchObject({ type: "success", text: "done" });
+      expect(turn.end).toMatchObject({ type: "success", text: "done" });
     },
   );
 });
@@ -111,12 +111,12 @@ describe("an answer that its record cannot hold", () => {
     const text = `x${"\u0001".repeat(50_000)}`;
     const artifactUpdate: TaskUpdate = { type: "artifact", artifact };
     const whole = await collect([artifactUpdate, { type: "answer", text }]);
-    expect(whole.turn.ended).toEqual({ type: "failure", reason: "payload_too_large" });
-    expect((await collect([{ type: "answer", text }])).turn.ended).toMatchObject({
+    expect(whole.turn.end).toEqual({ type: "failure", reason: "payload_too_large" });
+    expect((await collect([{ type: "answer", text }])).turn.end).toMatchObject({
       type: "success",
     });
     const short = await collect([artifactUpdate, { type: "answer", text: "x" }]);
-    expect(short.turn.ended).toMatchObject({ type: "success" });
+    expect(short.turn.end).toMatchObject({ type: "success" });
   });
 });
 
@@ -132,7 +132,7 @@ async function collectFrom(agent: Agent) {
   const turn = await collectOutcome({
     ...{ agent, task: agentTask(hello), context: { ...agentContext(), log }, isReadableUrl },
     onNews: ({ progress }) => void told.push(progress),
-    end: (updates) => (cleaned = cleanUp({ updates, log })),
+    endUpdates: (updates) => (cleaned = cleanUp({ updates, log })),
   });
   const logged = () => lines.map((line) => JSON.parse(line));
   return { turn, told, logged: logged(), loggedLater: () => Promise.resolve(cleaned).then(logged) };
@@ -150,7 +150,7 @@ describe("progress with a member that is broken", () => {
     const update = { type: "progress", text: "Reading", [name]: value } as unknown as TaskUpdate;
     const { told, turn } = await collect([update, { type: "answer", text: "done" }]);
     expect(told).toEqual([name === "text" ? {} : { text: "Reading" }]);
-    expect(turn.ended).toMatchObject({ type: "success", text: "done" });
+    expect(turn.end).toMatchObject({ type: "success", text: "done" });
   });
 
   it.each([
@@ -163,7 +163,7 @@ describe("progress with a member that is broken", () => {
       update as unknown as TaskUpdate,
       { type: "answer", text: "done" },
     ]);
-    expect(turn.ended).toEqual({ type: "failure", reason: "execution_failed" });
+    expect(turn.end).toEqual({ type: "failure", reason: "execution_failed" });
   });
 });
 
@@ -183,15 +183,15 @@ describe("an agent that cleans up after its answer", () => {
   it("has answered, whether cleaning up works, throws or never ends", async () => {
     let cleanUps = 0;
     const works = await collectFrom(answering(() => (cleanUps += 1)));
-    expect({ ended: works.turn.ended, logged: await works.loggedLater(), cleanUps }).toEqual({
-      ended: { type: "success", text: "done" },
+    expect({ end: works.turn.end, logged: await works.loggedLater(), cleanUps }).toEqual({
+      end: { type: "success", text: "done" },
       logged: [],
       cleanUps: 1,
     });
     const throws = await collectFrom(
       answering(() => Promise.reject(new TypeError("closed twice"))),
     );
-    expect(throws.turn.ended).toEqual({ type: "success", text: "done" });
+    expect(throws.turn.end).toEqual({ type: "success", text: "done" });
     expect(await throws.loggedLater()).toEqual([
       expect.objectContaining({
         level: "warn",
@@ -200,7 +200,7 @@ describe("an agent that cleans up after its answer", () => {
       }),
     ]);
     const hangs = await collectFrom(answering(() => new Promise(() => {})));
-    expect(hangs.turn.ended).toEqual({ type: "success", text: "done" });
+    expect(hangs.turn.end).toEqual({ type: "success", text: "done" });
     expect(await hangs.loggedLater()).toEqual([
       expect.objectContaining({ message: "agent_cleanup_failed", cause_kind: "CleanUpTimeout" }),
     ]);
@@ -211,7 +211,7 @@ describe("an agent that cleans up after its answer", () => {
     const { turn } = await collectFrom(
       answering(() => Promise.reject(new Error("closed")), question),
     );
-    expect(turn.ended).toEqual(question);
+    expect(turn.end).toEqual(question);
   });
 });
 
@@ -272,8 +272,8 @@ describe("what is written of an answer", () => {
       progress: { partial_text: "The answer" },
     });
     gates[1]?.resolve();
-    const ended = await call("get_task", { task_id, wait_ms: 25_000 });
-    expect(ended.result).toMatchObject({ status: "success", response_text: "The answer is 42." });
+    const end = await call("get_task", { task_id, wait_ms: 25_000 });
+    expect(end.result).toMatchObject({ status: "success", response_text: "The answer is 42." });
     expect(JSON.stringify(await store.get({ id: task_id ?? "" }))).not.toContain("partial_text");
   });
 
@@ -337,9 +337,7 @@ describe("an answer that says nothing", () => {
     ],
     ["a text", yielding({ type: "answer", text: "a" }), "success"],
   ] as const)("%s is a failure unless there is a file", async (_what, agent, type) => {
-    const { ended } = (await collectFrom(agent)).turn;
-    expect(ended).toMatchObject(
-      type === "failure" ? { type, reason: "execution_failed" } : { type },
-    );
+    const { end } = (await collectFrom(agent)).turn;
+    expect(end).toMatchObject(type === "failure" ? { type, reason: "execution_failed" } : { type });
   });
 });

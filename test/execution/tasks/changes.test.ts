@@ -391,7 +391,9 @@ async function recordsOf({
 function statesOf(seen: readonly ExecutionTask[]): string[] {
   const shown = seen.flatMap((next, index) => {
     const previous = seen[index - 1];
-    return previous === undefined ? [next] : listRecordsBetween({ previous, next });
+    return previous === undefined
+      ? [next]
+      : listRecordsBetween({ previousTask: previous, nextTask: next });
   });
   const states = shown.map(({ state, question }) => [state, question?.prompt].join(" ").trim());
   return states.filter((state, index) => state !== states[index - 1]);
@@ -438,13 +440,16 @@ describe("the records between two reads in one millisecond", () => {
 
   it("include the state that followed the oldest", () => {
     const next = withPast("completed", ["submitted", "working"]);
-    const between = listRecordsBetween({ previous: withPast("submitted", []), next });
+    const between = listRecordsBetween({ previousTask: withPast("submitted", []), nextTask: next });
     expect(between.map(({ state }) => state)).toEqual(["working", "completed"]);
   });
 
   it("include none that came before the earlier read", () => {
     const next = withPast("working", ["submitted"]);
-    const between = listRecordsBetween({ previous: withPast("working", ["submitted"]), next });
+    const between = listRecordsBetween({
+      previousTask: withPast("working", ["submitted"]),
+      nextTask: next,
+    });
     expect(between.map(({ state }) => state)).toEqual(["working"]);
   });
 });

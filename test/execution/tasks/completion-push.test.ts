@@ -260,9 +260,11 @@ function createRunner({
     now: Date.now,
     log: silentLog,
   });
-  const changeTask = push.after(async ({ task: before, change }) => {
+  const changeTask = push.wrapChangeTask(async ({ task: before, change }) => {
     const next = change(before);
-    return next === undefined ? { task: before, changed: false } : { task: next, changed: true };
+    return next === undefined
+      ? { task: before, isChanged: false }
+      : { task: next, isChanged: true };
   });
   return {
     async make(change: TaskChange) {

@@ -27,8 +27,8 @@ const news: readonly Change[] = [
   change("lambdas/execution/tasks/completion-push.ts", "JSON.stringify(completion)", "completion"),
   change(
     "lambdas/verification/transport/runner.ts",
-    'JSON.stringify({ jsonrpc: "2.0", id, method, params: sent })',
-    '{ jsonrpc: "2.0", id, method, params: sent }',
+    'JSON.stringify({ jsonrpc: "2.0", id, method, params: sentParams })',
+    '{ jsonrpc: "2.0", id, method, params: sentParams }',
   ),
   change("lambdas/execution/exchange.ts", "JSON.stringify(body)", "body"),
   {

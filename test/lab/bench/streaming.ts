@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
-import { signedHeaders } from "@sekisho/local/signed-events.ts";
+import { signHeaders } from "@sekisho/local/signed-events.ts";
 import { request as httpRequest } from "undici";
 import { type BareSlack, type SeenCall, startBareSlack } from "./bare-slack.ts";
 import { type BenchRun, takeTurns } from "./bench.ts";
@@ -225,7 +225,7 @@ function createAsk(options: {
     const text = `<@${workspace.botUser}> think ${thinkMs} write ${writeMs}`;
     const message = { channel, ts, threadTs: undefined, user: workspace.person, text };
     const body = JSON.stringify(createEventPayload({ event: "app_mention", message }));
-    const headers = signedHeaders({
+    const headers = signHeaders({
       signingSecret,
       body,
       contentType: "application/json",

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
-import { signedHeaders } from "@sekisho/local/signed-events.ts";
+import { signHeaders } from "@sekisho/local/signed-events.ts";
 import { Pool } from "undici";
 import { type BareSlack, startBareSlack } from "./bare-slack.ts";
 import { type BenchRun, rank, takeTurns } from "./bench.ts";
@@ -242,7 +242,7 @@ function createAsk({ slack, events }: { slack: BareSlack; events: Pool }): Side[
       text: `<@${workspace.botUser}> ${number}`,
     };
     const body = JSON.stringify(createEventPayload({ event: "app_mention", message }));
-    const headers = signedHeaders({
+    const headers = signHeaders({
       signingSecret,
       body,
       contentType: "application/json",

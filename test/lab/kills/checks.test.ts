@@ -43,13 +43,13 @@ const placeholder = { kind: "placeholder", index: 0, text: "…" } as const;
 const unattached = [
   { kind: "answer", index: 0, text: "I'm the echo agent. I couldn't attach this file: gate.png" },
 ] as const;
-const texts: Evidence = {
+const toldEvidence: Evidence = {
   ...answered,
   posts: [{ kind: "answer", index: 0, text: "words of ours" }],
   hostTask: hostTask("failed"),
 };
 const unheard: Evidence = {
-  ...texts,
+  ...toldEvidence,
   isTaken: false,
   record: undefined,
   hostTask: undefined,
@@ -69,7 +69,7 @@ describe("nothing is said against a message", () => {
       "that was answered in parts",
       { ...answered, posts: [...answered.posts, { kind: "answer", index: 1, text: "more" }] },
     ],
-    ["that was answered in words of ours", texts],
+    ["that was answered in words of ours", toldEvidence],
     [
       "whose agent asked",
       { ...answered, kind: "asked", posts: [...answered.posts, question], starts: 2 },
@@ -81,9 +81,9 @@ describe("nothing is said against a message", () => {
     ],
     [
       "whose agent may go on, as its user was told",
-      { ...texts, record: ambiguous, hostTask: hostTask("working") },
+      { ...toldEvidence, record: ambiguous, hostTask: hostTask("working") },
     ],
-    ["that was refused, as its person was texts", { ...texts, kind: "refused", starts: 0 }],
+    ["that was refused, as its person was told", { ...toldEvidence, kind: "refused", starts: 0 }],
     ["that was refused in silence", { ...unheard, isTaken: true, kind: "refused" }],
     ["that nobody ever delivered", unheard],
     ["whose delivery was taken and its 200 lost", { ...answered, isTaken: false }],
@@ -94,15 +94,24 @@ describe("nothing is said against a message", () => {
 
 describe("it is said of a message", () => {
   it.each<[string, Evidence]>([
-    ["its record is waiting, not done", { ...texts, record: { ...done, state: "waiting" } }],
-    ["its record is missing, not done", { ...texts, record: undefined }],
-    ["its placeholder was left over", { ...texts, posts: [placeholder, ...texts.posts] }],
-    ["it has no answer", { ...texts, posts: [] }],
-    ["it has no answer", { ...texts, kind: "cancel", starts: 0, posts: [] }],
-    ["it has parts twice: 0,0", { ...texts, posts: [...texts.posts, ...texts.posts] }],
+    ["its record is waiting, not done", { ...toldEvidence, record: { ...done, state: "waiting" } }],
+    ["its record is missing, not done", { ...toldEvidence, record: undefined }],
+    [
+      "its placeholder was left over",
+      { ...toldEvidence, posts: [placeholder, ...toldEvidence.posts] },
+    ],
+    ["it has no answer", { ...toldEvidence, posts: [] }],
+    ["it has no answer", { ...toldEvidence, kind: "cancel", starts: 0, posts: [] }],
+    [
+      "it has parts twice: 0,0",
+      { ...toldEvidence, posts: [...toldEvidence.posts, ...toldEvidence.posts] },
+    ],
     [
       "parts are missing: 0,2",
-      { ...texts, posts: [...texts.posts, { kind: "answer", index: 2, text: "more" }] },
+      {
+        ...toldEvidence,
+        posts: [...toldEvidence.posts, { kind: "answer", index: 2, text: "more" }],
+      },
     ],
     ["it was asked about 1 times", { ...answered, posts: [...answered.posts, question] }],
     [
@@ -115,24 +124,33 @@ describe("it is said of a message", () => {
     ],
     ["it is answered, and its file is there 0 times", { ...answered, kind: "filed" }],
     ["it is answered, and its file is there 2 times", { ...answered, kind: "filed", files: 2 }],
-    ["its agent was started 2 times", { ...texts, starts: 2 }],
-    ["an agent was started for it", { ...texts, kind: "refused" }],
+    ["its agent was started 2 times", { ...toldEvidence, starts: 2 }],
+    ["an agent was started for it", { ...toldEvidence, kind: "refused" }],
     [
-      "it was texts 2 times",
-      { ...texts, kind: "refused", starts: 0, posts: [...texts.posts, ...texts.posts] },
+      "it was told 2 times",
+      {
+        ...toldEvidence,
+        kind: "refused",
+        starts: 0,
+        posts: [...toldEvidence.posts, ...toldEvidence.posts],
+      },
     ],
-    ["an agent was started for it", { ...texts, kind: "cancel" }],
+    ["an agent was started for it", { ...toldEvidence, kind: "cancel" }],
     ["it is answered, and its host says failed", { ...answered, hostTask: hostTask("failed") }],
     ["it is answered, and its agent was started 0 times", { ...answered, starts: 0 }],
-    ["its answer is there, and its agent still works", { ...texts, hostTask: hostTask("working") }],
+    [
+      "its answer is there, and its agent still works",
+      { ...toldEvidence, hostTask: hostTask("working") },
+    ],
     ["it was never taken, and yet something came of it", { ...unheard, starts: 1 }],
   ])("%s", (problem, evidence) => {
     expect(problemsOf(evidence)).toEqual([problem]);
   });
 
   it("its agent was started while another of the same thread was at work, unless that was given up in words", () => {
-    const overlapping = { ...texts, overlaps: ["other"] };
-    const beside = (record: Evidence["record"]) => new Map([["other", { ...texts, record }]]);
+    const overlapping = { ...toldEvidence, overlaps: ["other"] };
+    const beside = (record: Evidence["record"]) =>
+      new Map([["other", { ...toldEvidence, record }]]);
     expect(problemsOf(overlapping, beside(done))).toEqual([
       "its agent was started while other of the same thread was at work",
     ]);

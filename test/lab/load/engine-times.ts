@@ -49,7 +49,7 @@ export async function measureEngineTimes({ waiting }: { waiting: number }): Prom
     const listed = await timed(() =>
       store.list({ index: "state", key: "waiting", limit: perRound }),
     );
-    const sending = await timed(() => many(perRound, () => queue.send({ body })));
+    const sendTime = await timed(() => many(perRound, () => queue.send({ body })));
     const requests = await timed(async () => {
       const receive = () => queue.receive({ max: maxPerReceive, visibilityTimeoutMs, waitMs: 0 });
       return (await many(perRound / maxPerReceive, receive)).flat();
@@ -64,7 +64,7 @@ export async function measureEngineTimes({ waiting }: { waiting: number }): Prom
       get: read.microseconds,
       replace: replaced.microseconds,
       list: listed.microseconds,
-      send: sending.microseconds,
+      send: sendTime.microseconds,
       receive: requests.microseconds,
       finish: finished.microseconds,
     };

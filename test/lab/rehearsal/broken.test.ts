@@ -306,8 +306,8 @@ suite("the rehearsal fails, and names the culprit, where", () => {
     });
     const never = (alarm: string) =>
       expect.stringMatching(new RegExp(`${alarm}\\w* watches .*::DEFAULT of .*never`));
-    const texts = ["Errors", "Throttles", "Sessions"].map((of) => never(`Runtime${of}`));
-    expect(await problemsOf(assembly, doNothing)).toEqual(expect.arrayContaining(texts));
+    const alarms = ["Errors", "Throttles", "Sessions"].map((of) => never(`Runtime${of}`));
+    expect(await problemsOf(assembly, doNothing)).toEqual(expect.arrayContaining(alarms));
   });
 
   it("no function allows loops, and a task is polled often", async () => {

@@ -38,25 +38,25 @@ suite("a stage whose workers are all at a first call", () => {
       closing.push(world.close);
       // A cold start is no part of the story.
       await askAndRead(world, "good morning", /good morning/);
-      const asked = Array.from({ length: people }, (_, index) =>
+      const posts = Array.from({ length: people }, (_, index) =>
         world.ask({ text: `slow 15s, ${index + 1}.` }),
       );
-      const isAnswered = ({ message }: (typeof asked)[number]) =>
+      const isAnswered = ({ message }: (typeof posts)[number]) =>
         world.answersTo(message).some(({ text }) => text.includes("You wrote"));
       const seen = await world.until(
         "reaction and placeholder for each, or the first answer",
         () => {
-          const waiting = asked.filter(({ message }) => !seesBot(world, message));
-          const answered = asked.filter(isAnswered).length;
+          const waiting = posts.filter(({ message }) => !seesBot(world, message));
+          const answered = posts.filter(isAnswered).length;
           return waiting.length === 0 || answered > 0
             ? { waiting: waiting.length, answered }
             : undefined;
         },
       );
       expect(seen).toEqual({ waiting: 0, answered: 0 });
-      // In virtual time the last one waited for the first calls that were over before, which each worker stages one after the other.
+      // In virtual time the last one waited for the first calls that were over before, which each worker made one after the other.
       const { workerConcurrency } = stageSchema.shape.scale.parse({});
-      const before = asked.flatMap(({ requestId }) =>
+      const before = posts.flatMap(({ requestId }) =>
         logged(world, {
           request_id: requestId,
           message: "call_answered",

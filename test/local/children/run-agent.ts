@@ -11,13 +11,13 @@ const file = `${process.cwd()}/agent.ts`;
 try {
   const loaded = await loadAgent({ agent: file, cwd: "/", readSecret: async () => "" });
   const agent = reportAgent({ agent: loaded, file, show: (text) => process.stderr.write(text) });
-  const { ended: end } = await collectOutcome({
+  const { end } = await collectOutcome({
     agent,
     task: agentTask({ channel: "C1", text: "hello" }),
     context: agentContext(undefined, silentLog),
     isReadableUrl: () => true,
     onNews: () => {},
-    end: (updates) => cleanUp({ updates, log: silentLog }),
+    endUpdates: (updates) => cleanUp({ updates, log: silentLog }),
   });
   process.stdout.write(JSON.stringify(end));
 } catch (error) {

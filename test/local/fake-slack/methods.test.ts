@@ -397,8 +397,8 @@ describe("a file", () => {
 
   async function uploaded(content: Uint8Array = bytes) {
     const { id, url } = await announce();
-    const sending = await fetch(url, { method: "POST", body: new Uint8Array(content) });
-    return { id, status: sending.status };
+    const response = await fetch(url, { method: "POST", body: new Uint8Array(content) });
+    return { id, status: response.status };
   }
 
   function complete(...ids: string[]) {

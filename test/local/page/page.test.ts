@@ -126,8 +126,8 @@ const channel = workspace.channel.id;
 const requestId = "0c4d6d3e-8d4f-5a55-9d6c-0a6c2b6c7f11";
 const send = (path: string, body: unknown) => visitor.post(path, body);
 
-async function done<T>(countSends: Promise<Answer>): Promise<T> {
-  const { status, body } = await countSends;
+async function done<T>(answer: Promise<Answer>): Promise<T> {
+  const { status, body } = await answer;
   expect(status).toBe(200);
   return JSON.parse(body) as T;
 }

@@ -64,7 +64,7 @@ export const markup =
 
 function send(url: string, { method = "GET", headers = {}, body = "" }: Asked): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const sending = httpRequest(url, { method, headers, agent: false }, (response) => {
+  const clientRequest = httpRequest(url, { method, headers, agent: false }, (response) => {
     let text = "";
     response.setEncoding("utf8");
     response.on("data", (chunk: string) => {
@@ -75,7 +75,7 @@ function send(url: string, { method = "GET", headers = {}, body = "" }: Asked): 
     );
     response.on("error", reject);
   });
-  sending.on("error", reject);
-  sending.end(body);
+  clientRequest.on("error", reject);
+  clientRequest.end(body);
   return promise;
 }

@@ -105,8 +105,8 @@ describe("the limits of a call", () => {
   }
 
   /** Lets the event loop turn until so many requests are there. */
-  async function arrived(call: readonly unknown[], count: number): Promise<void> {
-    while (call.length < count) await new Promise<void>((resolve) => setImmediate(resolve));
+  async function arrived(requests: readonly unknown[], count: number): Promise<void> {
+    while (requests.length < count) await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
   it("end an attempt whose connection is not there after a second", async () => {

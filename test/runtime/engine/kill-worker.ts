@@ -31,8 +31,8 @@ async function countUp(): Promise<void> {
   await store.create({ item: item("counter") });
   for (;;) {
     const read = await store.get({ id: "counter" });
-    const writtenText = read && (await store.replace({ item: { ...read, count: read.count + 1 } }));
-    if (writtenText !== undefined) acknowledge("counted", writtenText.count);
+    const writtenItem = read && (await store.replace({ item: { ...read, count: read.count + 1 } }));
+    if (writtenItem !== undefined) acknowledge("counted", writtenItem.count);
   }
 }
 

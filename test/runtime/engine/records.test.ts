@@ -37,10 +37,10 @@ describe("a change of a record", () => {
       return undefined;
     };
     const store = { ...createStore(), create: refuse };
-    const toExhaustedError = () => new Error("exhausted");
-    await expect(
-      changeRecord({ store, id, none, decide: increment, toExhaustedError }),
-    ).rejects.toThrow("exhausted");
+    const exhausted = () => new Error("exhausted");
+    await expect(changeRecord({ store, id, none, decide: increment, exhausted })).rejects.toThrow(
+      "exhausted",
+    );
     expect(writes).toBe(50);
   });
 });

@@ -195,9 +195,9 @@ describe("a name", () => {
     const late = readValue(fetch, { url: "https://files.test/", timeoutMs: 20 });
     await expect(late).rejects.toMatchObject({ reason: "unavailable" });
     const caller = new AbortController();
-    const values = readValue(fetch, { url: "https://files.test/", signal: caller.signal });
+    const reading = readValue(fetch, { url: "https://files.test/", signal: caller.signal });
     caller.abort(new Error("enough"));
-    await expect(values).rejects.toThrow("enough");
+    await expect(reading).rejects.toThrow("enough");
   });
 
   it("that resolves too late is not connected to", async () => {

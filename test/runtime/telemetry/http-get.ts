@@ -13,8 +13,8 @@ export async function httpGet(
   url: string,
   { method = "GET", headers = {} }: { method?: string; headers?: Record<string, string> } = {},
 ): Promise<HttpAnswer> {
-  const sending = request(url, { method, headers, agent: false });
-  sending.end();
-  const [response] = (await once(sending, "response")) as [IncomingMessage];
+  const clientRequest = request(url, { method, headers, agent: false });
+  clientRequest.end();
+  const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }

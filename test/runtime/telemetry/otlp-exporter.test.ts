@@ -256,8 +256,8 @@ describe("an exporter", () => {
     [499, 1, 2],
     [500, 1, 1],
   ])("takes status %i for %i (0 is success), and posts %i times", async (status, code, posts) => {
-    const sending = await sendAt([1_000_000, 1_000_001], status);
-    expect(sending).toMatchObject({ codes: [code, expect.any(Number)], posts });
+    const spanResult = await sendAt([1_000_000, 1_000_001], status);
+    expect(spanResult).toMatchObject({ codes: [code, expect.any(Number)], posts });
   });
 
   it("pauses for ten seconds after a failure, and warns once a minute", async () => {

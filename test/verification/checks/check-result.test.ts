@@ -80,7 +80,7 @@ it("is healthy by what the error's data says, whatever its number, only where th
 const secret = "a-secret-of-this-test";
 
 /** Returns the result of a check whose call failed with `reason`, because of `cause`. */
-function texts(
+function describeFailure(
   reason: ClientReason,
   cause: unknown,
   { authorizer = "bearer", timedOutMs }: { authorizer?: string; timedOutMs?: number } = {},
@@ -109,21 +109,23 @@ describe("why nothing came back from a destination", () => {
     ["EPROTO", "TLS handshake with far.example:8443 failed (EPROTO)"],
     ["ECONNRESET", "(ECONNRESET)"],
   ])("is told by the code %s alone, and the peer counts as unreachable", (code, words) => {
-    const checkResult = texts("unavailable", failed(code));
+    const checkResult = describeFailure("unavailable", failed(code));
     expect(checkResult).toEqual({ health: "unreachable", summary: expect.stringContaining(words) });
     expect(checkResult.summary).not.toContain(secret);
   });
 
   it("is found where the cause has causes of its own, as a list of attempts has", () => {
     const cause = new Error("outer", { cause: failed("ECONNREFUSED") });
-    expect(texts("unavailable", cause).summary).toContain("Nothing is listening");
+    expect(describeFailure("unavailable", cause).summary).toContain("Nothing is listening");
   });
 
   it("is the time, unless the way to a credential took it", () => {
-    expect(texts("ambiguous", new Error("aborted"), { timedOutMs: 1500 }).summary).toBe(
+    expect(describeFailure("ambiguous", new Error("aborted"), { timedOutMs: 1500 }).summary).toBe(
       "It did not answer within 1.5 s.",
     );
-    const issuer = texts("unavailable", new CredentialError("TimeoutError"), { timedOutMs: 1500 });
+    const issuer = describeFailure("unavailable", new CredentialError("TimeoutError"), {
+      timedOutMs: 1500,
+    });
     expect(issuer).toEqual({
       health: "unhealthy",
       summary: expect.stringContaining("cannot be reached"),
@@ -132,7 +134,7 @@ describe("why nothing came back from a destination", () => {
 
   it("is no certificate's issuer where the certificate and its key cannot be used", () => {
     const cause = new CredentialError("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
-    const checkResult = texts("unauthenticated", cause, { authorizer: "mtls" });
+    const checkResult = describeFailure("unauthenticated", cause, { authorizer: "mtls" });
     expect(checkResult).toEqual({
       health: "unhealthy",
       summary: expect.stringContaining("certificate and key"),
@@ -171,8 +173,14 @@ describe("why nothing came back from a destination", () => {
     expect(createFailedCheck({ thrown: undelivered, ...peer }).summary).toBe(
       "Connecting to far.example took too long.",
     );
-    expect(texts("ambiguous", new Error("aborted")).summary).toMatch(/^It did not respond in time/);
-    const platform = texts("ambiguous", { name: "", status: 500 }, { authorizer: "sigv4" });
+    expect(describeFailure("ambiguous", new Error("aborted")).summary).toMatch(
+      /^It did not respond in time/,
+    );
+    const platform = describeFailure(
+      "ambiguous",
+      { name: "", status: 500 },
+      { authorizer: "sigv4" },
+    );
     expect(platform).toEqual({
       health: "unhealthy",
       summary: expect.stringContaining("or a proxy in front of it failed"),
@@ -186,7 +194,7 @@ describe("why nothing came back from a destination", () => {
     ["invalid_response", "not JSON"],
     ["payload_too_large", "maxResponseBytes"],
   ] as const)("is the platform's own refusal: %s", (reason, words) => {
-    const checkResult = texts(reason, { name: "AnException" }, { authorizer: "sigv4" });
+    const checkResult = describeFailure(reason, { name: "AnException" }, { authorizer: "sigv4" });
     expect(checkResult).toEqual({ health: "unhealthy", summary: expect.stringContaining(words) });
   });
 

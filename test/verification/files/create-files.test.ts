@@ -290,9 +290,12 @@ describe("files of a message", () => {
     await hungUp.promise;
 
     const { signal } = new AbortController();
-    const values = AbortSignal.any([signal, AbortSignal.timeout(30)]);
+    const givenSignal = AbortSignal.any([signal, AbortSignal.timeout(30)]);
     answer = () => new Promise(() => {});
-    const bringing = filesWith().importAttachments({ task: taskWith([file()]), signal: values });
+    const bringing = filesWith().importAttachments({
+      task: taskWith([file()]),
+      signal: givenSignal,
+    });
     await expect(bringing).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
   });
 });

@@ -72,8 +72,10 @@ describe("a refusal", () => {
   });
 
   it("is told once although many processes hear of it at the same time", async () => {
-    const texts = await Promise.all(Array.from({ length: 10 }, () => tell(process(), messages(4))));
-    expect(texts.reduce((sum, count) => sum + count)).toBe(1);
+    const claims = await Promise.all(
+      Array.from({ length: 10 }, () => tell(process(), messages(4))),
+    );
+    expect(claims.reduce((sum, count) => sum + count)).toBe(1);
     expect(await tell(process(), messages(4))).toBe(0);
   });
 
@@ -168,9 +170,9 @@ describe("a notice to somebody who may ask", () => {
       { channel: "C2" },
       { user: "U2" },
     ];
-    const updates: boolean[] = [];
-    for (const each of at) updates.push(await notice(refusals, each));
-    expect(updates).toEqual([true, false, true, true, false, true, true]);
+    const isTold: boolean[] = [];
+    for (const each of at) isTold.push(await notice(refusals, each));
+    expect(isTold).toEqual([true, false, true, true, false, true, true]);
     expect(await Promise.all([notice(process()), notice(process())])).toEqual([false, false]);
     nowMs += refusalWindowMs;
     expect(await notice(refusals)).toBe(true);
@@ -178,9 +180,9 @@ describe("a notice to somebody who may ask", () => {
 
   it("is told ten times to one person, wherever they are, and costs the store nothing after that", async () => {
     const refusals = process();
-    const updates: boolean[] = [];
-    for (let n = 0; n < 300; n++) updates.push(await notice(refusals, { threadTs: `${n}.1` }));
-    expect(updates.filter(Boolean)).toHaveLength(maxNoticesPerUser);
+    const isTold: boolean[] = [];
+    for (let n = 0; n < 300; n++) isTold.push(await notice(refusals, { threadTs: `${n}.1` }));
+    expect(isTold.filter(Boolean)).toHaveLength(maxNoticesPerUser);
     const callsBefore = calls;
     expect(await notice(refusals, { threadTs: "999.1" })).toBe(false);
     expect(calls).toBe(callsBefore);

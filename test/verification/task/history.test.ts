@@ -10,15 +10,15 @@ describe("the history of a task", () => {
   it("tells of changes of the state and of wishes, not of every poll", () => {
     const before = sampleTask({ state: "waiting" });
     const event = { atMs: 7 };
-    expect(withHistory({ ...event, before, after: before, event: woken }).history).toEqual(
-      before.history,
-    );
-    const wished = withHistory({ ...event, before, after: before, event: asked });
+    expect(
+      withHistory({ ...event, previousTask: before, task: before, event: woken }).history,
+    ).toEqual(before.history);
+    const wished = withHistory({ ...event, previousTask: before, task: before, event: asked });
     expect(wished.history.slice(1)).toEqual([{ atMs: 7, event: "cancel_asked", state: "waiting" }]);
     const changed = withHistory({
       ...event,
-      before,
-      after: { ...before, state: "delivering" },
+      previousTask: before,
+      task: { ...before, state: "delivering" },
       event: woken,
     });
     expect(changed.history.slice(1)).toEqual([{ atMs: 7, event: "woken", state: "delivering" }]);
@@ -27,7 +27,7 @@ describe("the history of a task", () => {
   it("keeps its beginning and the latest, however often somebody wishes something", () => {
     let task = sampleTask();
     for (let atMs = 1; atMs <= 100; atMs++)
-      task = withHistory({ before: task, after: task, event: asked, atMs });
+      task = withHistory({ previousTask: task, task, event: asked, atMs });
     expect(task.history).toHaveLength(40);
     expect(task.history[0]).toEqual(sampleTask().history[0]);
     expect(task.history.at(-1)?.atMs).toBe(100);

@@ -44,18 +44,18 @@ export async function queryShards(request: {
       return { entries, isLast: LastEvaluatedKey === undefined };
     }),
   );
-  const inOrder = (one: string, other: string) => (one < other === isNewestFirst ? 1 : -1);
+  const compareKeys = (one: string, other: string) => (one < other === isNewestFirst ? 1 : -1);
   const all = pages
     .flatMap(({ entries }) => entries)
-    .sort((one, other) => inOrder(one.position, other.position));
+    .sort((one, other) => compareKeys(one.position, other.position));
   // A shard with further entries may continue right after its last one, so the page ends at the earliest of these positions.
   const [horizon] = pages
     .flatMap(({ entries, isLast }) => (isLast ? [] : (entries.at(-1)?.position ?? start)))
-    .sort(inOrder);
+    .sort(compareKeys);
   const entries =
     horizon === undefined
       ? all
-      : all.filter(({ position }) => inOrder(position, horizon) <= 0 || position === horizon);
+      : all.filter(({ position }) => compareKeys(position, horizon) <= 0 || position === horizon);
   return {
     entries,
     after: horizon ?? entries.at(-1)?.position ?? start,

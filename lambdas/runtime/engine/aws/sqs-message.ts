@@ -1,7 +1,7 @@
 /** Adapts messages to SQS: delays longer than it allows, and characters that it refuses. */
 
 /** SQS's longest DelaySeconds. */
-const longestDelayMs = 900_000;
+const maxSqsDelayMs = 900_000;
 
 const readDueAtMs = "DueAtMs";
 
@@ -24,7 +24,7 @@ export function createDelayFields(options: {
   nowMs: number;
   maxDelayMs?: number;
 }): DelayFields {
-  const { delayMs, nowMs, maxDelayMs = longestDelayMs } = options;
+  const { delayMs, nowMs, maxDelayMs = maxSqsDelayMs } = options;
   if (delayMs <= 0) return {};
   if (delayMs <= maxDelayMs) return { DelaySeconds: Math.ceil(delayMs / 1000) };
   const StringValue = String(Math.ceil(nowMs + delayMs));

@@ -75,7 +75,7 @@ export function createSqsQueue(options: {
         };
         const { Messages = [] } = await client
           .call("ReceiveMessage", input, { signal, waitMs: pollMs })
-          .catch(emptyIfAborted);
+          .catch(catchAbort);
         const voidAtMs = now() + visibilityTimeoutMs;
         const isEarly = await Promise.all(Messages.map(forwardIfEarly));
         const due = Messages.filter((_, number) => isEarly[number] === false);
@@ -84,7 +84,7 @@ export function createSqsQueue(options: {
         }
       }
 
-      function emptyIfAborted(error: unknown): { Messages?: Message[] } {
+      function catchAbort(error: unknown): { Messages?: Message[] } {
         if (signal?.aborted) return {};
         throw error;
       }

@@ -59,9 +59,9 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
 
   /** Must run inside a write, as the functions below. The item is the one to store, with its revision. */
   function insertItem({ id, columns }: StoredItem): boolean {
-    const nowMs = now();
-    const isInserted = () => insert.run(id, ...columns).changes === 1;
-    return isInserted() || (removeIfExpired.run(id, nowMs).changes === 1 && isInserted());
+    if (insert.run(id, ...columns).changes === 1) return true;
+    const isRemoved = removeIfExpired.run(id, now()).changes === 1;
+    return isRemoved && insert.run(id, ...columns).changes === 1;
   }
 
   function updateItem({ id, revision, columns }: StoredItem): boolean {

@@ -40,7 +40,7 @@ export function createMessageReads(
       inclusive: true,
       include_all_metadata: true,
     };
-    const found = new Map<string, PostedMessage>();
+    const foundPosts = new Map<string, PostedMessage>();
     let [size, ...smaller]: readonly (number | undefined)[] = pageSizes;
     let cursor = "";
     for (let calls = 0; calls < maxCalls && size !== undefined; calls++) {
@@ -65,9 +65,10 @@ export function createMessageReads(
         botUsers,
       });
       // Slack repeats the first message of the thread on every page, even if it is older than `oldest`.
-      for (const post of posts) if (!isBefore(post.ts, oldestTs)) found.set(post.ts, post);
+      for (const post of posts) if (!isBefore(post.ts, oldestTs)) foundPosts.set(post.ts, post);
       cursor = nextCursor;
-      if (cursor === "") return [...found.values()].sort((a, b) => (isBefore(a.ts, b.ts) ? -1 : 1));
+      if (cursor === "")
+        return [...foundPosts.values()].sort((a, b) => (isBefore(a.ts, b.ts) ? -1 : 1));
     }
     // A retry would hit the same limit.
     throw new SlackError("refused");
@@ -90,10 +91,11 @@ export function createMessageReads(
       const request = { method: "conversations.replies", args, ...common, repeatable: true };
       const answer = await call({ ...request, fine: ["thread_not_found", "message_not_found"] });
       if (answer === undefined) return undefined;
-      const found = parseAnswer(writtenPageSchema, answer).messages.find(
-        (message) => message.ts === ts,
-      );
-      return found === undefined || found.subtype === "tombstone" ? undefined : toWritten(found);
+      const { messages } = parseAnswer(writtenPageSchema, answer);
+      const message = messages.find((candidate) => candidate.ts === ts);
+      return message === undefined || message.subtype === "tombstone"
+        ? undefined
+        : toWritten(message);
     },
   };
 }

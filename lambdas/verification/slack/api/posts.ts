@@ -81,7 +81,7 @@ function createPostArgs({
 }
 
 /** These errors count as `refused` for streams, because ordinary posts may still work. */
-const noStreams = [
+const streamRefusals = [
   "access_denied",
   "cannot_reply_to_message",
   "channel_type_not_supported",
@@ -90,7 +90,7 @@ const noStreams = [
   "restricted_action",
 ];
 /** Slack has closed the stream by itself after some minutes. */
-const closed = ["message_not_in_streaming_state"];
+const streamEndedErrors = ["message_not_in_streaming_state"];
 
 /** Native streams show a message while it is written (https://docs.slack.dev/reference/methods/chat.startStream). */
 export function createStreams(
@@ -110,7 +110,7 @@ export function createStreams(
         },
         ...common,
         repeatable: false,
-        refusals: noStreams,
+        refusals: streamRefusals,
       });
       return parseAnswer(postedSchema, answer);
     },
@@ -121,7 +121,7 @@ export function createStreams(
         args,
         ...common,
         repeatable: false,
-        refusals: noStreams,
+        refusals: streamRefusals,
       });
     },
     async stopStream({ channel, ts, ...common }) {
@@ -130,7 +130,7 @@ export function createStreams(
         args: { channel, ts, ...noUnfurling },
         ...common,
         repeatable: true,
-        fine: closed,
+        fine: streamEndedErrors,
       });
     },
   };
@@ -160,8 +160,8 @@ export function createAssistant(
       });
     },
     async setSession({ channel, threadTs, status, title, user, ...common }) {
-      const created = title === undefined ? {} : { title, initiator_user_id: user };
-      const args = { channel_id: channel, thread_ts: threadTs, status, ...created };
+      const session = title === undefined ? {} : { title, initiator_user_id: user };
+      const args = { channel_id: channel, thread_ts: threadTs, status, ...session };
       const answer = await call({
         method: "agents.sessions.setStatus",
         args,

@@ -178,12 +178,12 @@ const graphemes = /* @__PURE__ */ new Intl.Segmenter(undefined, { granularity: "
 export function shorten({ text, maxLength }: { text: string; maxLength: number }): string {
   const line = sanitizeLine(text.slice(0, maxLength * 4).replace(/\s+/g, " ")).trim();
   if (line.length <= maxLength) return line;
-  let kept = "";
+  let beginning = "";
   for (const { segment } of graphemes.segment(line.slice(0, maxLength + 1))) {
-    if (kept.length + segment.length > maxLength - 1) break;
-    kept += segment;
+    if (beginning.length + segment.length > maxLength - 1) break;
+    beginning += segment;
   }
-  return `${kept.trimEnd()}…`;
+  return `${beginning.trimEnd()}…`;
 }
 
 /** The same for a text of one line in which links may stand in Slack's notation. */
@@ -197,8 +197,8 @@ export function shortenWithLinks({ text, maxLength }: { text: string; maxLength:
  */
 export function slackDate({ atMs, locale }: { atMs: number; locale: Locale }): string {
   const between = locale === "ja" ? " " : " at ";
-  const written = `${new Date(atMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-  const fallback = locale === "ja" ? written.replaceAll("-", "/") : written;
+  const utcDate = `${new Date(atMs).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const fallback = locale === "ja" ? utcDate.replaceAll("-", "/") : utcDate;
   return `<!date^${Math.floor(atMs / 1000)}^{date_short_pretty}${between}{time}|${fallback}>`;
 }
 

@@ -53,9 +53,9 @@ export function createTaskText(options: TaskTextOptions): TaskText {
       outcome?.type === "answer"
         ? undeliveredText[locale]
         : createOutcomeText({ task, outcome, locale, contact: options.contact });
-    const written =
+    const partialAnswer =
       isUndelivered || !isCanceled(task) ? [] : canceledParts({ task, locale, text: outcomeText });
-    if (written.length > 0) return written;
+    if (partialAnswer.length > 0) return partialAnswer;
     const text = removeEmpty([aboveText({ task, locale }), outcomeText]).join("\n");
     const reference = referenceText({ locale, requestId: task.id });
     const plain = plainLast({ text, reference });
@@ -87,10 +87,10 @@ export function createTaskText(options: TaskTextOptions): TaskText {
     lateChange: ({ task, lateChange }) => ({ text: lateChangeText[lateChange][localeOf(task)] }),
     questionModal: ({ task, locale }) =>
       questionModalView({ task, locale: locale ?? localeOf(task) }),
-    withoutRetry({ task, text: shown }) {
+    withoutRetry({ task, text: shownText }) {
       const reference = referenceText({ locale: localeOf(task), requestId: task.id });
       const end = plainLast({ text: "", reference }).text;
-      const text = shown.endsWith(end) ? shown.slice(0, -end.length).trimEnd() : shown;
+      const text = shownText.endsWith(end) ? shownText.slice(0, -end.length).trimEnd() : shownText;
       return withBlocks({ ...plainLast({ text, reference }), blocks: [section(text)], reference });
     },
     buttonClickRefused({ refusal, locale = options.locale }) {

@@ -33,13 +33,13 @@ export function createThreadHistory(options: {
   nameOf?: NameOf | undefined;
 }): HistoryItem[] {
   const { messages, message, mayRead, nameOf = () => undefined } = options;
-  const earlier = messages
+  const earlierMessages = messages
     // The message that is asked about is the request itself.
     .filter(({ ts }) => Number(ts) < Number(message.ts) && ts !== message.about?.ts)
     .filter(({ from, key }) => from !== "self" || mayRead(key?.destination))
     .sort((a, b) => Number(a.ts) - Number(b.ts))
     .flatMap((posted) => toHistoryItem(posted, nameOf));
-  return keepNewest(earlier);
+  return keepNewest(earlierMessages);
 }
 
 /** Lists the files that others posted since the bot's last answer and before `message`, the newest message first. */
@@ -48,11 +48,13 @@ export function listThreadFiles(options: {
   message: Pick<UserMessage, "ts" | "about">;
 }): UserFile[] {
   const { messages, message } = options;
-  const earlier = messages
+  const earlierMessages = messages
     .filter(({ ts }) => Number(ts) < Number(message.ts) && ts !== message.about?.ts)
     .sort((a, b) => Number(b.ts) - Number(a.ts));
-  const answered = earlier.findIndex(isOwnAnswer);
-  return earlier.slice(0, answered < 0 ? undefined : answered).flatMap(({ files = [] }) => files);
+  const answerIndex = earlierMessages.findIndex(isOwnAnswer);
+  return earlierMessages
+    .slice(0, answerIndex < 0 ? undefined : answerIndex)
+    .flatMap(({ files = [] }) => files);
 }
 
 /** A post of ours without a key is a stream, or the files of an answer. Failures, questions and placeholders are no answers. */
@@ -64,10 +66,10 @@ function isOwnAnswer(post: PostedMessage): boolean {
 }
 
 function toHistoryItem(posted: PostedMessage, nameOf: NameOf): HistoryItem[] {
-  const { ts, from, user, name, text: words, markdown = words } = posted;
-  const written = from === "self" ? answerMarkdown(posted) : markdown;
-  if (written.trim() === "") return [];
-  const text = cutText(addNames(written, nameOf), maxHistoryTextLength);
+  const { ts, from, user, name, text: mrkdwn, markdown = mrkdwn } = posted;
+  const ownText = from === "self" ? answerMarkdown(posted) : markdown;
+  if (ownText.trim() === "") return [];
+  const text = cutText(addNames(ownText, nameOf), maxHistoryTextLength);
   if (from === "self") return [{ role: "assistant", text, ts }];
   if (from === "other_bot")
     return [{ role: "user", text, ts, bot: true, ...(name === undefined ? {} : { name }) }];
@@ -98,18 +100,18 @@ function answerMarkdown({ text, key }: PostedMessage): string {
  */
 function findAnswer({ text, key: { requestId, kind } }: { text: string; key: PostKey }): string {
   const references = locales.map((locale) => `_${referenceText({ locale, requestId })}_`);
-  const reference = references.find((each) => text.endsWith(each));
+  const reference = references.find((candidate) => text.endsWith(candidate));
   if (reference === undefined) return text;
   return kind === "answer" ? "" : text.slice(0, -reference.length).trimEnd();
 }
 
 function keepNewest(items: readonly HistoryItem[]): HistoryItem[] {
-  const kept: HistoryItem[] = [];
+  const newestItems: HistoryItem[] = [];
   let bytes = 2;
   for (const item of items.slice(-maxHistoryItems).reverse()) {
     bytes += Buffer.byteLength(JSON.stringify(item)) + 1;
     if (bytes > maxHistoryBytes) break;
-    kept.push(item);
+    newestItems.push(item);
   }
-  return kept.reverse();
+  return newestItems.reverse();
 }

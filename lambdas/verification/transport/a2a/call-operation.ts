@@ -31,38 +31,39 @@ export function createCallOperation(options: {
 }): CallOperation {
   const { cards, interfacesOf, http, maxResponseBytes } = options;
   /** The last interface that refused the version that its card names. It is tried last from then on. */
-  let refused: string | undefined;
-  const sent = createSentMessages();
+  let refusedKey: string | undefined;
+  const sentMessages = createSentMessages();
 
   function choose(card: ReadCard): UsableInterface {
     const interfaces = interfacesOf(card);
-    return interfaces.find((one) => toInterfaceKey(one) !== refused) ?? interfaces[0];
+    return interfaces.find((one) => toInterfaceKey(one) !== refusedKey) ?? interfaces[0];
   }
 
   return async ({ operation, params, call }) => {
     const isRefused = (answer: OperationAnswer<typeof operation>) =>
       "passed" in answer && isVersionRefused({ answer: answer.passed, operation, id: call.id });
     const post = (to: UsableInterface) => {
-      const once = () => postOperation({ to, operation, params, call, http, maxResponseBytes });
-      if (operation !== "SendMessage") return once();
-      return sent.send({
+      const postOnce = () => postOperation({ to, operation, params, call, http, maxResponseBytes });
+      if (operation !== "SendMessage") return postOnce();
+      return sentMessages.send({
         messageId: call.id,
         interfaceKey: toInterfaceKey(to),
-        post: once,
+        post: postOnce,
         isUntouched: isRefused,
       });
     };
     const card = await cards.current(call);
-    const first = choose(card);
-    const answer = await post(first);
+    const firstInterface = choose(card);
+    const answer = await post(firstInterface);
     if (!isRefused(answer)) return answer;
     // Nothing was processed. The agent may have changed since its card was read.
-    refused = toInterfaceKey(first);
+    refusedKey = toInterfaceKey(firstInterface);
     cards.forget(card);
-    const second = choose(await cards.current(call).catch(() => card));
+    const secondInterface = choose(await cards.current(call).catch(() => card));
     const mayFollow =
-      toInterfaceKey(second) !== toInterfaceKey(first) && second.tenant === first.tenant;
-    return mayFollow ? post(second) : answer;
+      toInterfaceKey(secondInterface) !== toInterfaceKey(firstInterface) &&
+      secondInterface.tenant === firstInterface.tenant;
+    return mayFollow ? post(secondInterface) : answer;
   };
 }
 
@@ -110,13 +111,13 @@ export async function findTaskByMessage(request: {
   let pageToken: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
     const params = { contextId: call.sessionId, pageSize, pageToken, historyLength };
-    const asked = await ask({ operation: "ListTasks", params, call }).catch(throwListingFailure);
-    if ("passed" in asked) return asked;
-    const { tasks, nextPageToken } = asked.result;
-    const found = tasks.find((task) =>
+    const answer = await ask({ operation: "ListTasks", params, call }).catch(throwListingFailure);
+    if ("passed" in answer) return answer;
+    const { tasks, nextPageToken } = answer.result;
+    const namedTask = tasks.find((task) =>
       task.history.some((message) => message.messageId === messageId),
     );
-    if (found !== undefined) return { taskId: found.id };
+    if (namedTask !== undefined) return { taskId: namedTask.id };
     if (nextPageToken === undefined) break;
     pageToken = nextPageToken;
   }

@@ -39,18 +39,24 @@ export function createCardSource(options: {
   random: () => number;
 }): CardSource {
   const { cardUrl, version, http, now, random } = options;
-  let latest: { card: ReadCard; etag: string | undefined } | undefined;
+  let latestResponse: { card: ReadCard; etag: string | undefined } | undefined;
 
-  const cached = createCachedCredential<ReadCard>({
+  const cache = createCachedCredential<ReadCard>({
     async fetch({ signal }) {
-      const response = await fetchCard({ cardUrl, version, etag: latest?.etag, http, signal });
-      if (response.status !== 304 || latest === undefined) {
-        latest = { card: read(response), etag: response.headers.etag };
+      const response = await fetchCard({
+        cardUrl,
+        version,
+        etag: latestResponse?.etag,
+        http,
+        signal,
+      });
+      if (response.status !== 304 || latestResponse === undefined) {
+        latestResponse = { card: readCard(response), etag: response.headers.etag };
       }
       const freshMs = freshnessMs(response.headers["cache-control"]);
       // The cache adds jitter: it renews up to an eighth later, and expires up to a twentieth earlier.
       return {
-        credential: latest.card,
+        credential: latestResponse.card,
         renewAfterMs: (freshMs * 8) / 9,
         lifetimeMs: (freshMs + staleMs) / 0.95,
       };
@@ -65,17 +71,17 @@ export function createCardSource(options: {
     async current({ signal }) {
       try {
         signal.throwIfAborted();
-        const card = cached.current();
+        const card = cache.current();
         return card instanceof Promise ? await abortable({ promise: card, signal }) : card;
       } catch (thrown) {
         throw toUndeliveredError(thrown);
       }
     },
-    forget: (card) => cached.forget((known) => known === card),
+    forget: (card) => cache.forget((cachedCard) => cachedCard === card),
   };
 }
 
-function read({ status, retryAfterMs: retry_after_ms, body }: HttpResponse): ReadCard {
+function readCard({ status, retryAfterMs: retry_after_ms, body }: HttpResponse): ReadCard {
   if (status < 200 || status >= 300) throw createStatusError(status, retry_after_ms);
   const json = parseJson(body);
   if (json === undefined) {
@@ -181,8 +187,8 @@ function resolveRedirect({ from, location }: { from: URL; location: string | und
   }
 }
 
-const shortestMs = 60_000;
-const longestMs = 60 * 60_000;
+const minFreshMs = 60_000;
+const maxFreshMs = 60 * 60_000;
 const defaultFreshMs = 5 * 60_000;
 
 /**
@@ -194,8 +200,8 @@ export function freshnessMs(cacheControl: string | undefined): number {
     .toLowerCase()
     .split(",")
     .map((word) => word.trim());
-  if (words.includes("no-store") || words.includes("no-cache")) return shortestMs;
+  if (words.includes("no-store") || words.includes("no-cache")) return minFreshMs;
   const seconds = words.flatMap((word) => /^max-age="?(\d{1,10})"?$/.exec(word)?.[1] ?? [])[0];
   if (seconds === undefined) return defaultFreshMs;
-  return Math.min(Math.max(Number(seconds) * 1000, shortestMs), longestMs);
+  return Math.min(Math.max(Number(seconds) * 1000, minFreshMs), maxFreshMs);
 }

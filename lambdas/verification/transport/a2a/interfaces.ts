@@ -22,26 +22,34 @@ export function listUsableInterfaces(request: {
   url: URL | undefined;
   version: A2aVersion | undefined;
 }): readonly [UsableInterface, ...UsableInterface[]] {
-  const { card, cardUrl, url, version: pinned } = request;
-  const offered = listInterfaces(card);
-  const spoken = offered.flatMap(({ url: address, protocolBinding, protocolVersion, tenant }) => {
-    const version = readVersion(protocolVersion);
-    const isSpoken = isJsonRpc({ protocolBinding }) && version !== undefined;
-    return isSpoken && version === (pinned ?? version) ? [{ address, version, tenant }] : [];
-  });
-  if (spoken.length === 0) throw createUnspokenError({ offered, pinned });
-  const [first, ...others] = spoken
-    .flatMap(({ address, ...rest }) => {
-      const usable = url ?? addressWithin(cardUrl, address);
-      return usable === undefined ? [] : [{ ...rest, url: usable }];
+  const { card, cardUrl, url, version: pinnedVersion } = request;
+  const offeredInterfaces = listInterfaces(card);
+  const supportedInterfaces = offeredInterfaces.flatMap(
+    ({ url: address, protocolBinding, protocolVersion, tenant }) => {
+      const version = readVersion(protocolVersion);
+      const isSupported = isJsonRpc({ protocolBinding }) && version !== undefined;
+      return isSupported && version === (pinnedVersion ?? version)
+        ? [{ address, version, tenant }]
+        : [];
+    },
+  );
+  if (supportedInterfaces.length === 0)
+    throw createVersionError({ offeredInterfaces, pinnedVersion });
+  const [firstInterface, ...otherInterfaces] = supportedInterfaces
+    .flatMap(({ address, ...members }) => {
+      const usableUrl = url ?? resolveAddress(cardUrl, address);
+      return usableUrl === undefined ? [] : [{ ...members, url: usableUrl }];
     })
     .toSorted((one, other) => Number(other.version) - Number(one.version));
-  if (first === undefined) {
+  if (firstInterface === undefined) {
     const message =
       "Its agent card names an address at another origin than the card's own, where its credentials do not go. If that address is right, set the destination's url to it.";
     throw createCardError("CardAtOtherOrigin", message);
   }
-  return [first, ...others.filter(({ tenant }) => tenant === first.tenant)];
+  return [
+    firstInterface,
+    ...otherInterfaces.filter(({ tenant }) => tenant === firstInterface.tenant),
+  ];
 }
 
 function isJsonRpc({ protocolBinding }: Pick<AgentInterface, "protocolBinding">): boolean {
@@ -49,30 +57,30 @@ function isJsonRpc({ protocolBinding }: Pick<AgentInterface, "protocolBinding">)
 }
 
 /** Says what the card offers instead. */
-function createUnspokenError(request: {
-  offered: readonly AgentInterface[];
-  pinned: A2aVersion | undefined;
+function createVersionError(request: {
+  offeredInterfaces: readonly AgentInterface[];
+  pinnedVersion: A2aVersion | undefined;
 }): SekishoError {
-  const { offered, pinned } = request;
-  if (offered.length === 0) {
+  const { offeredInterfaces, pinnedVersion } = request;
+  if (offeredInterfaces.length === 0) {
     return createCardError(
       "CardIsForeign",
       `${foreignText} It has a name, but no address to call.`,
     );
   }
   const versions = joinNames(
-    offered.filter(isJsonRpc).map(({ protocolVersion }) => protocolVersion),
+    offeredInterfaces.filter(isJsonRpc).map(({ protocolVersion }) => protocolVersion),
   );
   if (versions === "") {
-    const bindings = joinNames(offered.map(({ protocolBinding }) => protocolBinding));
+    const bindings = joinNames(offeredInterfaces.map(({ protocolBinding }) => protocolBinding));
     const message = `Its agent card offers ${bindings} only, and Sekisho calls agents over JSON-RPC. Ask its maker for a JSON-RPC interface, or put a gateway in front of it.`;
     return createCardError("CardWithoutJsonRpc", message);
   }
   const isPinned =
-    pinned !== undefined &&
-    offered.some((one) => isJsonRpc(one) && readVersion(one.protocolVersion));
+    pinnedVersion !== undefined &&
+    offeredInterfaces.some((one) => isJsonRpc(one) && readVersion(one.protocolVersion));
   const advice = isPinned
-    ? `the destination's version is ${pinned}. Set it to "highest".`
+    ? `the destination's version is ${pinnedVersion}. Set it to "highest".`
     : "Sekisho supports 1.0, 0.3 and 0.2. Ask its maker for one of them.";
   const message = `Its agent card offers JSON-RPC in version ${versions} of A2A only, and ${advice}`;
   return createCardError("CardOfOtherVersion", message);
@@ -85,12 +93,12 @@ function readVersion(protocolVersion: string): A2aVersion | undefined {
 }
 
 /** Resolves a relative address. One that begins with two slashes names a host, so it is refused. */
-function addressWithin(cardUrl: URL, address: string): URL | undefined {
+function resolveAddress(cardUrl: URL, address: string): URL | undefined {
   const namesHost = /^\s*[/\\]{2}/.test(address);
-  const resolved = parseUrl(address) ?? (namesHost ? null : parseUrl(address, cardUrl.href));
-  if (resolved === null || resolved.origin !== cardUrl.origin) return undefined;
+  const resolvedUrl = parseUrl(address) ?? (namesHost ? null : parseUrl(address, cardUrl.href));
+  if (resolvedUrl === null || resolvedUrl.origin !== cardUrl.origin) return undefined;
   try {
-    return parseCheckedUrl(resolved.href);
+    return parseCheckedUrl(resolvedUrl.href);
   } catch {
     return undefined;
   }

@@ -48,8 +48,11 @@ export function createAnswerParams(options: {
   };
   const approval = option_id === undefined ? undefined : createApprovalPart(option_id);
   const data = [fields && createFieldsPart(fields), approval].filter((part) => part !== undefined);
-  const said = text ?? (approval === undefined ? option_id : undefined);
-  const parts = [...(said === undefined && data.length > 0 ? [] : [{ text: said ?? "" }]), ...data];
+  const answerText = text ?? (approval === undefined ? option_id : undefined);
+  const parts = [
+    ...(answerText === undefined && data.length > 0 ? [] : [{ text: answerText ?? "" }]),
+    ...data,
+  ];
   return createSendParams({ messageId, taskId, parts, metadata });
 }
 
@@ -63,7 +66,7 @@ function createSendParams(
 }
 
 /** Older messages are never sent again. */
-const maxKept = 1000;
+const maxMessages = 1000;
 
 export type SentMessages = {
   /**
@@ -84,16 +87,17 @@ export function createSentMessages(): SentMessages {
 
   return {
     async send({ messageId, interfaceKey, post, isUntouched }) {
-      const earlier = interfaceKeys.get(messageId);
-      if (earlier !== undefined && earlier !== interfaceKey) {
+      const earlierKey = interfaceKeys.get(messageId);
+      if (earlierKey !== undefined && earlierKey !== interfaceKey) {
         const cause = new Error("the message may have arrived at another interface of the agent");
         throw new SekishoError("ambiguous", { cause });
       }
-      const [oldest] = interfaceKeys.keys();
-      if (interfaceKeys.size >= maxKept && oldest !== undefined) interfaceKeys.delete(oldest);
+      const [oldestId] = interfaceKeys.keys();
+      if (interfaceKeys.size >= maxMessages && oldestId !== undefined)
+        interfaceKeys.delete(oldestId);
       interfaceKeys.set(messageId, interfaceKey);
       // An earlier try may have arrived, so its interface stays remembered.
-      const forget = () => earlier === undefined && interfaceKeys.delete(messageId);
+      const forget = () => earlierKey === undefined && interfaceKeys.delete(messageId);
       try {
         const answer = await post();
         if (isUntouched(answer)) forget();

@@ -49,7 +49,7 @@ export async function postOperation<O extends CalledOperation>(request: {
   if (method === undefined) throw new SekishoError("unsupported_operation");
   // Version 0.3 has no `ListTasks`; `method` was undefined for it.
   const inV03 = operation as Exclude<O, "ListTasks">;
-  const written =
+  const versionParams =
     version === "1.0" ? { ...params, tenant } : paramsToV03({ operation: inV03, params });
   const response = await http.send({
     method: "POST",
@@ -59,7 +59,7 @@ export async function postOperation<O extends CalledOperation>(request: {
       "a2a-version": version,
       [extensionsHeader[version]]: extensions,
     },
-    body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: written })),
+    body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: versionParams })),
     signal,
     maxResponseBytes,
     shortens: true,
@@ -110,9 +110,9 @@ export function readResult<O extends CalledOperation>(request: {
   result: unknown;
 }): OperationResult<O> {
   const { operation, result } = request;
-  const parsed = hasTooManyEntries(result) ? undefined : schemas[operation].safeParse(result);
-  if (parsed?.success) return parsed.data as OperationResult<O>;
-  const issues = parsed?.error.issues ?? [
+  const parsedResult = hasTooManyEntries(result) ? undefined : schemas[operation].safeParse(result);
+  if (parsedResult?.success) return parsedResult.data as OperationResult<O>;
+  const issues = parsedResult?.error.issues ?? [
     { path: [], message: "has more artifacts and parts than are read" },
   ];
   throw new SekishoError("invalid_response", {

@@ -1,4 +1,5 @@
 /** Converts an A2A task or message to a result of the zone contract, or to the error that the task ended with. */
+
 import { hash } from "node:crypto";
 import {
   asksForCredentials,
@@ -25,6 +26,7 @@ import {
   type TaskState,
   transitionError,
 } from "@sekisho/contracts/methods.ts";
+import { dropUndefined } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
 
 /** The reasons of a failed task, as opposed to those of a failed call. */
@@ -68,10 +70,10 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
   const { state, kind } = fromA2aState(status.state);
   switch (state) {
     case "completed": {
-      const said = artifacts
+      const texts = artifacts
         .map(({ parts }) => readArtifactText(parts))
         .filter((text) => text !== "");
-      const response_text = said.length > 0 ? said.join("\n\n") : lastText(task);
+      const response_text = texts.length > 0 ? texts.join("\n\n") : lastText(task);
       return { status: "success", response_text, ...readArtifacts(artifacts) };
     }
     case "input_required":
@@ -130,12 +132,12 @@ function createEndedError(
   notes: Notes,
 ): SekishoError {
   const { reason, lost } = state === "failed" ? notes : {};
-  const usual = findReasonOfState({ state, dialect: "a2a" });
-  const said = joinTextParts(status.message?.parts ?? []);
-  return new SekishoError(reason ?? usual ?? "execution_failed", {
+  const stateReason = findReasonOfState({ state, dialect: "a2a" });
+  const statusText = joinTextParts(status.message?.parts ?? []);
+  return new SekishoError(reason ?? stateReason ?? "execution_failed", {
     details: { task_id, ...dropUndefined({ lost }) },
     // A Sekisho host says the fixed text of its reason, which the person reads in other words anyway.
-    explanation: fixedTexts.has(said) ? undefined : said,
+    explanation: fixedTexts.has(statusText) ? undefined : statusText,
   });
 }
 
@@ -165,14 +167,6 @@ function lastText({ status, history }: ReadTask): string {
   return texts.find((text) => text !== "") ?? "";
 }
 
-function dropUndefined<T extends object>(
-  members: T,
-): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  ) as never;
-}
-
 const maxNameLength = 255;
 
 /** Text parts without a file name are the answer itself. */
@@ -200,8 +194,8 @@ function readArtifacts(sources: readonly { name?: string | undefined; parts: rea
   return artifacts.length === 0 ? {} : { artifacts };
 }
 
-function toArtifact(given: string | undefined, part: Part): Artifact[] {
-  const { filename = given, mediaType: mimetype, text, url, raw: base64, data } = part;
+function toArtifact(artifactName: string | undefined, part: Part): Artifact[] {
+  const { filename = artifactName, mediaType: mimetype, text, url, raw: base64, data } = part;
   if ((text !== undefined && !isTextFile(part)) || isToolRecord(part)) return [];
   return [
     dropUndefined({ name: filename?.slice(0, maxNameLength), mimetype, text, url, base64, data }),

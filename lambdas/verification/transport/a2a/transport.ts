@@ -47,14 +47,14 @@ export function createA2aTransport(options: {
   const ask = createCallOperation({ cards, interfacesOf, http, maxResponseBytes });
 
   async function sendMessage(params: OperationParams<"SendMessage">, call: PeerCall) {
-    const asked = await ask({ operation: "SendMessage", params, call });
-    if ("passed" in asked) return asked.passed;
-    const { result } = asked;
+    const answer = await ask({ operation: "SendMessage", params, call });
+    if ("passed" in answer) return answer.passed;
+    const { result } = answer;
     requireSameTask(
       params.message.taskId,
       "task" in result ? result.task.id : result.message.taskId,
     );
-    return respond({ call, outcome: toZoneResult(asked), received: asked });
+    return respond({ call, outcome: toZoneResult(answer), size: answer });
   }
 
   /** Finds the task by its id, or by the id of the message that began it. */
@@ -65,30 +65,30 @@ export function createA2aTransport(options: {
   }
 
   async function get(key: ParamsOf<"get_task">, call: PeerCall) {
-    const found = await find(key, call);
-    if ("passed" in found) return found.passed;
-    const asked = await ask({
+    const taskRef = await find(key, call);
+    if ("passed" in taskRef) return taskRef.passed;
+    const answer = await ask({
       operation: "GetTask",
-      params: { id: found.taskId, historyLength },
+      params: { id: taskRef.taskId, historyLength },
       call,
     });
-    if ("passed" in asked) return asked.passed;
-    const { result: task, retryAfterMs } = asked;
-    requireSameTask(found.taskId, task.id);
+    if ("passed" in answer) return answer.passed;
+    const { result: task, retryAfterMs } = answer;
+    requireSameTask(taskRef.taskId, task.id);
     return respond({
       call,
       outcome: toZoneResult({ result: { task }, retryAfterMs }),
-      received: asked,
+      size: answer,
     });
   }
 
   async function cancel(key: ParamsOf<"cancel_task">, call: PeerCall) {
-    const found = await find(key, call);
-    if ("passed" in found) return found.passed;
-    const asked = await ask({ operation: "CancelTask", params: { id: found.taskId }, call });
-    if ("passed" in asked) return asked.passed;
-    requireSameTask(found.taskId, asked.result.id);
-    return respond({ call, outcome: toCancelResult(asked.result), received: asked });
+    const taskRef = await find(key, call);
+    if ("passed" in taskRef) return taskRef.passed;
+    const answer = await ask({ operation: "CancelTask", params: { id: taskRef.taskId }, call });
+    if ("passed" in answer) return answer.passed;
+    requireSameTask(taskRef.taskId, answer.result.id);
+    return respond({ call, outcome: toCancelResult(answer.result), size: answer });
   }
 
   return {
@@ -119,8 +119,8 @@ export function createA2aTransport(options: {
     },
     async describe({ signal }) {
       const card = await cards.current({ signal });
-      const [chosen] = interfacesOf(card);
-      return { name: card.name, url: chosen.url.href, version: chosen.version };
+      const [bestInterface] = interfacesOf(card);
+      return { name: card.name, url: bestInterface.url.href, version: bestInterface.version };
     },
     async close() {
       http.close();
@@ -129,8 +129,12 @@ export function createA2aTransport(options: {
 }
 
 /** Refuses a response about another task, because its answer may be for other people. */
-function requireSameTask(asked: string | undefined, answered: string | undefined): void {
-  if (asked === undefined || answered === undefined || answered === asked) return;
+function requireSameTask(
+  calledTaskId: string | undefined,
+  answeredTaskId: string | undefined,
+): void {
+  if (calledTaskId === undefined || answeredTaskId === undefined || answeredTaskId === calledTaskId)
+    return;
   throw new SekishoError("invalid_response", {
     cause: new Error("the agent answered for another task"),
   });
@@ -140,10 +144,10 @@ function requireSameTask(asked: string | undefined, answered: string | undefined
 export function respond(request: {
   call: { id: string };
   outcome: TaskResult | ResultOf<"cancel_task"> | SekishoError;
-  received: ReceivedSize;
+  size: ReceivedSize;
 }): TransportResponse {
   const { outcome } = request;
-  const { shortened, receivedBytes } = request.received;
+  const { shortened, receivedBytes } = request.size;
   const { id } = request.call;
   const isFailed = outcome instanceof SekishoError;
   const member = isFailed

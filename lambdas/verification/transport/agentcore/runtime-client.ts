@@ -37,7 +37,7 @@ export function createRuntimeClient(options: {
   now: () => number;
 }): RuntimeClient {
   const { region, endpoint, credentials, now } = options;
-  let loading: Promise<{ sdk: Sdk; client: BedrockAgentCoreClient }> | undefined;
+  let sdkPromise: Promise<{ sdk: Sdk; client: BedrockAgentCoreClient }> | undefined;
 
   async function load() {
     const sdk = await import("@aws-sdk/client-bedrock-agentcore");
@@ -55,13 +55,17 @@ export function createRuntimeClient(options: {
 
   async function runClassified<T>(
     signal: AbortSignal,
-    send: (loaded: { sdk: Sdk; client: BedrockAgentCoreClient; progress: Progress }) => Promise<T>,
+    send: (loadedSdk: {
+      sdk: Sdk;
+      client: BedrockAgentCoreClient;
+      progress: Progress;
+    }) => Promise<T>,
   ): Promise<T> {
     const progress: Progress = { wasSent: false };
     try {
       signal.throwIfAborted();
-      loading ??= load();
-      const { sdk, client } = await loading;
+      sdkPromise ??= load();
+      const { sdk, client } = await sdkPromise;
       return await abortable({ promise: send({ sdk, client, progress }), signal });
     } catch (thrown) {
       throw thrown instanceof SekishoError
@@ -84,7 +88,7 @@ export function createRuntimeClient(options: {
         await client.send(command, { abortSignal: signal });
       }),
     async close() {
-      (await loading)?.client.destroy();
+      (await sdkPromise)?.client.destroy();
     },
   };
 }

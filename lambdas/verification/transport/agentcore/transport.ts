@@ -66,7 +66,7 @@ export function createAgentCoreTransport(options: {
       };
       return client.invoke({
         command: ({ InvokeAgentRuntimeCommand }) => new InvokeAgentRuntimeCommand(input),
-        use: (output) => read(output, maxResponseBytes),
+        use: (output) => readPlatformResponse(output, maxResponseBytes),
         signal,
       });
     },
@@ -81,7 +81,7 @@ function requireSessionId(sessionId: string): string {
 }
 
 /** Always reads the body to its end or destroys it, because an unread body keeps its connection for ever. */
-async function read(
+async function readPlatformResponse(
   { response, contentType, statusCode }: InvokeAgentRuntimeCommandOutput,
   maxResponseBytes: number,
 ): Promise<TransportResponse> {
@@ -92,8 +92,8 @@ async function read(
     stream?.destroy();
     throw new SekishoError("invalid_response");
   }
-  const read = await readShortened(stream, maxResponseBytes);
-  const platformError = findPlatformError(read.body);
+  const cappedBody = await readShortened(stream, maxResponseBytes);
+  const platformError = findPlatformError(cappedBody.body);
   if (platformError !== undefined) throw platformError;
-  return { ...read, status: statusCode };
+  return { ...cappedBody, status: statusCode };
 }

@@ -40,7 +40,7 @@ const transientErrors = /throttl|limitexceeded|toomanyrequests|requesttimeout|ex
 
 /** For use in `catch`. */
 export function throwStsFailure(thrown: unknown): never {
-  const refused =
+  const refusalStatus =
     thrown instanceof AwsCallError && !transientErrors.test(thrown.name) ? thrown.status : 0;
-  throw createCredentialError({ status: refused, code: codeOf(thrown) });
+  throw createCredentialError({ status: refusalStatus, code: codeOf(thrown) });
 }

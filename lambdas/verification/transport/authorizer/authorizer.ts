@@ -20,7 +20,7 @@ export type Authorizer = {
    * Drops the cached credentials if they are the refused ones, so that many refusals at once cause one renewal. Absent if there is
    * nothing to renew.
    */
-  refresh?(refused: AddedCredentials): void;
+  refresh?(refusedCredentials: AddedCredentials): void;
 };
 
 /** Allows loopback hosts only. For any other host it throws `unauthenticated` before a byte is sent. */

@@ -21,7 +21,7 @@ export function createMtlsAuthorizer(
   },
 ): Authorizer {
   const { readCertificate, readKey, readCa, ...cacheOptions } = options;
-  const cached = createCachedCredential<AddedCredentials>({
+  const cache = createCachedCredential<AddedCredentials>({
     ...cacheOptions,
     async fetch() {
       const [cert, key, ca] = await Promise.all([readCertificate(), readKey(), readCa?.()]);
@@ -36,10 +36,11 @@ export function createMtlsAuthorizer(
   });
   return {
     authorize({ url }) {
-      if (url.protocol !== "https:") throw refused("NoTls");
-      return cached.current();
+      if (url.protocol !== "https:") throw createRefusal("NoTls");
+      return cache.current();
     },
-    refresh: (refused) => cached.forget((credential) => credential === refused),
+    refresh: (refusedCredentials) =>
+      cache.forget((credential) => credential === refusedCredentials),
   };
 }
 
@@ -48,11 +49,11 @@ function check(tls: { cert: string; key: string; ca?: string }): void {
   try {
     createSecureContext(tls);
   } catch (thrown) {
-    throw refused(codeOf(thrown));
+    throw createRefusal(codeOf(thrown));
   }
 }
 
-function refused(code: string): SekishoError {
+function createRefusal(code: string): SekishoError {
   return new SekishoError("unauthenticated", {
     certainty: "undelivered",
     cause: new CredentialError(code),

@@ -44,9 +44,9 @@ export function createOAuthClientCredentialsAuthorizer(
 
 /** Form-encodes the id and the secret (section 2.3.1), then joins them as in RFC 7617. */
 function basic(clientId: string, secret: string): string {
-  return `Basic ${Buffer.from(`${formEncoded(clientId)}:${formEncoded(secret)}`).toString("base64")}`;
+  return `Basic ${Buffer.from(`${encodeForm(clientId)}:${encodeForm(secret)}`).toString("base64")}`;
 }
 
-function formEncoded(text: string): string {
+function encodeForm(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);
 }

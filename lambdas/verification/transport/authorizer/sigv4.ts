@@ -7,7 +7,7 @@ import { type AssumedRole, cacheAssumedRole } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
 
 /** Proxies may rewrite these headers (W3C Trace Context, section 3.4), so they are not signed. */
-const unsigned = ["traceparent", "tracestate"];
+const unsignedHeaders = ["traceparent", "tracestate"];
 
 /** `service` is the signing name, such as `lambda`, `execute-api` or `bedrock-agentcore`. `assumeRole` signs as another role. */
 export function createSigV4Authorizer(
@@ -22,12 +22,20 @@ export function createSigV4Authorizer(
   const { now = Date.now } = options;
   const role = assumeRole && cacheAssumedRole({ ...assumeRole, ...cacheOptions });
   const provider = role === undefined ? credentials : async () => role.current();
-  const sign = createSigner({ service, region, credentials: provider, unsigned, now });
+  const sign = createSigner({
+    service,
+    region,
+    credentials: provider,
+    unsigned: unsignedHeaders,
+    now,
+  });
   return {
     async authorize({ method, url, headers, body }) {
-      const signed = await sign({ method, url, headers, body });
+      const signedRequest = await sign({ method, url, headers, body });
       return {
-        headers: Object.fromEntries(Object.entries(signed).filter(([name]) => !(name in headers))),
+        headers: Object.fromEntries(
+          Object.entries(signedRequest).filter(([name]) => !(name in headers)),
+        ),
       };
     },
     ...(role && {

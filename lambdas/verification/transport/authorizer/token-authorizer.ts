@@ -13,7 +13,7 @@ export function createTokenAuthorizer(
   options: CredentialCacheOptions & { fetchToken: FetchToken },
 ): Authorizer {
   const { fetchToken, ...cacheOptions } = options;
-  const cached = createCachedCredential<AddedCredentials>({
+  const cache = createCachedCredential<AddedCredentials>({
     ...cacheOptions,
     async fetch({ signal }) {
       const { token, lifetimeMs } = await fetchToken({ signal });
@@ -22,8 +22,9 @@ export function createTokenAuthorizer(
     },
   });
   return {
-    authorize: () => cached.current(),
-    refresh: (refused) => cached.forget((credential) => credential === refused),
+    authorize: () => cache.current(),
+    refresh: (refusedCredentials) =>
+      cache.forget((credential) => credential === refusedCredentials),
   };
 }
 

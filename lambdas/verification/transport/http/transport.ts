@@ -40,13 +40,13 @@ export function createHttpsTransport(options: {
   return {
     async send({ body, sessionId, signal, trace }) {
       const headers = requestHeaders({ sessionId, trace });
-      const reading = { signal, maxResponseBytes, shortens: true };
+      const readLimits = { signal, maxResponseBytes, shortens: true };
       const { headers: _headers, ...response } = await http.send({
         method: "POST",
         url,
         headers,
         body,
-        ...reading,
+        ...readLimits,
       });
       return response;
     },
@@ -79,32 +79,33 @@ export function createAuthorizedSend(options: {
   const { authorizer, connectTimeoutMs, now } = options;
   const http = createHttpClient({ connectTimeoutMs });
 
-  async function attempt({ headers: given, ...request }: AuthorizedRequest) {
+  async function attempt({ headers: callerHeaders, ...request }: AuthorizedRequest) {
     const { method, url, body, signal } = request;
-    const headers = { ...given, "accept-encoding": "identity" };
-    const added = await authorize(authorizer, { method, url, headers, body, signal });
+    const headers = { ...callerHeaders, "accept-encoding": "identity" };
+    const credentials = await authorize(authorizer, { method, url, headers, body, signal });
     const response = await sendOnce({
       ...request,
       http,
-      headers: { ...headers, ...added.headers },
-      certificate: added.tls,
+      headers: { ...headers, ...credentials.headers },
+      certificate: credentials.tls,
       nowMs: now(),
     }).catch((thrown) => {
       // A peer that refuses the certificate often closes the connection without a reason.
       const isRefused =
         thrown instanceof SekishoError &&
         (!isUndelivered(thrown) || isCertificateRefused(thrown.cause));
-      if (added.tls !== undefined && isRefused && !signal.aborted) authorizer.refresh?.(added);
+      if (credentials.tls !== undefined && isRefused && !signal.aborted)
+        authorizer.refresh?.(credentials);
       throw thrown;
     });
-    return { response, added };
+    return { response, credentials };
   }
 
   return {
     async send(request) {
-      const { response, added } = await attempt(request);
+      const { response, credentials } = await attempt(request);
       if (response.status !== 401 && response.status !== 403) return response;
-      authorizer.refresh?.(added);
+      authorizer.refresh?.(credentials);
       if (response.status === 403 || authorizer.refresh === undefined) return response;
       return (await attempt(request)).response;
     },
@@ -120,10 +121,10 @@ async function authorize(
   request: OutgoingRequest,
 ): Promise<AddedCredentials> {
   try {
-    const added = authorizer.authorize(request);
-    return added instanceof Promise
-      ? await abortable({ promise: added, signal: request.signal })
-      : added;
+    const credentials = authorizer.authorize(request);
+    return credentials instanceof Promise
+      ? await abortable({ promise: credentials, signal: request.signal })
+      : credentials;
   } catch (thrown) {
     throw thrown instanceof SekishoError
       ? thrown

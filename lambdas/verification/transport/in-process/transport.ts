@@ -31,7 +31,7 @@ export function createInProcessTransport(options: {
             header: response.headers.get("retry-after"),
             nowMs: Date.now(),
           }),
-          ...(await readShortened(streamOf(response, signal), maxResponseBytes)),
+          ...(await readShortened(readStream(response, signal), maxResponseBytes)),
         };
       } catch (thrown) {
         throw thrown instanceof SekishoError
@@ -42,7 +42,7 @@ export function createInProcessTransport(options: {
   };
 }
 
-async function* streamOf(response: Response, signal: AbortSignal): AsyncIterable<Uint8Array> {
+async function* readStream(response: Response, signal: AbortSignal): AsyncIterable<Uint8Array> {
   if (response.body !== null)
     yield* response.body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
 }

@@ -44,39 +44,43 @@ async function prepare(request: PrepareRequest): Promise<Context> {
     findTaskContext,
     contextSettings,
     inTransfer,
-    task: waited,
+    task: storedTask,
     signal,
   } = request;
   const newest = await readAgain(request);
   if (newest !== undefined && "lack" in newest) return { newest };
-  const { files: ownFiles = [], sharedFiles = [] } = newest ?? waited.message;
-  const message = { ...waited.message, files: [...ownFiles], sharedFiles: [...sharedFiles] };
-  const task = newest === undefined ? waited : { ...waited, message };
-  const { threadTs, command, files: asked = [] } = task.message;
+  const { files: ownFiles = [], sharedFiles = [] } = newest ?? storedTask.message;
+  const message = { ...storedTask.message, files: [...ownFiles], sharedFiles: [...sharedFiles] };
+  const task = newest === undefined ? storedTask : { ...storedTask, message };
+  const { threadTs, command, files: importedFiles = [] } = task.message;
   const work = () => files.importAttachments({ task, signal });
-  const attachments = asked.length > 0 ? await inTransfer({ task, work }) : [];
+  const attachments = importedFiles.length > 0 ? await inTransfer({ task, work }) : [];
   const hasHistory = act.history !== undefined || (threadTs !== undefined && !command);
   // One read of the conversation is enough for its history, its files and the names in it.
   const conversation = hasHistory ? await readConversation(request) : [];
   const messages = conversation.filter(
     ({ from }) => contextSettings.otherApps || from !== "other_bot",
   );
-  const further = contextSettings.files
+  const furtherFiles = contextSettings.files
     ? await importFurther(
         { ...request, task },
         listThreadFiles({ messages, message: task.message }),
       )
     : { attachments: [], leftOut: undefined };
-  const texts = [waited.message.text, newest?.text ?? "", waited.message.about?.instruction ?? ""];
+  const texts = [
+    storedTask.message.text,
+    newest?.text ?? "",
+    storedTask.message.about?.instruction ?? "",
+  ];
   const { names, context } = await findTaskContext({ task, texts, thread: messages, signal });
   const nameOf = (id: string) => (Object.hasOwn(names, id) ? names[id] : undefined);
   const mayRead = (destination: string | undefined) => mayReadAnswer(task.route, destination);
   const history = pureStep(() =>
     createThreadHistory({ messages, message: task.message, mayRead, nameOf }),
   );
-  const { leftOut } = further;
+  const { leftOut } = furtherFiles;
   return {
-    attachments: [...attachments, ...further.attachments],
+    attachments: [...attachments, ...furtherFiles.attachments],
     history,
     newest,
     names,
@@ -100,18 +104,17 @@ export async function readMessage(request: {
   signal: AbortSignal;
 }): Promise<MessageRead> {
   const { slack, task, signal } = request;
-  const { message: asked } = task;
-  if (asked.about !== undefined) {
-    const { channel, threadTs, about } = asked;
+  const { ts, channel, threadTs, about } = task.message;
+  if (about !== undefined) {
     const call = { installation: installationOf(task), requestId: task.id, signal };
-    const read = await slack.message({ ...call, channel, ts: about.ts, threadTs });
-    if (read === undefined) return { lack: "message" };
-    return task.retryOf !== undefined && hadFiles(task) && read.files.length === 0
+    const message = await slack.message({ ...call, channel, ts: about.ts, threadTs });
+    if (message === undefined) return { lack: "message" };
+    return task.retryOf !== undefined && hadFiles(task) && message.files.length === 0
       ? { lack: "files" }
-      : read;
+      : message;
   }
   const messages = await readMessages(request);
-  const message = messages.find((candidate) => candidate.ts === asked.ts);
+  const message = messages.find((candidate) => candidate.ts === ts);
   if (message === undefined) return { lack: "message" };
   const { files = [], sharedFiles = [] } = message;
   if (hadFiles(task) && files.length === 0) return { lack: "files" };

@@ -38,10 +38,10 @@ export async function announceTask(request: {
 }): Promise<string> {
   const { slack, task, reconcile, text, signal } = request;
   if (reconcile) {
-    const [earlier] = (await readOwnPostsOrRecorded(request)).filter(
+    const [earlierPost] = (await readOwnPostsOrRecorded(request)).filter(
       ({ kind }) => kind === "placeholder",
     );
-    if (earlier !== undefined) return earlier.ts;
+    if (earlierPost !== undefined) return earlierPost.ts;
   }
   const key = { requestId: task.id, kind: "placeholder", index: 0 } as const;
   const target = { installation: installationOf(task), ...threadRefOf(task) };

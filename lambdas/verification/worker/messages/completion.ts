@@ -122,9 +122,10 @@ async function pollSoon(
   { task, nowMs }: { task: Task; nowMs: number },
 ): Promise<void> {
   const seq = task.wakeSeq + (isHeld(task, nowMs) ? 1 : 0);
-  const sent = sentLinks.get(task.id);
-  const isPending = nowMs < ((isHeld(task, nowMs) ? sent?.leaseUntilMs : sent?.dueAtMs) ?? 0);
-  if (sent?.seq === seq && isPending) {
+  const sentLink = sentLinks.get(task.id);
+  const isPending =
+    nowMs < ((isHeld(task, nowMs) ? sentLink?.leaseUntilMs : sentLink?.dueAtMs) ?? 0);
+  if (sentLink?.seq === seq && isPending) {
     return log.debug("completion_dropped", { request_id: task.id, task_id: task.call?.taskId });
   }
   // The clock of the worker that polled may be ahead.
@@ -137,8 +138,8 @@ async function pollSoon(
   // Remembered after the send, so that no push is dropped for a wake-up that was never sent.
   sentLinks.delete(task.id);
   sentLinks.set(task.id, { seq, dueAtMs: nowMs + delayMs, leaseUntilMs: task.lease?.untilMs ?? 0 });
-  const [oldest] = sentLinks.keys();
-  if (oldest !== undefined && sentLinks.size > maxSentLinks) sentLinks.delete(oldest);
+  const [oldestId] = sentLinks.keys();
+  if (oldestId !== undefined && sentLinks.size > maxSentLinks) sentLinks.delete(oldestId);
   log.debug("completion_deferred", {
     request_id: task.id,
     task_id: task.call?.taskId,

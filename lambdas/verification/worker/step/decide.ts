@@ -19,7 +19,7 @@ export function decide(
     log.error("step_failed", { ...idsOf(task), state: task.state, cause_kind: event.causeKind });
   try {
     const transition = next({ task, event, policy });
-    const after = withHistory({ before: task, after: transition.task, event, atMs });
+    const after = withHistory({ previousTask: task, task: transition.task, event, atMs });
     const counted = withUsage({ before: task, after, settings: policy.usage, atMs });
     return { ...transition, task: counted, event, previousTask: task };
   } catch (thrown) {

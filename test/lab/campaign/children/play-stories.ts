@@ -14,7 +14,7 @@ import type { Step } from "../../../faults/world.ts";
 
 export type PlayedStory = {
   plan: string;
-  /** A digest of all calls in their order. Two runs with the same one met the same faults. */
+  /** A digest of all calls in their order and their faults. Their subjects have other names in another checkout. */
   calls: string;
   /** What people see at the end. */
   sight: readonly unknown[];
@@ -62,7 +62,7 @@ async function play(plan: Plan, fateOf?: FateOf): Promise<void> {
   };
   const options = { plan, usualOperations, isTold: true, onWritten, ...(fateOf && { fateOf }) };
   const { steps, violations, ...run } = await runPlan(options);
-  const calls = steps.map(({ process, point, about, fate }) => [process, point, about, fate]);
+  const calls = steps.map(({ process, point, fate }) => [process, point, fate]);
   const played: PlayedStory = {
     plan: compact(run.plan),
     calls: hash("sha1", JSON.stringify(calls)),

@@ -45,15 +45,16 @@ export function holds({ condition, context }: { condition: Condition; context: C
   const key = condition.key.toLowerCase();
   if (!knownKeys.has(key))
     throw new Error(`The condition key ${condition.key} is not known to the rehearsal.`);
-  const values = context[key];
-  if (condition.operator === "Null") return condition.values.includes(String(values === undefined));
+  const contextValue = context[key];
+  if (condition.operator === "Null")
+    return condition.values.includes(String(contextValue === undefined));
   const [, set, name = ""] = /^(?:(ForAllValues):)?(.*)$/.exec(condition.operator) ?? [];
   const test = operators[name];
   if (test === undefined)
     throw new Error(`The condition ${condition.operator} is not known to the rehearsal.`);
-  if (values === undefined) return set !== undefined;
+  if (contextValue === undefined) return set !== undefined;
   const isMet = (value: string) => condition.values.some((wanted) => test(value, wanted));
-  if (set !== undefined) return [values].flat().every(isMet);
+  if (set !== undefined) return [contextValue].flat().every(isMet);
   // AWS takes a condition as not met if the key has several values and the operator is for one.
-  return typeof values === "string" && isMet(values);
+  return typeof contextValue === "string" && isMet(contextValue);
 }

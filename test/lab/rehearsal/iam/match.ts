@@ -16,10 +16,10 @@ export function matchesAction({ pattern, action }: { pattern: string; action: st
 /** Compares ARNs field by field, so that `*` does not match a colon. All behind the fifth colon is one field. */
 export function matchesArn({ pattern, arn }: { pattern: string; arn: string }): boolean {
   const wanted = fieldsOf(pattern);
-  const values = fieldsOf(arn);
+  const arnFields = fieldsOf(arn);
   return (
-    wanted.length === values.length &&
-    wanted.every((field, index) => matches({ pattern: field, text: values[index] ?? "" }))
+    wanted.length === arnFields.length &&
+    wanted.every((field, index) => matches({ pattern: field, text: arnFields[index] ?? "" }))
   );
 }
 

@@ -121,16 +121,16 @@ export async function sendBurst(
       .filter(({ fn }) => fn.label.includes("/Ingress"))
       .map((fn) => fn.cool()),
   );
-  const post = Array.from({ length: burstSize }, (_, index) =>
+  const posts = Array.from({ length: burstSize }, (_, index) =>
     world.ask({ text: `burst ${index + 1}.` }),
   );
-  for (const [index, { message }] of post.entries())
+  for (const [index, { message }] of posts.entries())
     await answer(world, message, new RegExp(`burst ${index + 1}\\.`));
   await quiet(world);
   const archived = world.queues.peek(queueArnOf(world, "deadLettersUrl"));
   return {
-    answers: post.map(({ message }) => world.answersTo(message).length),
-    deadLetters: post.filter(({ requestId }) => archived.some((body) => body.includes(requestId)))
+    answers: posts.map(({ message }) => world.answersTo(message).length),
+    deadLetters: posts.filter(({ requestId }) => archived.some((body) => body.includes(requestId)))
       .length,
     peak: world.concurrency.peak(verificationPlace.account),
   };

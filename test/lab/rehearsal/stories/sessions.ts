@@ -34,7 +34,7 @@ export async function outlastIdleTime(world: World) {
   await changeRoutes(world, "long");
   const sessions = () => logged(world, { message: "server_listens" }).length;
   const sessionsBefore = sessions();
-  const post = [20, 120].map((minutes) => ({
+  const posts = [20, 120].map((minutes) => ({
     minutes,
     ...world.ask({ text: `slow ${minutes * 60}s, ${minutes} minutes` }),
   }));
@@ -43,11 +43,11 @@ export async function outlastIdleTime(world: World) {
   const pollsOf = (requestId: string) =>
     countOf(requestId, { message: "call_answered", operation: "get_task" });
   await world.until("first polls", () =>
-    post.every(({ requestId }) => pollsOf(requestId) > 0) ? true : undefined,
+    posts.every(({ requestId }) => pollsOf(requestId) > 0) ? true : undefined,
   );
   const silenceSeconds = 3 * onlyRuntime(world).runtime.lifecycle.idleSeconds;
   const beLate: Fault = ({ call: { action, input } }) => {
-    const isWakeUp = post.some(({ requestId }) => String(input.MessageBody).includes(requestId));
+    const isWakeUp = posts.some(({ requestId }) => String(input.MessageBody).includes(requestId));
     if (action === "sqs:SendMessage" && isWakeUp) input.DelaySeconds = silenceSeconds;
     return undefined;
   };
@@ -57,7 +57,7 @@ export async function outlastIdleTime(world: World) {
   );
   const isOver = (requestId: string) =>
     countOf(requestId, { message: "task_step", state: "done" }) > 0;
-  for (const { minutes, requestId } of post) {
+  for (const { minutes, requestId } of posts) {
     // One poll at a time, because each wait has a limit in real time.
     while (!isOver(requestId)) {
       const polls = pollsOf(requestId);
@@ -68,7 +68,7 @@ export async function outlastIdleTime(world: World) {
   }
   return {
     sessions: sessions() - sessionsBefore,
-    tasks: post.map(({ minutes, message, requestId }) => ({
+    tasks: posts.map(({ minutes, message, requestId }) => ({
       minutes,
       answers: world.answersTo(message).map(({ text }) => text),
       starts: countOf(requestId, { message: "task_started" }),

@@ -23,8 +23,8 @@ export function identityOf({
 }): Identity | undefined {
   const make = makers[type];
   const named = (property: string, maxLength = 80) => {
-    const values = properties[property];
-    return typeof values === "string" ? values : generatedName({ ...place, maxLength });
+    const givenName = properties[property];
+    return typeof givenName === "string" ? givenName : generatedName({ ...place, maxLength });
   };
   return make?.({ ...place, properties, named });
 }

@@ -142,8 +142,8 @@ describe("the text of a message", () => {
     ],
     ["data_visualization", { chart: { series: manySeries } }, [103, 23]],
   ])("a %s keeps so many rows and columns that its cells do not multiply", (type, fields, size) => {
-    const text = readValue({ bot_id: "B1", blocks: [{ type, ...fields }] });
-    const rows = text.split("\n");
+    const userMessage = readValue({ bot_id: "B1", blocks: [{ type, ...fields }] });
+    const rows = userMessage.split("\n");
     expect([rows.length, Math.max(...rows.map((row) => row.split("|").length))]).toEqual(size);
   });
 

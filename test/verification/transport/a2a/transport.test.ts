@@ -337,7 +337,7 @@ it("what cannot be written down breaks the contract: it must not read as if noth
   const endless: Record<string, unknown> = {};
   endless.data = endless;
   const outcome = { status: "success" as const, response_text: "done", artifacts: [endless] };
-  expect(() => respond({ call: { id: "r1" }, outcome, received: {} })).toThrow(
+  expect(() => respond({ call: { id: "r1" }, outcome, size: {} })).toThrow(
     expect.objectContaining({ reason: "invalid_response", certainty: "refused" }),
   );
 });
