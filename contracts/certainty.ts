@@ -22,9 +22,14 @@ export function canRepeat({ reason, certainty }: Failure): boolean {
   return certainty !== "guessed" && certainty !== "ended" && isRetryable(reason);
 }
 
+/** True if nobody knows whether the request arrived. */
+export function isUnknown({ certainty }: Failure): boolean {
+  return certainty === "unknown";
+}
+
 /** True if another try may succeed: the call certainly did nothing, or nobody knows. Only a peer that deduplicates may get the latter again. */
 export function isTransient(failure: Failure): boolean {
-  return failure.certainty === "unknown" || canRepeat(failure);
+  return isUnknown(failure) || canRepeat(failure);
 }
 
 /** True if the request certainly left nothing at the destination, so that another destination may be tried. */
@@ -56,7 +61,7 @@ export function isEndOfTask(failure: Failure): boolean {
 /** True if the agent may be at work although the call failed. */
 export function mayHaveRun(failure: Failure): boolean {
   const hasAnswer = isUndelivered(failure) || isEndOfTask(failure);
-  return failure.certainty === "unknown" || (saysNothing(failure) && !hasAnswer);
+  return isUnknown(failure) || (saysNothing(failure) && !hasAnswer);
 }
 
 const taskEndReasons: readonly ClientReason[] = [

@@ -246,12 +246,12 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
 ];
 
 describe("the boundaries", () => {
-  it("are kept by every source file", () => {
+  it("every source file keeps the boundary rules", () => {
     expect(sources.length).toBeGreaterThan(20);
     expect(violations(sources)).toEqual([]);
   });
 
-  it("allow no further function above 80 lines", () => {
+  it("allows no further function above 80 lines", () => {
     // A number that only falls: whoever cuts one of these functions removes its comment and lowers it.
     const listed = sources.filter(({ path }) => !path.startsWith("test/"));
     const suppressions = listed.flatMap(
@@ -260,12 +260,12 @@ describe("the boundaries", () => {
     expect(suppressions).toHaveLength(21);
   });
 
-  it.each(broken)("%s: would be seen broken in %s by %j", (rule, path, text) => {
+  it.each(broken)('the rule "%s" detects a violation in %s by %j', (rule, path, text) => {
     const violationTexts = violations([parseSource({ path, text })]);
     expect(violationTexts.filter((line) => line.startsWith(`${path}: ${rule}`))).not.toEqual([]);
   });
 
-  it("each have a sample that breaks them", () => {
+  it("every rule has a sample that breaks it", () => {
     const names = [...rules, pureRule]
       .map(({ name }) => name)
       .concat(packageRule, layerRule, circleRule);
@@ -273,11 +273,11 @@ describe("the boundaries", () => {
     expect(untested).toEqual([]);
   });
 
-  it.each(innocent)("are kept where %s", (_why, path, text) => {
+  it.each(innocent)("accepts allowed code where %s", (_why, path, text) => {
     expect(violations([parseSource({ path, text })])).toEqual([]);
   });
 
-  it("name files that exist", () => {
+  it("the lists of pure, environment and loader files name existing files", () => {
     const paths = sources.map(({ path }) => path);
     expect(
       [...pureFiles, ...environmentFiles, ...loaderFiles].filter((path) => !paths.includes(path)),
@@ -287,7 +287,7 @@ describe("the boundaries", () => {
     );
   });
 
-  it.each(packages)("give $name layers that exist", ({ folder, layers }) => {
+  it.each(packages)("the layers of the package $name exist", ({ folder, layers }) => {
     const paths = sources.map(({ path }) => path);
     const missing = layers
       .flat()
@@ -295,25 +295,28 @@ describe("the boundaries", () => {
     expect(missing).toEqual([]);
   });
 
-  it.each(packages)("let $name depend on what its files import, and on nothing else", (own) => {
-    const files = sources.filter(({ path }) => packageOf(path) === own);
-    const modules = files.flatMap(({ imports }) =>
-      imports.map(({ specifier }) => specifier).filter((one) => !/^(\.|node:)/.test(one)),
-    );
-    const imported = new Set(modules.map((one) => /^(@[^/]+\/)?[^/]+/.exec(one)?.[0]));
-    const file = join(import.meta.dirname, "..", own.folder, "package.json");
-    const manifest = JSON.parse(readFileSync(file, "utf8"));
-    const { dependencies, devDependencies, peerDependencies, optionalDependencies } = manifest;
-    const names = Object.keys({
-      ...dependencies,
-      ...devDependencies,
-      ...peerDependencies,
-      ...optionalDependencies,
-    });
-    expect(names.sort()).toEqual([...imported].sort());
-  });
+  it.each(packages)(
+    "the package $name declares exactly the dependencies that its files import",
+    (own) => {
+      const files = sources.filter(({ path }) => packageOf(path) === own);
+      const modules = files.flatMap(({ imports }) =>
+        imports.map(({ specifier }) => specifier).filter((one) => !/^(\.|node:)/.test(one)),
+      );
+      const imported = new Set(modules.map((one) => /^(@[^/]+\/)?[^/]+/.exec(one)?.[0]));
+      const file = join(import.meta.dirname, "..", own.folder, "package.json");
+      const manifest = JSON.parse(readFileSync(file, "utf8"));
+      const { dependencies, devDependencies, peerDependencies, optionalDependencies } = manifest;
+      const names = Object.keys({
+        ...dependencies,
+        ...devDependencies,
+        ...peerDependencies,
+        ...optionalDependencies,
+      });
+      expect(names.sort()).toEqual([...imported].sort());
+    },
+  );
 
-  it("see a circle of several files, types included", () => {
+  it("detects an import circle of several files, including type imports", () => {
     const files = [
       ["lambdas/runtime/http/a.ts", 'import { b } from "./b.ts";\nexport type A = number;\nb();'],
       ["lambdas/runtime/http/b.ts", 'import { c } from "./c.ts";\nexport const b = () => c();'],
@@ -355,7 +358,7 @@ describe("the boundaries", () => {
       others: ["lib/a/4.ts"],
       line: "lib/a imports lib/c.ts (lib/a/b/1.ts), lib/c.ts imports lib/a (lib/c.ts)",
     },
-  ])("see a circle of $what, although no files form one", ({ first, second, others, line }) => {
+  ])("detects a circle of $what even if no files form one", ({ first, second, others, line }) => {
     const rest = others.map((path) => parseSource({ path, text: "export type A = 1;" }));
     const [one, other] = [first, second].map(({ path, imports }) =>
       parseSource({ path, text: `import type { A } from "${imports}";` }),
@@ -367,7 +370,7 @@ describe("the boundaries", () => {
     expect(circles([one, ...rest])).toEqual([]);
   });
 
-  it("see none between a folder and the files beside it that use it, or that it uses", () => {
+  it("accepts imports between a folder and the files beside it", () => {
     const files = [
       ["bin/a/main.ts", 'import "./parts/1.ts";'],
       ["bin/a/parts/1.ts", 'import "../words.ts";'],
@@ -376,14 +379,14 @@ describe("the boundaries", () => {
     expect(violations(files)).toEqual([]);
   });
 
-  it("list only files that read the environment", () => {
+  it("lists only files that read the environment", () => {
     const listed = sources.filter(({ path }) => environmentFiles.has(path));
     expect(listed.filter(({ code }) => !/\bprocess\b/.test(code)).map(({ path }) => path)).toEqual(
       [],
     );
   });
 
-  it("keep at least as much of the code pure as before", () => {
+  it("keeps the share of pure code at least as high as before", () => {
     const code = sources.filter(({ path }) => /^(contracts|lambdas)\//.test(path));
     const pure = purePaths(sources);
     const size = (some: typeof code) => some.reduce((sum, source) => sum + source.code.length, 0);
@@ -392,7 +395,7 @@ describe("the boundaries", () => {
     );
   });
 
-  it("reach through what a pure file loads", () => {
+  it("applies the rule for pure files to the files that a pure file loads", () => {
     const files = [
       [
         "lambdas/verification/gate/machine.ts",

@@ -156,6 +156,6 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ],
 ];
 
-it.each(values)("%s", (_name, value, expected) => {
+it.each(values)("keeps the exact bytes of the %s", (_name, value, expected) => {
   expect(value).toEqual(expected);
 });

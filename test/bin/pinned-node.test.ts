@@ -57,7 +57,7 @@ it.each(["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"] as const)(
   },
 );
 
-it("lets its child end in order, and has its exit code", async () => {
+it("lets its child shut down on SIGTERM and exits with the code of the child", async () => {
   const wrapper = startWrapped(
     "return new Promise((end) => { process.on('SIGTERM', () => { console.log('saved'); clearInterval(timer); end(7); }); " +
       "const timer = setInterval(() => {}, 1000); console.log('ready'); });",
@@ -68,7 +68,7 @@ it("lets its child end in order, and has its exit code", async () => {
   expect({ said, code }).toEqual({ said: "saved\n", code: 7 });
 });
 
-it("tells what its child starts nothing of itself", async () => {
+it("passes no environment variable of its own to its child", async () => {
   const wrapper = startWrapped("console.log(JSON.stringify(Object.keys(process.env))); return 0;");
   expect(await readText(wrapper.stdout)).not.toContain("SEKISHO");
 });

@@ -38,36 +38,42 @@ withBrowser("the pages", () => {
     await page.setViewportSize({ width, height: width === 390 ? 660 : 768 });
   };
 
-  it.each(screens)("have a conversation that fits, %j", async (screen) => {
-    await page.goto(site.address("/"));
-    await page.getByText("connected", { exact: true }).waitFor();
-    await show(screen);
-    expect(await faintTexts(page)).toEqual([]);
-    expect([await overflow(page), await rowsOf(page, "#channels button")]).toEqual([0, 1]);
-    const send = await page.getByRole("button", { name: "Send" }).boundingBox();
-    expect((send?.y ?? Infinity) + (send?.height ?? 0)).toBeLessThanOrEqual(
-      page.viewportSize()?.height ?? 0,
-    );
-  });
+  it.each(screens)(
+    "fits the conversation into the screen %j with readable texts",
+    async (screen) => {
+      await page.goto(site.address("/"));
+      await page.getByText("connected", { exact: true }).waitFor();
+      await show(screen);
+      expect(await faintTexts(page)).toEqual([]);
+      expect([await overflow(page), await rowsOf(page, "#channels button")]).toEqual([0, 1]);
+      const send = await page.getByRole("button", { name: "Send" }).boundingBox();
+      expect((send?.y ?? Infinity) + (send?.height ?? 0)).toBeLessThanOrEqual(
+        page.viewportSize()?.height ?? 0,
+      );
+    },
+  );
 
   it.each(
     screens.flatMap((screen) =>
       ["tasks", "task", "destinations", "dead-letters"].map((view) => ({ view, ...screen })),
     ),
-  )("have a view for operators that fits, %j", async ({ view, ...screen }) => {
-    await page.goto(`${site.url}/operate/#/${view === "task" ? "tasks" : view}`);
-    await page.getByText("live", { exact: true }).waitFor();
-    if (view === "destinations") await page.getByText("unreachable", { exact: true }).waitFor();
-    if (view === "task") {
-      await page.locator(".row").last().click();
-      await page.getByRole("list", { name: "Steps" }).getByText("execute_task").first().waitFor();
-    }
-    await show(screen);
-    expect(await faintTexts(page)).toEqual([]);
-    expect([await overflow(page), await rowsOf(page, "nav a")]).toEqual([0, 1]);
-  });
+  )(
+    "fits a view for operators into the screen %j with readable texts",
+    async ({ view, ...screen }) => {
+      await page.goto(`${site.url}/operate/#/${view === "task" ? "tasks" : view}`);
+      await page.getByText("live", { exact: true }).waitFor();
+      if (view === "destinations") await page.getByText("unreachable", { exact: true }).waitFor();
+      if (view === "task") {
+        await page.locator(".row").last().click();
+        await page.getByRole("list", { name: "Steps" }).getByText("execute_task").first().waitFor();
+      }
+      await show(screen);
+      expect(await faintTexts(page)).toEqual([]);
+      expect([await overflow(page), await rowsOf(page, "nav a")]).toEqual([0, 1]);
+    },
+  );
 
-  it("are judged by eyes that see", async () => {
+  it("the layout checks detect faint text and overflow", async () => {
     await page.goto(
       "data:text/html,<p style='color:%23888;background:%23fff'>faint</p><div style='width:200vw'>a</div>",
     );

@@ -64,7 +64,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
   });
   const rows = () => page.getByRole("list", { name: "Tasks" }).getByRole("link");
 
-  it("is opened by the printed address, whose token the browser does not keep, and by nothing else", async () => {
+  it("opens only by the printed address, and keeps no token in the browser", async () => {
     expect(page.url()).toBe(`${startedSite.url}/operate/`);
     expect(await page.evaluate("document.cookie")).toBe("");
     await page.reload();
@@ -78,7 +78,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await stranger.close();
   });
 
-  it("lists tasks as they move, without anything to reload", async () => {
+  it("updates the list of tasks without a reload", async () => {
     await rows().nth(1).waitFor();
     await person.say("What is a sekisho?");
     await rows().nth(2).waitFor();
@@ -95,7 +95,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await page.getByText("#general (CSTANDIN)").waitFor();
   });
 
-  it("shows what a filter leaves, by state and by id", async () => {
+  it("filters tasks by state and by id", async () => {
     await page.getByRole("button", { name: /Failed/ }).click();
     await rows().getByText("failed: execution_failed").waitFor();
     expect(await rows().count()).toBe(1);
@@ -119,7 +119,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
   /** The row of one task. Its text also has ages, which change while a test runs. */
   const focusedRow = () => page.evaluate("document.activeElement.dataset.key") as Promise<string>;
 
-  it("is used by keyboard alone: through the list, into a task, its steps and frames, and back", async () => {
+  it("supports the keyboard for the list, a task, its steps and frames, and the way back", async () => {
     await rows().nth(1).waitFor();
     await press("j");
     const first = await focusedRow();
@@ -150,7 +150,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await page.getByText("No dead letters.").waitFor();
   });
 
-  it("shows the focus, in both schemes", async () => {
+  it("shows the focus in both color schemes", async () => {
     for (const scheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme: scheme });
       await rows().first().waitFor();
@@ -160,7 +160,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     }
   });
 
-  it("cancels a task after it has said what that means, and not when one would rather not", async () => {
+  it("cancels a task only after a dialog that explains the effect is confirmed", async () => {
     await page.getByRole("button", { name: /Open/ }).click();
     await rows().first().click();
     await page.getByRole("button", { name: "Cancel" }).waitFor();
@@ -176,7 +176,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await page.getByRole("dialog").getByText("The agent runs again").waitFor();
   });
 
-  it("tells which destination answers and which does not, and what to do", async () => {
+  it("shows which destinations answer, and what to do about the others", async () => {
     await page.getByRole("link", { name: "Destinations" }).click();
     const card = (name: string) =>
       page.getByRole("listitem").filter({ has: page.getByRole("heading", { name, exact: true }) });
@@ -196,7 +196,7 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     ["light", 400],
     ["dark", 400],
   ] as const)(
-    "fits into %s with a width of %i: nothing is cut, and words stand out",
+    "fits every view in the %s scheme into a width of %i, with readable contrast",
     async (scheme, width) => {
       await context.close();
       page = await openTab(scheme, width);
@@ -245,7 +245,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     complaints.length = 0;
   }
 
-  it("shows further tasks of a state as they are by now, not as they were when they were asked for", async () => {
+  it("shows further tasks of a state in their current state, not the one at the time of the request", async () => {
     const numbers = Array.from({ length: 260 }, (_, at) => 100 + at);
     await Promise.all(numbers.map((number) => tasks.add(number, { state: "waiting" })));
     await signIn();
@@ -262,7 +262,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     await context.clearCookies();
   });
 
-  it("takes a link that was cut for one to the list", async () => {
+  it("opens the list of tasks for a link that was cut off", async () => {
     await signIn();
     await page.goto(`${site.url}/operate/#/tasks/%`);
     await page.reload();
@@ -272,7 +272,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     expect(complaints.splice(0)).toEqual([]);
   });
 
-  it("says so where a browser does not keep the sign-in", async () => {
+  it("explains that the browser did not keep the sign-in", async () => {
     await page.goto(`${site.url}/operate/sign-in`);
     await page.route("**/operate/sign-in", (route) =>
       route.request().method() === "POST"
@@ -285,7 +285,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     await page.unroute("**/operate/sign-in");
   });
 
-  it("asks for a token, leads where one wanted to go, and forgets it at the sign-out", async () => {
+  it("asks for a token, opens the requested page, and forgets the token at the sign-out", async () => {
     await page.goto(`${site.url}/operate/#/tasks/${requestIdOf(1)}`);
     await page.getByLabel("Token").fill("wrong");
     await press("Enter");

@@ -40,7 +40,7 @@ withBrowser("the page in a browser", () => {
     expect(complaints.splice(0)).toEqual([]);
   });
 
-  it("shows the answer in the thread, and the way that the task went", async () => {
+  it("shows the answer in the thread, and the timeline of the task", async () => {
     await person.say("What is a sekisho?");
     await person.thread().getByText("I'm the echo agent.").waitFor();
     expect(await person.thread().locator(".message").count()).toBe(2);
@@ -51,7 +51,7 @@ withBrowser("the page in a browser", () => {
     await page.locator("#summary").getByText("done").waitFor();
   });
 
-  it("renders Markdown, in which HTML stays text", async () => {
+  it("renders Markdown and shows HTML as text", async () => {
     await person.say("long");
     await person.thread().locator("h3").first().waitFor();
     expect(await person.thread().locator("pre").count()).toBeGreaterThan(0);
@@ -61,7 +61,7 @@ withBrowser("the page in a browser", () => {
     expect(await person.thread().getByText("<script>alert(2)</script>").count()).toBeGreaterThan(1);
   });
 
-  it("asks the agent's question, and takes the answer by a button that keeps the focus while all is drawn again", async () => {
+  it("shows the agent's question and keeps the focus on a button when the page is redrawn", async () => {
     await person.say("ask me");
     const yes = person.thread().getByRole("button", { name: "Yes", exact: true });
     await yes.focus();
@@ -74,7 +74,7 @@ withBrowser("the page in a browser", () => {
     expect(await yes.count()).toBe(0);
   });
 
-  it("shows a question's form as a dialog, says below an input what is wrong, and sends what is filled in", async () => {
+  it("shows the form of a question as a dialog, reports errors below an input, and sends the values", async () => {
     await person.say("ask form");
     await person.press("Answer");
     const dialog = page.getByRole("dialog", { name: "Your answer" });
@@ -98,7 +98,7 @@ withBrowser("the page in a browser", () => {
       .waitFor();
   });
 
-  it("hands a message to the bot by the shortcut, with an instruction", async () => {
+  it("sends a message to the bot by the shortcut, with an instruction", async () => {
     await person.say("What is a sekisho?");
     await person.thread().getByText("I'm the echo agent.").waitFor();
     await person.thread().getByRole("button", { name: "Ask about this" }).first().click();
@@ -108,7 +108,7 @@ withBrowser("the page in a browser", () => {
     await person.thread().getByText("Translate this").waitFor();
   });
 
-  it("posts an alert that is prefilled, forwards it with a comment, and shows what the agent reads", async () => {
+  it("posts a prefilled alert, forwards it with a comment, and shows what the agent reads", async () => {
     await page.getByRole("button", { name: "Post as an alert" }).press("Enter");
     const alert = page.getByRole("dialog", { name: "Post as an alert" });
     await alert.getByRole("button", { name: "Post", exact: true }).press("Enter");
@@ -128,7 +128,7 @@ withBrowser("the page in a browser", () => {
     await person.goTo("# general");
   });
 
-  it("suggests the agent's prompts in the direct messages with it", async () => {
+  it("suggests the agent's prompts in the direct messages", async () => {
     await person.goTo("Direct");
     await page.getByRole("button", { name: "Introduce yourself" }).press("Enter");
     await person.thread().getByText("I'm the echo agent.").waitFor();
@@ -152,14 +152,14 @@ withBrowser("the page in a browser", () => {
       .waitFor();
   });
 
-  it("takes the answer in words too, as a reply in the thread", async () => {
+  it("accepts a reply to a question as text in the thread", async () => {
     await person.say("ask me");
     await person.thread().getByRole("button", { name: "Yes", exact: true }).waitFor();
     await person.reply("as you like");
     await person.thread().getByText("I'm the echo agent.").waitFor();
   });
 
-  it("takes a vote on the answer, shows it, and takes another one in its place", async () => {
+  it("accepts a vote on the answer, shows it, and replaces it with the next vote", async () => {
     await person.say("What is a vote?");
     const [up, down] = ["👍 Helpful", "👎 Not helpful"].map((name) =>
       person.thread().getByRole("button", { name, exact: true }),
@@ -181,7 +181,7 @@ withBrowser("the page in a browser", () => {
     await page.locator("#summary").getByText("done").waitFor();
   });
 
-  it("says in words that a person may not ask, and whom to ask", async () => {
+  it("tells a person without access whom to ask", async () => {
     await person.goTo("# random");
     await person.say("What is a sekisho?");
     await page.getByText("the platform team").waitFor();
@@ -189,7 +189,7 @@ withBrowser("the page in a browser", () => {
     await person.goTo("# general");
   });
 
-  it("says in words that the agent failed", async () => {
+  it("reports the failure of the agent in plain words", async () => {
     await person.say("fail");
     await person.thread().getByTitle(":x:").waitFor();
     expect(await person.thread().locator(".message").last().innerText()).not.toMatch(
@@ -197,7 +197,7 @@ withBrowser("the page in a browser", () => {
     );
   });
 
-  it("brings a file along and gives one back", async () => {
+  it("sends a file to the agent and offers a file of the agent for download", async () => {
     const file = {
       name: "travellers.csv",
       mimeType: "text/csv",

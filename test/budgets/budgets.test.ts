@@ -45,6 +45,6 @@ it.each([
     ["slack.post has no budget"],
   ],
   ["reports a kind of call that is gone", { "slack.post": 1 }, {}, ["slack.post was not measured"]],
-])("%s", (_what, budgets, measured, expected) => {
+])("compares the measured figures with the budgets: %s", (_what, budgets, measured, expected) => {
   expect(listDifferences(budgets, measured)).toEqual(expected);
 });

@@ -14,7 +14,7 @@ const external = { execution: { kind: "external" } };
 const nowhere = { destinations: {}, routes: [] };
 
 describe("the CDK app", () => {
-  it("says what to add where no stage is configured, and which there are where it is asked for another", async () => {
+  it("explains how to add a first stage, and lists the stages if an unknown one is requested", async () => {
     const none = await runApp({ config: {} });
     expect(none).toMatchObject({ code: 2, errors: expect.stringContaining('"stages": { "dev"') });
     none.remove();
@@ -29,7 +29,7 @@ describe("the CDK app", () => {
     other.remove();
   });
 
-  it("lists the problems of a configuration that cannot be used", async () => {
+  it("lists the problems of an unusable configuration", async () => {
     const run = await runApp({ config: configWith({ stage: { execution: { kind: "cloud" } } }) });
     expect(run).toMatchObject({ code: 2, errors: expect.stringContaining("stages.dev.execution") });
     run.remove();
@@ -38,7 +38,7 @@ describe("the CDK app", () => {
   it.each([
     ["is not there", "./no-such-agent.ts", undefined, /no-such-agent.ts does not exist/],
     ["exports no agent", "./agent.ts", "export const other = 1;", /agent/],
-  ])("says so where the agent's file %s", async (_what, agent, text, expected) => {
+  ])("fails with an explanation if the agent's file %s", async (_what, agent, text, expected) => {
     const directory = mkdtempSync(join(tmpdir(), "sekisho-agent-"));
     const file = join(directory, "config.json");
     if (text !== undefined) writeFileSync(join(directory, agent), text);
@@ -53,7 +53,7 @@ describe("the CDK app", () => {
     rmSync(directory, { recursive: true });
   });
 
-  it("fails for a template that cdk-nag or CDK's own validation objects to", async () => {
+  it("fails for a template that cdk-nag or the validation of CDK rejects", async () => {
     const child = join(__dirname, "children/bad-stack.ts");
     const failed = await promisify(execFile)(process.execPath, [child], { cwd: project }).catch(
       (error) => error,
@@ -63,7 +63,7 @@ describe("the CDK app", () => {
     expect(failed.stderr).toMatch(/ERROR.*5000|5000[\s\S]*900/);
   });
 
-  it("is run by `npx cdk synth`, which needs neither docker nor an account, and takes the stage from -c", async () => {
+  it("synthesizes by `npx cdk synth` without docker and an account, and reads the stage from -c", async () => {
     const directory = mkdtempSync(join(tmpdir(), "sekisho-cdk-"));
     const file = join(directory, "config.json");
     const stage = { verification: { account: a, region }, ...external };

@@ -77,7 +77,7 @@ const ceilings = bundleNames.map((name) => [name, Number(bundles[name])] as cons
 
 describe("a bundle", () => {
   it.each(["ingress", "executionWorker"] as const)(
-    "of %s has the same bytes for the same input",
+    "bundles %s to the same bytes for the same input",
     (name) => {
       // Another copy of the module, because one builds each handler once.
       jest.isolateModules(() => {
@@ -87,11 +87,11 @@ describe("a bundle", () => {
     },
   );
 
-  it.each(ceilings)("of %s loads at most %s KB at a cold start", (name, most) => {
+  it.each(ceilings)("the bundle of %s loads at most %s KB at a cold start", (name, most) => {
     expect(echo(name).kilobytes).toBeLessThanOrEqual(most);
   });
 
-  it("has its ceiling in docs/reference/dependencies.md, and its size to 5 %", () => {
+  it("docs/reference/dependencies.md lists the limits of the bundles, and their sizes within 5 %", () => {
     const [rows = []] = tablesIn(
       sectionOf(textOfPage("docs/reference/dependencies.md"), "## Bundles"),
     );
@@ -110,41 +110,41 @@ describe("a bundle", () => {
   it.each([
     ["client-bedrock-agentcore.cjs", 371],
     ["file-type.cjs", 84],
-  ])(
-    "of the worker has in %s, which it loads when it needs it, at most %s KB",
-    (fileName, most) => {
-      const kilobytes = echo("worker").kilobytesOf(fileName);
-      expect(kilobytes).toBeGreaterThan(0);
-      expect(kilobytes).toBeLessThanOrEqual(most);
-    },
-  );
+  ])("the worker loads %s lazily, with at most %s KB", (fileName, most) => {
+    const kilobytes = echo("worker").kilobytesOf(fileName);
+    expect(kilobytes).toBeGreaterThan(0);
+    expect(kilobytes).toBeLessThanOrEqual(most);
+  });
 
   it.each([
     ["echo", 11.1],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 25],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
-  ])("of an agent, %j, has at most %s KB", (agent, most) => {
+  ])("bundles the agent %j with at most %s KB", (agent, most) => {
     expect(bundleOf("container", agent).kilobytesOf(agentFileName)).toBeLessThanOrEqual(most);
   });
 
-  it.each(bundleNames)("of %s has nothing of the other zone, of the stacks or of CDK", (name) => {
-    const isExecution = ["executionUrl", "executionWorker", "agentcore", "container"].includes(
-      name,
-    );
-    const [own, other] = isExecution
-      ? ["execution", "verification"]
-      : ["verification", "execution"];
-    const { inputs } = echo(name);
-    expect(inputs.filter((path) => path.startsWith(`lambdas/${own}/`))).not.toEqual([]);
-    expect(
-      inputs.filter(
-        (path) => path.startsWith(`lambdas/${other}/`) || /^(lib|bin|test)\/|aws-cdk/.test(path),
-      ),
-    ).toEqual([]);
-  });
+  it.each(bundleNames)(
+    "the bundle of %s contains no code of the other zone, of the stacks or of CDK",
+    (name) => {
+      const isExecution = ["executionUrl", "executionWorker", "agentcore", "container"].includes(
+        name,
+      );
+      const [own, other] = isExecution
+        ? ["execution", "verification"]
+        : ["verification", "execution"];
+      const { inputs } = echo(name);
+      expect(inputs.filter((path) => path.startsWith(`lambdas/${own}/`))).not.toEqual([]);
+      expect(
+        inputs.filter(
+          (path) => path.startsWith(`lambdas/${other}/`) || /^(lib|bin|test)\/|aws-cdk/.test(path),
+        ),
+      ).toEqual([]);
+    },
+  );
 
   it.each(bundleNames)(
-    "of %s leaves nothing outside but the modules of Node and what is beside it",
+    "the bundle of %s imports only modules of Node and files beside it",
     (name) => {
       const beside = entries[name].lazy?.map(({ fileName }) => `./${fileName}`) ?? [];
       const { external = [] } = entries[name].leaveOut ?? {};
@@ -155,7 +155,7 @@ describe("a bundle", () => {
     },
   );
 
-  it("of the worker has of undici only HTTP/1.1", () => {
+  it("the bundle of the worker contains only the HTTP/1.1 parts of undici", () => {
     const { inputs, imports } = echo("worker");
     const files = inputs.flatMap((path) => /\/undici\/lib\/(.+)$/.exec(path)?.[1] ?? []);
     expect(files).toContain("llhttp/llhttp_simd-wasm.js");
@@ -165,7 +165,7 @@ describe("a bundle", () => {
     expect(imports).not.toContain("node:http2");
   });
 
-  it("of the ingress does not have the whole of zod", () => {
+  it("the bundle of the ingress contains only the small variant of zod", () => {
     expect(
       echo("ingress").inputs.filter((path) => /zod\/v4\/(classic|locales)/.test(path)),
     ).toEqual([]);
@@ -179,7 +179,7 @@ describe("a bundle", () => {
       /agents\/openai-compatible/,
     ],
     ["./agent.ts", /agent\.ts$/],
-  ])("of what runs agents has the one that is configured, %j, and no other", (agent, own) => {
+  ])("bundles the configured agent %j and no other agent", (agent, own) => {
     const { inputs } = bundleOf("executionWorker", agent);
     const all = [/agents\/echo\.ts$/, /agents\/bedrock/, /agents\/openai-compatible/];
     expect(inputs.some((path) => own.test(path))).toBe(true);
@@ -187,12 +187,12 @@ describe("a bundle", () => {
     expect(inputs.filter((path) => others.some((pattern) => pattern.test(path)))).toEqual([]);
   });
 
-  it("of what runs no agent has none", () => {
+  it("leaves the agent out of a bundle that runs no agent", () => {
     expect(bundleOf("executionUrl", "./agent.ts").text).not.toContain("own-agent-text");
     expect(bundleOf("executionWorker", "./agent.ts").text).toContain("own-agent-text");
   });
 
-  it("of the Execution zone has nothing of the configuration but what it runs and how it reports", () => {
+  it("bundles only the execution and telemetry settings into the Execution zone", () => {
     const secret = (name: string) => ({ secretsManager: name });
     const json = {
       ...configWith({
@@ -233,7 +233,7 @@ describe("a bundle", () => {
     expect(worker).toContain("only-verification-far");
   });
 
-  it("names the agent's file where that exports no agent, and not the entry that imports it", () => {
+  it("reports an agent file without an agent by the name of that file", () => {
     writeFileSync(join(configDirectory, "other.ts"), "export const other = 1;\n");
     expect(() => bundleOf("executionWorker", "./other.ts")).toThrow(
       /\n {2}- \.\/other\.ts must export `agent`$/,
@@ -327,7 +327,7 @@ function packagesOf(name: BundleName, isAsked: (fileName: string) => boolean): s
 }
 
 it.each(bundleNames)(
-  "a cold start of %s loads the packages of its budget, with the agent echo",
+  "a cold start of %s loads only the packages of its budget, with the agent echo",
   (name) => {
     expect(packagesOf(name, (fileName) => !(fileName in lazyBudgets)).sort()).toEqual(
       [...budgets[name]].sort(),
@@ -336,7 +336,7 @@ it.each(bundleNames)(
 );
 
 it.each(Object.entries(lazyBudgets))(
-  "the worker's %s has the packages of its budget",
+  "the lazy file %s of the worker contains only the packages of its budget",
   (fileName, packages) => {
     expect(packagesOf("worker", (each) => each === fileName).sort()).toEqual([...packages].sort());
   },

@@ -69,7 +69,7 @@ describe("a construct in an app of one's own", () => {
     },
   );
 
-  it("takes a Verification zone without an entry where the Execution zone is external, and no Execution zone there", () => {
+  it("accepts a Verification zone without an entry, but no ExecutionZone, for an external Execution zone", () => {
     const stack = new Stack(createApp(), "Verification", { env: here });
     expect(new VerificationZone(stack, "Sekisho", { settings: external }).eventsUrl).toContain(
       "https://",
@@ -112,7 +112,7 @@ describe("a construct in an app of one's own", () => {
       `the region ${region}`,
     ],
   ] as const)(
-    "refuses a stack of another place, and names both: %s in %j",
+    "refuses a stack in another account or region, and names both: %s in %j",
     (zone, env, actual, expected) => {
       const create = () => zones[zone](new Stack(createApp(), "Mine", { env }));
       expect(create).toThrow("The stack Mine cannot be used");
@@ -127,14 +127,14 @@ describe("a construct in an app of one's own", () => {
     ["Execution", { account: b }, `env: { account: "${b}", region: "eu-west-1" }`],
     ["Verification", { region }, `env: { account: "${a}", region: "${region}" }`],
   ] as const)(
-    "refuses a stack without an env, and says which to give: %s with %j",
+    "refuses a stack without a complete env, and names the values to use: %s with %j",
     (zone, env, remedy) => {
       const stack = new Stack(createApp(), "Mine", { env });
       expect(() => zones[zone](stack)).toThrow(remedy);
     },
   );
 
-  it("puts the identity into any region of the account", () => {
+  it("creates the identity in any region of the account", () => {
     const stack = new Stack(createApp(), "Mine", { env: { account: a, region: "us-east-1" } });
     expect(zones.Identity(stack).role.roleName).toBeDefined();
   });
@@ -144,7 +144,7 @@ it.each([
   [{}, "V1"],
   [{ platformVersion: "V1" }, "V1"],
   [{ platformVersion: "V2" }, "V2"],
-])("names the platform version of the runtime: with %j it is %s", (version, expected) => {
+])("sets the platform version of the runtime: for %j it is %s", (version, expected) => {
   const stack = new Stack(createApp(), "Execution", { env: here });
   const settings = settingsOf({ execution: { kind: "agentcore", ...version } });
   new ExecutionZone(stack, "Sekisho", { settings });
@@ -156,7 +156,7 @@ it.each([
   expect(JSON.stringify(Properties.EnvironmentVariables).length).toBeLessThan(1200);
 });
 
-it("makes the log group of the runtime before its endpoint can be called, with the stage's retention and key", () => {
+it("creates the log group of the runtime before its endpoint, with the retention and key of the stage", () => {
   const stack = new Stack(
     createApp({ "@aws-cdk/core:enablePartitionLiterals": true }),
     "Execution",
@@ -259,7 +259,7 @@ describe("addStage, in an app without a feature flag for references", () => {
       );
   });
 
-  it("leaves the references of the app's other stacks as they are", () => {
+  it("keeps the references between other stacks of the app", () => {
     const app = createApp();
     addStage(app, external);
     const bucket = new Bucket(new Stack(app, "Producer", { env: here }), "Bucket");
@@ -275,7 +275,7 @@ describe("the members of the zones", () => {
   it.each([
     ["lambda", lambda],
     ["agentcore", agentcore],
-  ])("give the agent a permission by its role: %s", (_kind, settings) => {
+  ])("grants the agent a permission by its role: %s", (_kind, settings) => {
     const { executionZone } = createZones(settings);
     const stack = Stack.of(executionZone);
     new Bucket(stack, "Documents").grantRead(executionZone.role);
@@ -286,7 +286,7 @@ describe("the members of the zones", () => {
     });
   });
 
-  it("name every alarm and its topic, which another topic can join", () => {
+  it("exposes every alarm and its topic, and lets another topic receive the alarms", () => {
     const { app, executionZone, verificationZone } = createZones(lambda);
     const topic = new Topic(new Stack(app, "Pager", { env: here }), "Topic");
     const zones = [verificationZone, executionZone];
@@ -302,7 +302,7 @@ describe("the members of the zones", () => {
     }
   });
 
-  it("let a function of another stack read the table, and name the worker", () => {
+  it("lets a function of another stack read the table, and exposes the worker", () => {
     const { app, verificationZone } = createZones(lambda);
     const stack = new Stack(app, "Reports", { env: here });
     const role = new Role(stack, "Reader", {
@@ -327,7 +327,7 @@ describe("the role that reads the outputs of the other account's stack", () => {
     ["agentcore", agentcore],
     ["lambda", settingsOf({ execution: { kind: "lambda", account: b } })],
   ])(
-    "trusts the account for CloudFormation's role by its name, which a new bootstrap keeps: %s",
+    "trusts the CloudFormation role by its name, which survives a new bootstrap: %s",
     (_kind, settings) => {
       const { app, executionZone } = createZones(
         settings,
@@ -353,7 +353,7 @@ describe("the role that reads the outputs of the other account's stack", () => {
     },
   );
 
-  it("is absent where both zones are in one account", () => {
+  it("omits the role if both zones are in one account", () => {
     const { app, executionZone } = createZones(lambda);
     app.synth();
     expect(JSON.stringify(Template.fromStack(Stack.of(executionZone)))).not.toContain(
@@ -361,7 +361,7 @@ describe("the role that reads the outputs of the other account's stack", () => {
     );
   });
 
-  it("gets the permissions boundary and the tags of the app, like every other role", () => {
+  it("adds the permissions boundary and the tags of the app to the role that reads stack outputs", () => {
     const app = createApp({ "@aws-cdk/core:permissionsBoundary": { name: "boundary" } });
     const { executionZone } = createZones(agentcore, app);
     Tags.of(app).add("team", "bots");

@@ -78,7 +78,7 @@ const azure = {
 };
 
 describe("the Verification role may ask AWS STS", () => {
-  it("for tokens with the audiences of its destinations, whoever exchanges them, in one statement", () => {
+  it("permits tokens for the audiences of all destinations in one statement, for every kind of exchange", () => {
     const audiences = [
       "https://far.example",
       `https://iam.googleapis.com/${provider}`,
@@ -88,7 +88,7 @@ describe("the Verification role may ask AWS STS", () => {
     expect(statementsFor(...authorizers, ...authorizers)).toEqual([tokensFor({ audiences })]);
   });
 
-  it("for tokens of another algorithm or life only with the audiences that are configured so", () => {
+  it("permits tokens of another algorithm or lifetime only for the audiences that are configured for them", () => {
     const authorizers = [
       webIdentity({ audience: "a" }),
       webIdentity({ audience: "b", signingAlgorithm: "ES384" }),
@@ -101,7 +101,7 @@ describe("the Verification role may ask AWS STS", () => {
     ]);
   });
 
-  it("for the role that signs in its place, by the external id where there is one, and may call no address itself", () => {
+  it("permits assuming the role that signs instead of its own, with the external id if there is one", () => {
     const sigv4 = { type: "sigv4", service: "execute-api", region: "eu-central-1" };
     const [one, other] = ["one", "other"].map((name) => `arn:aws:iam::222222222222:role/${name}`);
     const authorizers = [
@@ -116,7 +116,7 @@ describe("the Verification role may ask AWS STS", () => {
     ]);
   });
 
-  it("for nothing where no destination needs it", () => {
+  it("permits no AWS STS action if no destination needs it", () => {
     expect(statementsFor({ type: "bearer", token: { env: "TOKEN" } })).toEqual([]);
     expect(
       permitted({ own: { transport: "https", authorizer: webIdentity({ audience: "a" }) } }),
@@ -140,7 +140,7 @@ describe("an A2A agent", () => {
     ["a token", webIdentity({ audience: "agents" })],
     ["an exchanged token", google],
     ["nothing of AWS", { type: "bearer", token: { env: "TOKEN" } }],
-  ])("is permitted exactly what another endpoint is: %s", (what, authorizer) => {
+  ])("permits an A2A agent exactly what another endpoint gets: %s", (what, authorizer) => {
     const asHttps = permitted({ far: { ...far, authorizer } });
     for (const addresses of [{ card }, { card, url: far.url }]) {
       expect(permitted({ far: { transport: "a2a", ...addresses, authorizer } })).toEqual(asHttps);
@@ -148,7 +148,7 @@ describe("an A2A agent", () => {
     expect(asHttps.length > 0).toBe(what !== "nothing of AWS");
   });
 
-  it("is permitted both APIs where its card is at another than its messages go to", () => {
+  it("permits both APIs if the card of an agent and its messages have different addresses", () => {
     const agent = {
       transport: "a2a",
       card: api("cards"),
@@ -162,7 +162,7 @@ describe("an A2A agent", () => {
       expect(resources).toContain(`:execute-api:eu-central-1:*:${id}/*`);
   });
 
-  it("of the local run is permitted nothing", () => {
+  it("permits nothing for an A2A agent of the local run", () => {
     expect(
       permitted({ own: { transport: "a2a", authorizer: webIdentity({ audience: "a" }) } }),
     ).toEqual([]);
@@ -172,7 +172,7 @@ describe("an A2A agent", () => {
 describe("the secrets that a worker may read", () => {
   const secret = (secretsManager: string) => ({ secretsManager });
 
-  it("are those of other addresses; its own Execution zone is called by signature", () => {
+  it("lets a worker read the secrets of other addresses, not those of its own Execution zone", () => {
     const bearer = (name: string) => ({ type: "bearer", token: secret(name) });
     const destinations = {
       own: { transport: "https", authorizer: bearer("own-token") },
@@ -183,7 +183,7 @@ describe("the secrets that a worker may read", () => {
     expect(destinationSecrets(configOf(destinations))).toEqual(["far-token", "agent-token"]);
   });
 
-  it("are all that an authorizer needs, and none where it needs none", () => {
+  it("lets a worker read all secrets that an authorizer needs, and no others", () => {
     const oauth = {
       type: "oauth-client-credentials",
       tokenUrl: "https://login.example/token",

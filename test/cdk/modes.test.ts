@@ -17,7 +17,7 @@ const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 const bundles = folderOfFile();
 
-it("writes bundles that everybody can read under the umask 077, also into folders that are there already", () => {
+it("writes bundles that everybody can read under the umask 077, also into existing folders", () => {
   const folder = join(bundles, "bundle");
   const files = new Map([["index.js", new TextEncoder().encode("exports.handler = 1;")]]);
   for (const _time of [1, 2]) {
@@ -26,7 +26,7 @@ it("writes bundles that everybody can read under the umask 077, also into folder
   }
 });
 
-it("gives assets whose files every user can read under the umask 077", async () => {
+it("creates assets whose files every user can read under the umask 077", async () => {
   const home = {
     destinations: { home: { transport: "https" } },
     routes: [{ destination: "home" }],

@@ -49,7 +49,7 @@ describe("the notices", () => {
   ];
 
   it.each(agents)(
-    "name every package in %s with the agent %j, with its version and license",
+    "the notices list every package in %s with the agent %j, with its version and license",
     (name, agent) => {
       const { packages, notices } = bundleWith(name, agent);
       expect(packages.length).toBeGreaterThan(0);
@@ -71,7 +71,7 @@ describe("the notices", () => {
     },
   );
 
-  it("name the packages of an agent of its own, with all of their notices and comments", () => {
+  it("the notices list the packages of a custom agent, with all of their notices and comments", () => {
     const own = join(folder, "node_modules/@acme/tools");
     mkdirSync(own, { recursive: true });
     writeFileSync(
@@ -97,7 +97,7 @@ describe("the notices", () => {
     expect(bundleWith("container").notices).not.toContain("@acme/tools");
   });
 
-  it("are at the end of the only file of the conformance run", () => {
+  it("the bundle of the conformance run ends with the notices", () => {
     const file = join(folder, "conformance.cjs");
     bundleConformance(file);
     const text = readFileSync(file, "utf8");

@@ -59,7 +59,7 @@ describe.each([
   const root = { AWS: `arn:aws:iam::${account}:root` };
   const isRole = { ArnEquals: { "aws:PrincipalArn": role } };
 
-  it("has a queue that only the Execution role may send to, encrypted by a key that this role may use through SQS only", () => {
+  it("encrypts the completion queue and lets only the Execution role send to it", () => {
     const queues = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter(
       (one) => one.properties.QueueName,
     );
@@ -97,7 +97,7 @@ describe.each([
     ]);
   });
 
-  it("tells what runs agents the queue's address, and nobody else", () => {
+  it("passes the address of the completion queue only to what runs agents", () => {
     const places = ["AWS::Lambda::Function", "AWS::BedrockAgentCore::Runtime"].flatMap((type) =>
       ["Execution", "Verification"].flatMap((zone) => resourcesOf(name, zone, type)),
     );
@@ -110,7 +110,7 @@ describe.each([
     );
   });
 
-  it("wakes the worker from it with two invocations at most, and forgets what could not be handled three times", () => {
+  it("runs at most two workers for the completion queue and drops a message after three failures", () => {
     const [queue] = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter(
       (one) => one.properties.QueueName,
     );
@@ -129,7 +129,7 @@ describe.each([
 });
 
 describe("a stage whose tasks are executed elsewhere", () => {
-  it("has no completion queue: nobody could push to it", () => {
+  it("creates no completion queue for a stage whose tasks are executed elsewhere", () => {
     expect(made.get("external")?.stacks.get("Verification")?.text).not.toContain("completions");
   });
 });
@@ -192,7 +192,7 @@ function reservedOf(name: Name): unknown[] {
   );
 }
 
-it("a long call has time in its worker, and hides no message for longer", () => {
+it("gives the worker time for a long call, and hides no message longer for it", () => {
   const timesOf = (name: Name) => ({
     hidden: scaledResources(name, "AWS::SQS::Queue").map(
       ({ properties }) => properties.VisibilityTimeout,
@@ -214,7 +214,7 @@ describe("by default, where the account allows ten invocations,", () => {
     ["agentcore", 4],
     ["lambda", 2],
   ] as const)(
-    "%s leaves %i of them to what no queue feeds while all its queues are busy",
+    "the kind %s leaves %i of ten invocations to other functions while all its queues are busy",
     (name, left) => {
       const most = sourcesOf(name).reduce((sum, one) => sum + one, 0);
       expect(10 - most).toBe(left);
@@ -222,13 +222,13 @@ describe("by default, where the account allows ten invocations,", () => {
   );
 
   it.each(["agentcore", "lambda", "external"] as const)(
-    "%s reserves nothing, which such an account refuses",
+    "the kind %s reserves no concurrency by default, since an account of ten invocations refuses that",
     (name) => {
       expect(reservedOf(name)).toEqual([]);
     },
   );
 
-  it("lambda sends no more tasks at once than its agents run", () => {
+  it("limits concurrent sends to the number of agents that run on Lambda", () => {
     const [worker] = scaledResources("lambda", "AWS::Lambda::Function").filter(({ properties }) =>
       JSON.stringify(properties).includes("SEKISHO_EXECUTION_ADDRESS"),
     );
@@ -237,7 +237,7 @@ describe("by default, where the account allows ten invocations,", () => {
 });
 
 describe("the scale of a stage", () => {
-  it("sets how many workers and agents run at once, and what only the ingress has", () => {
+  it("sets the concurrency of workers and agents, and what is reserved for the ingress", () => {
     expect(sourcesOf("scaled").sort((one, other) => one - other)).toEqual([2, 2, 8, 24]);
     expect(reservedOf("scaled")).toEqual([["Ingress", 30]]);
     expect(JSON.stringify(scaledResources("scaled", "AWS::Lambda::Function"))).toContain(
@@ -245,14 +245,14 @@ describe("the scale of a stage", () => {
     );
   });
 
-  it("sets how many requests of Slack are let through", () => {
+  it("sets the limits of requests from Slack", () => {
     const limitOf = (name: Name) =>
       scaledResources(name, "AWS::ApiGatewayV2::Stage")[0]?.properties.DefaultRouteSettings;
     expect(limitOf("agentcore")).toEqual({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 200 });
     expect(limitOf("scaled")).toEqual({ ThrottlingRateLimit: 120, ThrottlingBurstLimit: 400 });
   });
 
-  it("lets installations have a limit of their own, beside that of events", () => {
+  it("limits requests of the installation flow apart from events", () => {
     const [stage] = scaledResources("external", "AWS::ApiGatewayV2::Stage");
     const own = { ThrottlingRateLimit: 2, ThrottlingBurstLimit: 5 };
     expect(stage?.properties.RouteSettings).toEqual({
@@ -284,12 +284,12 @@ describe("the bucket of files", () => {
     return Object.values(Template.fromStack(stack).findResources("AWS::S3::Bucket"))[0];
   };
 
-  it("is kept in production when its stack is deleted, and goes with it elsewhere", () => {
+  it("keeps the bucket of files when a production stack is deleted, and deletes it elsewhere", () => {
     expect(createBucket({ production: true })?.DeletionPolicy).toBe("Retain");
     expect(createBucket({ production: false })?.DeletionPolicy).toBe("Delete");
   });
 
-  it("is private, encrypted by the zone's own key, without versions, and forgets after a day", () => {
+  it("creates a private bucket, encrypted by the zone's own key, that deletes files after a day", () => {
     expect(createBucket({ production: false })?.Properties).toEqual({
       BucketEncryption: {
         ServerSideEncryptionConfiguration: [
@@ -339,7 +339,7 @@ describe("the table of tasks", () => {
     Projection: { ProjectionType: "KEYS_ONLY" },
   });
 
-  it("has the indexes of keys only that its zone needs", () => {
+  it("creates only the indexes that the zone needs, with keys only", () => {
     expect(indexesOf()).toBeUndefined();
     expect(indexesOf("principals")).toEqual([index("principal", "listed")]);
     expect(indexesOf("shards", "principals")).toEqual([

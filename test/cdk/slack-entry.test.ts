@@ -47,7 +47,7 @@ function secretPermissions(name: keyof typeof configs) {
     });
 }
 
-it("the ingress is told to leave forwarded messages out only where the configuration does so", () => {
+it("tells the ingress to omit forwarded messages only if the configuration says so", () => {
   const toldOf = (name: keyof typeof configs) =>
     resources(name).flatMap(({ id, type, properties }) => {
       if (type !== "AWS::Lambda::Function" || !id.startsWith("Ingress")) return [];
@@ -58,13 +58,13 @@ it("the ingress is told to leave forwarded messages out only where the configura
 });
 
 describe("the installation flow", () => {
-  it("is not there where it is not configured: neither a function, nor a route, nor a permission", () => {
+  it("creates no function, route or permission of the installation flow unless it is configured", () => {
     expect(resources("without").length).toBeGreaterThan(20);
     const text = JSON.stringify(resources("without"));
     expect(text).not.toMatch(/InstallFlow|installations|\/slack\/install|CreateSecret/);
   });
 
-  it("reads the client secret, creates and writes secrets of installations, and nothing else", () => {
+  it("lets the installation flow only read the client secret and create, write and restore installations", () => {
     const ofFlow = secretPermissions("with").filter(({ id }) => id.startsWith("InstallFlow"));
     expect(ofFlow).toEqual([
       {
@@ -99,7 +99,7 @@ describe("the installation flow", () => {
     expect([...services].sort()).toEqual(['"dynamodb', '"kms', '"logs', '"secretsmanager']);
   });
 
-  it("writes to the table, under keys of its own, and reads nothing there", () => {
+  it("lets the installation flow only update the table, under keys of its own", () => {
     const statements = resources("with")
       .filter(({ id, type }) => type === "AWS::IAM::Policy" && id.startsWith("InstallFlow"))
       .flatMap(
@@ -116,7 +116,7 @@ describe("the installation flow", () => {
     ]);
   });
 
-  it("leaves it to the worker's role to read installations, which writes none; the ingress sees none of it", () => {
+  it("lets only the worker's role, and not the ingress, read installations", () => {
     const others = secretPermissions("with").filter(({ id }) => !id.startsWith("InstallFlow"));
     const ofInstallations = others.filter(({ secrets }) =>
       secrets.some((one) => one.includes("installations")),
@@ -125,7 +125,7 @@ describe("the installation flow", () => {
     expect(ofInstallations.filter(({ id }) => id.startsWith("Ingress"))).toEqual([]);
   });
 
-  it("lets the worker's role hear that there is no bot token beside those of the flow", () => {
+  it("lets the worker's role find out whether there is a bot token beside those of the installation flow", () => {
     const ofOthers = (name: keyof typeof configs) =>
       secretPermissions(name)
         .filter(({ id }) => !id.startsWith("InstallFlow"))
@@ -135,7 +135,7 @@ describe("the installation flow", () => {
     expect(ofOthers("without")).not.toContain("secret:sekisho/dev/SLACK_BOT_TOKEN");
   });
 
-  it("is told names of secrets only, and the worker where installations are", () => {
+  it("passes only names of secrets to the installation flow, and the place of installations to the worker", () => {
     const functions = resources("with").filter(({ type }) => type === "AWS::Lambda::Function");
     const variables = functions.map(({ id, properties }) => {
       const { Variables } = properties.Environment as { Variables: Record<string, unknown> };
@@ -197,16 +197,16 @@ function queuesSentTo(name: "agent" | "plain"): number {
 }
 
 describe("an Execution zone that is an A2A agent", () => {
-  it("may list a caller's tasks by the index that is for that, and by no other", () => {
+  it("lets the Execution zone of an A2A agent list tasks by the index for callers only", () => {
     expect(execution("agent")).toContain("/index/by-principal");
     expect(times(execution("agent"), "dynamodb:Query")).toBe(1);
   });
 
-  it("reads the key of its card", () => {
+  it("lets the Execution zone of an A2A agent read the key of its card", () => {
     expect(execution("agent")).toContain("secret:sekisho/dev/CARD_KEY-??????");
   });
 
-  it("is called by the Verification zone and by the roles that are named, and by nobody else", () => {
+  it("permits only the Verification zone and the configured roles to call the A2A agent", () => {
     const permissions =
       withA2a.get("agent")?.resources("AWS::Lambda::Permission", "Execution") ?? [];
     const principals = permissions.map(({ properties }) => properties.Principal);
@@ -218,13 +218,13 @@ describe("an Execution zone that is an A2A agent", () => {
     expect(execution("agent")).toContain(`"SEKISHO_CALLERS": "${verificationRole} ${client}"`);
   });
 
-  it("lets its worker try notices again, through the queue of tasks", () => {
+  it("lets the worker of an A2A agent retry notifications through the queue of tasks", () => {
     expect(times(execution("agent"), "SEKISHO_QUEUE_URL")).toBe(2);
     // One more for the worker, and one more for the function behind the URL.
     expect(queuesSentTo("agent")).toBe(queuesSentTo("plain") + 2);
   });
 
-  it("runs the agents of its clients by a queue and a concurrency of their own, beside those of Slack", () => {
+  it("runs tasks of A2A clients by their own queue and concurrency, beside those of Slack", () => {
     const ofWorker =
       withA2a.get("agent")?.resources("AWS::Lambda::EventSourceMapping", "Execution") ?? [];
     expect(ofWorker).toHaveLength(2);
@@ -235,7 +235,7 @@ describe("an Execution zone that is an A2A agent", () => {
       expect(properties.ScalingConfig).toEqual({ MaximumConcurrency: 2 });
   });
 
-  it("needs all of that only where its address is configured", () => {
+  it("adds the parts of an A2A agent only if its address is configured", () => {
     const text = execution("plain");
     for (const part of [
       "dynamodb:Query",

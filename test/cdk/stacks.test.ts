@@ -59,7 +59,7 @@ describe.each(names)("%s", (name) => {
   const isProduction = name.includes("production");
   const isExternal = name === "external";
 
-  it("is deployed in the order Identity, Execution, Verification, each into its account", () => {
+  it("deploys the stacks in the order Identity, Execution, Verification, each into its account", () => {
     const { order, accounts } = stacksOf(name);
     expect(order).toEqual(
       isExternal ? ["Identity", "Verification"] : ["Identity", "Execution", "Verification"],
@@ -70,7 +70,7 @@ describe.each(names)("%s", (name) => {
       expect(accounts.get("Execution")).toContain(name.includes("two accounts") ? b : a);
   });
 
-  it("lets nobody invoke the worker by a resource policy: only an operator's own IAM policy may", () => {
+  it("lets nobody invoke the worker by a resource policy, so that only an IAM policy permits it", () => {
     const [worker] = resourcesOf(name, "AWS::Lambda::Function").filter(
       ({ properties }) =>
         typeof properties.Description === "string" &&
@@ -129,7 +129,7 @@ describe.each(names)("%s", (name) => {
     },
   );
 
-  it("keeps tasks in tables that cost by use, forget by time, can be restored and are encrypted by the zone's own key", () => {
+  it("creates on-demand tables with a TTL, point-in-time recovery and encryption by the zone's own key", () => {
     for (const { properties } of resourcesOf(name, "AWS::DynamoDB::Table")) {
       expect(properties).toMatchObject({
         BillingMode: "PAY_PER_REQUEST",
@@ -142,7 +142,7 @@ describe.each(names)("%s", (name) => {
       expect(properties.EnableKeyRotation).toBe(true);
   });
 
-  it("has no secret, neither in a template nor where a template would fetch one into the open", () => {
+  it("puts no secret into a template or an environment variable", () => {
     for (const { text } of stacksOf(name).stacks.values()) {
       expect(text).not.toMatch(/\{\{resolve:|SecretString|AWS::SecretsManager::Secret|xoxb-/);
     }
@@ -152,7 +152,7 @@ describe.each(names)("%s", (name) => {
     expect(JSON.stringify(variables)).not.toMatch(/token|TOKEN/);
   });
 
-  it("permits nothing on all resources but a key, in its own policy, and tokens, which are no resource", () => {
+  it("permits actions on all resources only for a key, in its own policy, and for tokens", () => {
     const open = resourcesOf(name).filter(({ properties }) =>
       having(properties, "Effect").some(
         ({ Resource, Effect, Action }) =>
@@ -179,7 +179,7 @@ describe.each(names)("%s", (name) => {
     ).toEqual([]);
   });
 
-  it("lets no role use a key but through the services that it needs it for", () => {
+  it("lets a role use a key only through the services that need it", () => {
     const keyUses = resourcesOf(name, "AWS::IAM::Policy").flatMap(({ id, properties }) =>
       having(properties, "Action")
         .filter(({ Action }) => JSON.stringify(Action).includes("kms:"))
@@ -196,7 +196,7 @@ describe.each(names)("%s", (name) => {
     for (const [, services] of ingress) expect(services).not.toMatch(/dynamodb|s3/);
   });
 
-  it("logs the source address of each request at the entry, its outcome and nothing of its content", () => {
+  it("logs the source address and the outcome of each request, and nothing of its content", () => {
     const [stage] = resourcesOf(name, "AWS::ApiGatewayV2::Stage");
     const { Format = "{}" } = (stage?.properties.AccessLogSettings ?? {}) as { Format?: string };
     expect(Object.keys(JSON.parse(Format)).sort()).toEqual(
@@ -213,7 +213,7 @@ describe.each(names)("%s", (name) => {
     expect(Format).toContain("$context.identity.sourceIp");
   });
 
-  it("is open to the public at the entry for Slack and nowhere else", () => {
+  it("opens only the entry for Slack to the public", () => {
     const routes = resourcesOf(name, "AWS::ApiGatewayV2::Route").map(
       ({ properties }) => properties.RouteKey,
     );
@@ -242,7 +242,7 @@ describe.each(names)("%s", (name) => {
     expect(JSON.stringify(handler?.properties.Role)).toMatch(/DeadLetterHandlerRole/);
   });
 
-  it("gives back only failed messages of a batch, and hides a message six times as long as its function may take", () => {
+  it("reports only failed messages of a batch, and hides a message for six times the function timeout", () => {
     const ofClients = name.includes("A2A") ? 1 : 0;
     expect(resourcesOf(name, "AWS::Lambda::EventSourceMapping")).toHaveLength(
       ofClients + ({ lambda: 4, agentcore: 3, external: 2 }[name.split(" ")[0] ?? ""] ?? 0),
@@ -261,7 +261,7 @@ describe.each(names)("%s", (name) => {
     }
   });
 
-  it("lets Lambda invoke in a loop each function that wakes itself through queues, and no other", () => {
+  it("allows recursive invocation only for functions that wake themselves through queues", () => {
     const { assembly } = stacksOf(name);
     const resolver = createResolver({ assembly });
     const authority = createAuthority({ policies: collectPolicies({ resolver }) });
@@ -285,7 +285,7 @@ describe.each(names)("%s", (name) => {
       expect(String(properties.AlarmDescription)).toMatch(/[a-z]{3}/);
   });
 
-  it("runs on Node 24 and arm64, with logs that end, and writes the lines that the configuration wants", () => {
+  it("runs on Node 24 and arm64, with log retention and the configured log level", () => {
     const logs = { SEKISHO_LOG_LEVEL: name === "lambda in one account" ? "warn" : "info" };
     for (const { properties } of resourcesOf(name, "AWS::Lambda::Function")) {
       expect(properties).toMatchObject({
@@ -304,7 +304,7 @@ describe.each(names)("%s", (name) => {
       expect(properties.RetentionInDays).toBe(30);
   });
 
-  it("keeps the parameter of the former live settings as it was, and retains it in every stage, because the next release drops it", () => {
+  it("keeps and retains the parameter of the former live settings in every stage until the next release", () => {
     const parameters = resourcesOf(name, "AWS::SSM::Parameter");
     expect(parameters).toEqual([
       {
@@ -318,7 +318,7 @@ describe.each(names)("%s", (name) => {
 });
 
 describe("a destination whose calls are signed", () => {
-  it("may be called where the file says: the function that it names, the API of the address, and nothing else", () => {
+  it("permits signed calls only to the function or API of the configured destination", () => {
     const text = stacksOf("external").stacks.get("Verification")?.text;
     expect(text).toContain("arn:aws:lambda:eu-west-1:333333333333:function:host");
     for (const name of names)
@@ -328,7 +328,7 @@ describe("a destination whose calls are signed", () => {
 });
 
 describe("the Execution zone", () => {
-  it("names no role as a principal in any resource's policy, which would lock out a role that is created again", () => {
+  it("names no role as a principal in a resource policy, because that would lock out a recreated role", () => {
     for (const name of names) {
       const resolver = createResolver({ assembly: stacksOf(name).assembly });
       const principals = collectPolicies({ resolver })
@@ -339,7 +339,7 @@ describe("the Execution zone", () => {
     }
   });
 
-  it("is an AgentCore Runtime whose two policies let in the Verification role and nobody else", () => {
+  it("creates an AgentCore Runtime whose two policies admit only the Verification role", () => {
     const name = "agentcore in two accounts";
     const [runtime] = resourcesOf(name, "AWS::BedrockAgentCore::Runtime");
     expect(JSON.stringify(runtime?.properties)).toContain("NODE_22");
@@ -363,7 +363,7 @@ describe("the Execution zone", () => {
     }
   });
 
-  it("is, on Lambda, a function behind a URL and one that runs agents for fifteen minutes", () => {
+  it("runs the Execution zone on Lambda as a function behind a URL and a worker with fifteen minutes", () => {
     const functions = resourcesOf("lambda in two accounts, in production", "AWS::Lambda::Function");
     const timeouts = functions.map(({ properties }) => Number(properties.Timeout));
     expect(timeouts).toContain(900);
@@ -377,7 +377,7 @@ describe("the Execution zone", () => {
     );
   });
 
-  it("travels to the worker as CloudFormation's own reference to an output, which ties no stack to another", () => {
+  it("passes the address of the Execution zone by Fn::GetStackOutput instead of an export", () => {
     for (const name of names.filter((one) => one !== "external")) {
       const text = stacksOf(name).stacks.get("Verification")?.text;
       expect(text).toContain("Fn::GetStackOutput");

@@ -56,7 +56,7 @@ const same = (one: readonly string[], other: readonly string[]) =>
   [...one].sort().join() === [...other].sort().join();
 
 describe("the names of the metrics", () => {
-  it("are the same in the table, for Prometheus, and in the documentation", async () => {
+  it("uses the same metric names in the table, for Prometheus, and in the documentation", async () => {
     const { exposition, close } = createPrometheusMetrics();
     const { body } = await exposition();
     close();
@@ -72,7 +72,7 @@ describe("the names of the metrics", () => {
     ).toEqual(names);
   });
 
-  it("are those of the log lines for CloudWatch, but for what SQS counts itself and what one process alone has", () => {
+  it("writes all metrics to CloudWatch except those that SQS counts and those of a single process", () => {
     const lines: string[] = [];
     const write = (line: string) => lines.push(line);
     const { metrics, flush } = createEmfMetrics({
@@ -98,7 +98,7 @@ describe("the names of the metrics", () => {
     ]);
   });
 
-  it("are on the dashboards, each by dimensions that are written", () => {
+  it("shows every metric on a dashboard, by dimensions that are written", () => {
     const text = JSON.stringify(
       resourcesOf("on", "AWS::CloudWatch::Dashboard").map(({ properties }) => properties),
     );
@@ -115,7 +115,7 @@ describe("the names of the metrics", () => {
     expect([...new Set(asked.map(([, , name]) => name))].sort()).toEqual([...kept].sort());
   });
 
-  it("are asked for by the alarms only as they are written", () => {
+  it("alarms only on metrics and dimensions that are written", () => {
     const alarms = resourcesOf("on", "AWS::CloudWatch::Alarm");
     const asked = alarms.flatMap(({ properties }) => alarmedMetrics(properties));
     expect(asked.length).toBeGreaterThanOrEqual(6);
@@ -142,12 +142,12 @@ describe("a stage", () => {
     resourcesOf(variant, "AWS::CloudWatch::Alarm").map(({ id }) => id.replace(/[0-9A-F]{8}$/, ""));
   const own = ["TasksFail", "DestinationDown", "AnswersUndelivered", "QueueWaits", "AgentFails"];
 
-  it("has its own namespace, which all of its functions write to", () => {
+  it("gives a stage its own namespace, which all of its functions write to", () => {
     expect(told("on")).toEqual(Array.from({ length: 5 }, () => "Sekisho/dev"));
     expect(alarmsOf("on")).toEqual(expect.arrayContaining(own));
   });
 
-  it("without metrics has functions that write none, and no alarm that would wait for them", () => {
+  it("creates no alarm and no graph for metrics that are turned off", () => {
     expect(told("off")).toEqual(Array.from({ length: 5 }, () => undefined));
     expect(alarmsOf("off").filter((id) => own.includes(id))).toEqual([]);
     const dashboards = JSON.stringify(
@@ -193,15 +193,15 @@ function policiesWith(name: keyof typeof configs, word: string): Resource[] {
 }
 
 describe("who sends spans", () => {
-  it("may tell X-Ray: the roles of the worker, the handler of dead letters and the runtime, not the ingress", () => {
+  it("permits spans for X-Ray to the worker, the handler of dead letters and the runtime, not the ingress", () => {
     expect(policiesWith("xray", "xray:PutSpans")).toHaveLength(3);
   });
 
-  it("may read a collector's secrets: the roles of both workers, the handler of dead letters and the function behind the URL", () => {
+  it("lets every function that sends spans read the secrets of the collector", () => {
     expect(policiesWith("collector", "sekisho/dev/OTLP_KEY")).toHaveLength(4);
   });
 
-  it("has the collector of its zone's layer beside it, which tells X-Ray in its name", () => {
+  it("adds the collector layer of the zone to each function that sends spans, and permits X-Ray to it", () => {
     const functions = tracedResources("collector", "AWS::Lambda::Function");
     expect(functions.flatMap(({ properties }) => properties.Layers ?? []).sort()).toEqual([
       here,
@@ -214,7 +214,7 @@ describe("who sends spans", () => {
     expect(policiesWith("collector", "xray:PutTraceSegments")).toHaveLength(4);
   });
 
-  it("may do nothing more where no spans are sent", () => {
+  it("adds no permission if no spans are sent", () => {
     const stack = new Stack(new App({ analyticsReporting: false }), "Zone");
     const added: unknown[] = [];
     const role = Object.assign(Role.fromRoleName(stack, "Role", "caller"), {
@@ -230,7 +230,7 @@ describe("who sends spans", () => {
 });
 
 describe("the ingress", () => {
-  it("is told which share of traces is kept, and it alone", () => {
+  it("passes the trace ratio only to the ingress", () => {
     const told = tracedResources("xray", "AWS::Lambda::Function").flatMap(({ id, properties }) => {
       const { Variables } = properties.Environment as { Variables: Record<string, string> };
       return Variables.SEKISHO_TRACE_RATIO === undefined
@@ -300,7 +300,7 @@ describe("the alarm DeadLettersStuck", () => {
     ["does not ring for an empty queue", () => 0, () => 0, "OK"],
     ["does not ring for a message that is handled", (at: number) => Number(at > 20), () => 0, "OK"],
     ["does not ring for a queue without values", () => undefined, () => 0, "OK"],
-  ])("%s", (_title, visible, hidden, state) => {
+  ])("DeadLettersStuck %s", (_title, visible, hidden, state) => {
     expect(lastState({ visible, hidden })).toBe(state);
   });
 });

@@ -21,7 +21,7 @@ import { commandsInFolder } from "./commands-in-folder.ts";
 const { folder, run, start } = commandsInFolder();
 
 describe("the sekisho command", () => {
-  it("lists every command, and says more of each", async () => {
+  it("lists every command, and explains each with --help", async () => {
     const overview = await run(["--help"]);
     expect(overview.code).toBe(0);
     const names = [...overview.stdout.matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(
@@ -38,7 +38,7 @@ describe("the sekisho command", () => {
     }
   });
 
-  it("exits with 2 and says what is wrong with the words", async () => {
+  it("exits with 2 and explains what is wrong with the arguments", async () => {
     for (const [args, text] of [
       [["nonsense"], 'no command "nonsense"'],
       [["start", "--loud"], "--loud"],
@@ -56,7 +56,7 @@ describe("the sekisho command", () => {
   });
 
   it.each(["config", "secrets", "dead-letters", "tasks"])(
-    "lists what begins with %s, where that is all it is given",
+    "lists the commands that begin with %s without a second word",
     async (word) => {
       const result = await commandHere([word], {});
       expect(result).toMatchObject({ code: 2, stdout: "" });
@@ -68,7 +68,7 @@ describe("the sekisho command", () => {
     },
   );
 
-  it("ends as it would have where nobody reads its output any more (`| head`)", async () => {
+  it("exits with 0 and without an error after its output was closed (`| head`)", async () => {
     const child = spawn(process.execPath, ["bin/sekisho.mjs", "--help"], {
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -95,7 +95,7 @@ describe("sekisho manifest", () => {
     expect((await run(["manifest", "--url", "http://tunnel.example"])).code).toBe(2);
   });
 
-  it("never has a stranger's address where browsers are sent with a code", async () => {
+  it("requires --url or --stage for the redirect address of an installation flow", async () => {
     const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
     const file = writeConfig({ folder, name: "install.json", json: { slack: { install } } });
     for (const args of [[], ["--socket"]]) {
@@ -113,7 +113,7 @@ describe("sekisho manifest", () => {
 });
 
 describe("sekisho manifest of a stage", () => {
-  it("without credentials says that --url does without them", async () => {
+  it("suggests --url if there are no AWS credentials", async () => {
     const dev = { verification: { account: "111111111111", region: "eu-central-1" } };
     const file = writeConfig({ folder, name: "stage.json", json: { stages: { dev } } });
     const env = {
@@ -130,7 +130,7 @@ describe("sekisho manifest of a stage", () => {
 });
 
 describe("sekisho start", () => {
-  it("--once does one task by way of the fake Slack, prints the answer and exits with 0", async () => {
+  it("--once runs one task through the fake Slack, prints the answer and exits with 0", async () => {
     const result = await run(["start", "--once", "What is a <sekisho> & why?"]);
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(result.stdout).toContain("What is a <sekisho> & why?");
@@ -165,7 +165,7 @@ describe("sekisho start", () => {
     }
   });
 
-  it("looks for the agent beside the configuration that names it, wherever the command is run", async () => {
+  it("loads the agent beside the configuration that names it, from any working directory", async () => {
     const beside = join(folder, "beside");
     mkdirSync(beside);
     writeFileSync(
@@ -180,7 +180,7 @@ describe("sekisho start", () => {
     expect(result).toMatchObject(printing("from beside"));
   });
 
-  it("says which port is taken and what to do", async () => {
+  it("names the port that is taken and how to change it", async () => {
     const ports = {
       SEKISHO_PORT: String(await freePort()),
       SEKISHO_EXECUTION_PORT: String(await freePort()),
@@ -195,7 +195,7 @@ describe("sekisho start", () => {
     expect(result.stderr).toContain("SEKISHO_PORT");
   });
 
-  it("refuses a folder in which another start works, on whatever ports, until that one is gone, even by SIGKILL", async () => {
+  it("refuses a folder in use by another start on any port, until that one has ended, even by SIGKILL", async () => {
     const anyPort = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
     const first = start(["start"], anyPort);
     await first.prints("Ctrl-C");
@@ -207,7 +207,7 @@ describe("sekisho start", () => {
     await third.prints("Ctrl-C");
   });
 
-  it("with the secrets of a Slack app turns the page off and prints the manifest and that a tunnel is needed", async () => {
+  it("turns the page off and prints the manifest when the secrets of a Slack app are set", async () => {
     const secrets = {
       SLACK_SIGNING_SECRET: "a-signing-secret-of-this-test",
       SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test",
@@ -229,7 +229,7 @@ describe("sekisho start", () => {
     for (const secret of Object.values(secrets)) expect(stdout + stderr).not.toContain(secret);
   });
 
-  it("refuses one secret without the other", async () => {
+  it("refuses a bot token without a signing secret or app token", async () => {
     const result = await run(["start"], { SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test" });
     expect(result.code).toBe(2);
     expect(result.stderr).toContain("Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set");
@@ -244,7 +244,7 @@ describe("sekisho execution with a task under way", () => {
       0,
     ],
     ["ends at once for a person who presses Ctrl-C again", 800, 130],
-  ])("%s", async (_what, pauseMs, code) => {
+  ])("sekisho execution %s", async (_what, pauseMs, code) => {
     const port = String(await freePort());
     const execution = start(["execution", "--port", port, "--store", join(folder, `${code}.db`)]);
     await execution.prints("Execution zone:");
@@ -301,7 +301,7 @@ describe("sekisho send", () => {
     await execution.prints('"reason":"canceled"');
   });
 
-  it("exits with 3 and says what to start when nobody is there", async () => {
+  it("exits with 3 and says what to start if nothing is listening", async () => {
     const result = await run(["send", "hello"], {
       SEKISHO_EXECUTION_PORT: String(await freePort()),
     });
@@ -309,7 +309,7 @@ describe("sekisho send", () => {
     expect(result.stderr).toContain("npx --no-install sekisho execution");
   });
 
-  it("needs no server where the destination is in this process", async () => {
+  it("needs no server for a destination in its own process", async () => {
     const config = writeConfig({
       folder,
       name: "same.json",
@@ -338,7 +338,7 @@ describe("an older Node", () => {
       cwd: folder,
     });
 
-  it("goes on with the pinned one", () => {
+  it("an older Node runs the command by the pinned Node", () => {
     const result = runEntry(join(__dirname, "../../bin/sekisho.mjs"), [
       "config",
       "check",
@@ -348,7 +348,7 @@ describe("an older Node", () => {
     expect(result.status).toBe(2);
   });
 
-  it("without a pinned one is told in one line what to install, and loads no TypeScript file", () => {
+  it("an older Node without the pinned one prints one line about what to install", () => {
     const alone = join(folder, "installed", "bin");
     mkdirSync(alone, { recursive: true });
     mkdirSync(join(folder, "installed", "node_modules"));
@@ -359,7 +359,7 @@ describe("an older Node", () => {
     expect(result.status).toBe(2);
   });
 
-  it("or a newer one, without the packages, is told to run npm ci", () => {
+  it("suggests npm ci if the packages are missing", () => {
     const alone = join(folder, "fresh", "bin");
     mkdirSync(alone, { recursive: true });
     copyEntryTo(alone);
@@ -388,14 +388,14 @@ describe("sekisho --version", () => {
 });
 
 describe("sekisho config check", () => {
-  it("says that every default holds where the folder has no file", async () => {
+  it("reports that every default is in effect for a folder without a configuration file", async () => {
     const result = await run(["config", "check"]);
     expect(result.code).toBe(0);
     const text = `There is no sekisho.config.json in ${realpathSync(folder)}, so every default is in effect.`;
     expect(result.stdout).toContain(text);
   });
 
-  it("says which file it read, which agent answers, and where each stage is", async () => {
+  it("prints the file that it read, the configured agent, and the place of each stage", async () => {
     const verification = { account: "333333333333", region: "eu-central-1" };
     const result = await check({
       execution: { agent: { type: "bedrock", modelId: "eu.a-model" } },
@@ -421,7 +421,7 @@ describe("sekisho config check", () => {
     expect(result.stderr).not.toContain("stage prod");
   });
 
-  it("says that the account of the examples is to be replaced", async () => {
+  it("warns about the example account", async () => {
     const result = await check({
       stages: { dev: { verification: { account: "111111111111", region: "eu-central-1" } } },
     });
@@ -431,7 +431,7 @@ describe("sekisho config check", () => {
     });
   });
 
-  it("says which of Slack's secrets are not set: with an installation flow its client secret, and not the bot token", async () => {
+  it("lists the missing secrets of Slack: the client secret with an installation flow, else the bot token", async () => {
     const byHand = await check({});
     expect(byHand.stderr).toContain("SLACK_BOT_TOKEN is not set here");
     expect(byHand.stderr).toContain("The allowlist is empty");
@@ -442,7 +442,7 @@ describe("sekisho config check", () => {
     expect(byFlow.stderr).not.toContain("SLACK_BOT_TOKEN");
   });
 
-  it("says that no route leads to the agent where all lead to other Execution zones", async () => {
+  it("reports that no route leads to the agent if all lead to other Execution zones", async () => {
     const far = { transport: "https", url: "http://127.0.0.1:9/" };
     const destinations = { far, here: { transport: "in-process" }, own: { transport: "https" } };
     const agentOf = async (routes: object[], more: object = {}) =>
@@ -456,7 +456,7 @@ describe("sekisho config check", () => {
     expect(await agentOf([{ destination: "far" }], { stages })).toBe("Agent: echo.");
   });
 
-  it("exits with 2 where the agent's file is not there", async () => {
+  it("exits with 2 if the agent's file does not exist", async () => {
     const result = await check({ execution: { agent: "./nothing-here.ts" } });
     expect(result).toMatchObject(failing(2, "nothing-here.ts does not exist"));
   });
@@ -488,7 +488,7 @@ describe("a command", () => {
   );
 
   it.each(["execution --port 0", "start", "start --once hi"])(
-    "exits with 2 when a token that lets callers in is not set (%s)",
+    "exits with 2 when a token that authenticates callers is not set (%s)",
     async (args) => {
       const authenticator = {
         type: "bearer",
@@ -537,12 +537,12 @@ describe("sekisho verification", () => {
     return ["verification", "--port", "0", "--store", join(folder, "v.db"), "--config", config];
   };
 
-  it("refuses a route to a host in its own process, where there is none", async () => {
+  it("sekisho verification refuses a route to a host in its own process", async () => {
     const result = await run(withRoutesTo("local", "here"), env);
     expect(result).toMatchObject(failing(2, 'The route to "here" needs'));
   });
 
-  it("takes such a destination that no route uses", async () => {
+  it("sekisho verification accepts a destination in its own process that no route uses", async () => {
     const verification = start(withRoutesTo("local"), env);
     await verification.prints("Verification zone:");
     expect((await verification.kill("SIGTERM")).code).toBe(0);
@@ -555,7 +555,7 @@ function bundled(execution: object) {
 }
 
 describe("sekisho execution bundle", () => {
-  it("says that what it made will not start in a container where there is no authenticator", async () => {
+  it("warns that the bundle does not start in a container without an authenticator", async () => {
     for (const execution of [{}, { authenticator: { type: "none" } }]) {
       const result = await bundled(execution);
       expect(result).toMatchObject(failing(0, "no authenticator"));
@@ -568,7 +568,7 @@ describe("sekisho execution bundle", () => {
     ]);
   });
 
-  it("says nothing more than what it made where there is one", async () => {
+  it("prints no warning for a bundle with an authenticator", async () => {
     const authenticator = { type: "bearer", tokens: [{ env: "AGENT_TOKEN" }] };
     expect(await bundled({ authenticator })).toMatchObject({ code: 0, stderr: "" });
   });

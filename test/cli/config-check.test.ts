@@ -21,7 +21,7 @@ function problemsIn(text: string): string[] {
 }
 
 describe("a configuration with a byte order mark", () => {
-  it("is accepted, and its mistakes have the right places", () => {
+  it("accepts a byte order mark, and reports the right places after it", () => {
     expect(problemsIn('\uFEFF{ "files": { "maxCount": 3 } }')).toEqual([]);
     expect(problemsIn('\uFEFF{ "files": {}, }')).toEqual([
       "line 1, column 16: the comma before this is one too many",
@@ -30,7 +30,7 @@ describe("a configuration with a byte order mark", () => {
 });
 
 describe("config check", () => {
-  it("names the routes whose word the agent does not get, until they say whether it should", async () => {
+  it("names the routes whose word the agent does not get, until they set keepsWord", async () => {
     const routes = [
       { word: "far", destination: "local" },
       { word: "own", keepsWord: true, destination: "local" },
@@ -48,7 +48,7 @@ describe("config check", () => {
 });
 
 describe("the syntax of a configuration", () => {
-  it("may be broken in several ways, and each is listed with its place", () => {
+  it("lists every syntax error of a configuration with its place", () => {
     const text = `{
   // a comment
   "allowlist": [{ "team": "T1" },],
@@ -82,12 +82,12 @@ describe("the syntax of a configuration", () => {
       ),
     ],
     ['{ } { "a": 1 }', "line 1, column 5: the file must end here"],
-  ])("says of %j what is wrong", (text, line) => {
+  ])("explains the syntax error of %j", (text, line) => {
     expect(checkSyntax(text).problems[0]).toEqual(line);
     expect(() => JSON.parse(text)).toThrow();
   });
 
-  it("lists one mistake of a line that makes no sense, and goes on with the next line", () => {
+  it("lists one error for a meaningless line, and continues with the next line", () => {
     const places = checkSyntax('{ a: 1,\n"b": 2,\n"c": three }').problems.map((line) =>
       line.replace(/: .*/, ""),
     );
@@ -104,7 +104,7 @@ describe("the syntax of a configuration", () => {
 });
 
 describe("the problems of a configuration", () => {
-  it("include those of its content where the syntax leaves no doubt about it", () => {
+  it("lists errors of the content beside those of the syntax if the syntax is unambiguous", () => {
     const problems = problemsIn(
       '{ "files": { "maxCount": -1 }, /* none yet */ "routes": [{ "destination": "frr", }] }',
     );
@@ -116,7 +116,7 @@ describe("the problems of a configuration", () => {
     ]);
   });
 
-  it("include repeated keys, unknown keys, wrong values and the agent's file together", () => {
+  it("lists repeated keys, unknown keys, wrong values and a missing agent file together", () => {
     const text = `{ "files": { "maxCount": 1, "maxCount": -1 }, "alowlist": [], "execution": { "agent": "./none.ts" } }`;
     expect(problemsIn(text)).toEqual([
       "files.maxCount: appears more than once; keep one",
@@ -127,11 +127,11 @@ describe("the problems of a configuration", () => {
     expect(problemsIn(`{ "execution": { "agent": "./none.ts" } }`)).toHaveLength(1);
   });
 
-  it("are none for a valid file", () => {
+  it("reports no problem for a valid file", () => {
     expect(problemsIn("{}")).toEqual([]);
   });
 
-  it("are all printed, with exit code 2", async () => {
+  it("prints all problems and exits with 2", async () => {
     const file = join(folder, "broken.json");
     writeFileSync(file, '{ "files": { "maxCount": -1, }, "routes": [{ "destination": "frr" }] }');
     const result = await run(["config", "check", "--config", file]);

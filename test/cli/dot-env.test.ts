@@ -17,7 +17,7 @@ const showing = (...names: string[]) =>
   `throw new Error(JSON.stringify(${JSON.stringify(names)}.map((name) => process.env[name] ?? null)));\n`;
 
 describe("a local command", () => {
-  it("takes what is not set yet, quotes and comments as Node reads them", async () => {
+  it("sets only unset variables from .env, and reads quotes and comments as Node does", async () => {
     const cwd = folderWith({
       ".env":
         '# of this machine\nMODEL_KEY="from the file"\nMODEL_NAME=from the file # not this\nexport HOST_NAME=x\n',
@@ -44,7 +44,7 @@ describe("a local command", () => {
     expect(stderr).toContain('["k","n"]');
   });
 
-  it("gives the Execution zone alone no secret of Slack, whatever its variable is called", async () => {
+  it("hides every Slack secret in .env from the Execution zone, under any variable name", async () => {
     const cwd = folderWith({
       ".env":
         "SLACK_BOT_TOKEN=xoxb-1\nSLACK_OTHER=1\nOUR_BOT=xoxb-2\nOUR_APP=xapp-1\nMODEL_KEY=k\n",
@@ -57,7 +57,7 @@ describe("a local command", () => {
     expect(stderr).toContain('[null,null,null,null,"k"]');
   });
 
-  it("says so where the file cannot be read", async () => {
+  it("reports a .env file that cannot be read", async () => {
     const cwd = folderOfTest();
     mkdirSync(join(cwd, ".env"));
     const { code, stderr } = await sekisho({ args: ["start"], cwd }).exited;
@@ -68,7 +68,7 @@ describe("a local command", () => {
   });
 });
 
-it("is not read for a stage, nor by a process that starts others again and again", () => {
+it("skips .env for a stage and for a process that restarts others", () => {
   const reads = (name: string, ...args: string[]) => readsDotEnv({ name, args });
   expect([reads("start"), reads("doctor"), reads("execution", "--agent", "a.ts")]).toEqual([
     true,
@@ -142,7 +142,7 @@ describe("the real Slack", () => {
       [/SLACK_BOT_TOKEN .* has another form/],
     ],
   ])(
-    "%s is refused with %s: which variable, and which way needs what",
+    "the command %s refuses %s and names the wrong or missing variables",
     async (command, _what, secrets, texts) => {
       const lines = Object.entries(secrets).map(([name, value]) => `SLACK_${name}='${value}'\n`);
       const { code, stdout, stderr } = await sekisho({

@@ -23,7 +23,7 @@ describe.each([
   ["execution", execution],
   ["operate", operate],
 ])("sekisho %s", (_name, command) => {
-  it("closes its listener where it cannot print the address", async () => {
+  it("closes its listener if it cannot print the address", async () => {
     const secrets = {
       SLACK_SIGNING_SECRET: "0123456789abcdef0123456789abcdef",
       SLACK_BOT_TOKEN: "xoxb-1",

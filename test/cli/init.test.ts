@@ -48,7 +48,7 @@ describe("sekisho init", () => {
     expect(stdout).toContain("machine:   npm install @sekisho/execution && npx");
   });
 
-  it("writes into another folder, with the account and the region that are given", async () => {
+  it("writes into another folder, with the given account and region", async () => {
     const result = await run([
       "init",
       "project/bot",
@@ -74,7 +74,7 @@ describe("sekisho init", () => {
     expect(readValue("bot/.github/workflows/deploy.yml")).not.toMatch(/npx (?!--no-install)/);
   });
 
-  it("writes ARNs of the partition of the region, and refuses what is no region", async () => {
+  it("writes ARNs of the partition of the region, and refuses an invalid region", async () => {
     await run(["init", "--region", "eusc-de-east-1"], {}, project);
     expect(readValue(".github/workflows/deploy.yml")).toContain(
       "arn:aws-eusc:iam::111111111111:role/deploy-sekisho-dev",
@@ -85,7 +85,7 @@ describe("sekisho init", () => {
     });
   });
 
-  it("adds to .gitignore and package.json only what they lack", async () => {
+  it("adds only missing entries to .gitignore and package.json", async () => {
     writeFileSync(join(project, ".gitignore"), "dist/\nnode_modules/");
     writeFileSync(
       join(project, "package.json"),
@@ -100,14 +100,14 @@ describe("sekisho init", () => {
     });
   });
 
-  it("writes nothing where package.json asks for CommonJS, because the agent would not load", async () => {
+  it("writes nothing if package.json asks for CommonJS, because the agent would not load", async () => {
     writeFileSync(join(project, "package.json"), '{ "type": "commonjs" }');
     const stderr = expect.stringContaining("npm pkg set type=module");
     expect(await run(["init"], {}, project)).toMatchObject({ code: 2, stdout: "", stderr });
     expect(readdirSync(project).sort()).toEqual(["node_modules", "package.json"]);
   });
 
-  it("writes nothing where a file is there already", async () => {
+  it("writes nothing if a file exists already", async () => {
     writeFileSync(join(project, "agent.ts"), "// mine");
     const result = await run(["init"], {}, project);
     expect(result).toMatchObject({
@@ -123,7 +123,7 @@ describe("sekisho init", () => {
     [["a", "b"], "Give one FOLDER"],
     [["--account", "1234"], "is not 12 digits"],
     [["--region", "Frankfurt"], "is not an AWS region"],
-  ])("refuses %j", async (args, text) => {
+  ])("refuses the arguments %j", async (args, text) => {
     expect(await run(["init", ...args], {}, project)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(text),

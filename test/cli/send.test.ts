@@ -82,7 +82,7 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
     ["answers HTTP 500", () => raw("", { status: 500 }), "It or a proxy in front of it failed."],
     ["answers a bare HTTP 503", () => raw("", { status: 503 }), "It is temporarily unavailable."],
   ])(
-    "says so of a peer that %s, says how to find out, and exits with 1",
+    "reports that the task is ambiguous for a peer that %s, and exits with 1",
     async (_what, answer, why, limits = longestLimits) => {
       let id = "";
       const url = await serve((call) => {
@@ -100,7 +100,7 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
     },
   );
 
-  it("says of an accepted task whose result cannot be asked for that it may still run", async () => {
+  it("reports that an accepted task may still run if its result is unavailable", async () => {
     const url = await serve((call) =>
       call.method === "execute_task"
         ? result(call, { status: "accepted", task_id: "task-7", poll_after_ms: 10 })
@@ -114,7 +114,7 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
 });
 
 describe("sekisho send where the task certainly did not begin", () => {
-  it("exits with 3 where nobody listens, and does not take another place for this machine's own", async () => {
+  it("exits with 3 if nothing listens at an address, without advice about the local zone", async () => {
     const port = await freePort();
     const result = await send(`http://127.0.0.1:${port}/`);
     expect(result).toEqual({
@@ -124,7 +124,7 @@ describe("sekisho send where the task certainly did not begin", () => {
     });
   });
 
-  it("exits with 1 where the peer says that it takes none", async () => {
+  it("exits with 1 if the peer answers unavailable", async () => {
     const result = await send(await serve((call) => failure(call, "unavailable")), {
       args: ["--json"],
     });
@@ -132,7 +132,7 @@ describe("sekisho send where the task certainly did not begin", () => {
     expect(JSON.parse(result.stdout)).toMatchObject({ error: { reason: "unavailable" } });
   });
 
-  it("exits with 1 where the address of an A2A agent's card leads to something else", async () => {
+  it("exits with 1 if the address of an agent card returns a web page", async () => {
     const html = { headers: { "content-type": "text/html" } };
     const server = await startWebServer({ handle: async () => new Response("<html>", html) });
     open.push(server);
@@ -144,7 +144,7 @@ describe("sekisho send where the task certainly did not begin", () => {
   it.each([
     ["region", {}, "AWS_REGION"],
     ["credentials", { AWS_REGION: "eu-central-1" }, "Set AWS_PROFILE"],
-  ])("exits with 1 and says what to do where the AWS %s is missing", async (_what, env, words) => {
+  ])("exits with 1 and explains how to set a missing AWS %s", async (_what, env, words) => {
     const authorizer = { type: "web-identity", audience: "agents" };
     const calls: string[] = [];
     const url = await serve(({ method }) => {
@@ -175,7 +175,7 @@ describe("sekisho send where the task was refused or failed", () => {
       (call) => failure(call, "execution_failed"),
       "(execution_failed): The agent ran and failed. Read the log of the Execution zone.",
     ],
-  ])("says what to do about %s, and exits with 1", async (_what, answer, words) => {
+  ])("explains what to do about %s, and exits with 1", async (_what, answer, words) => {
     const result = await send(await serve(answer));
     expect(result).toMatchObject(failing(1, `The task failed ${words}`));
   });
@@ -302,7 +302,7 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
       ["result.status", mayHaveRun],
     ],
   ])(
-    "names what is wrong with %s, and says whether the task may have run",
+    "names the violation of the contract for %s, and says whether the task may have run",
     async (_what, answer, words) => {
       const { code, stderr } = await send(await serve(answer));
       expect(code).toBe(1);
@@ -314,7 +314,7 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
     },
   );
 
-  it("shows no address that repeats its credential", async () => {
+  it("hides a redirect address that repeats the credential", async () => {
     const url = await serve(({ request }) => {
       const token = request.headers.get("authorization")?.slice(7) ?? "";
       return redirect(307, `https://other.example/%61${token.slice(1)}`);
@@ -324,7 +324,7 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
     expect(result.stderr).not.toMatch(/other.example|token-of-this-test/);
   });
 
-  it("is in doubt if it refuses a repetition of a request that may have arrived", async () => {
+  it("reports an ambiguous task if the peer refuses a repeated request that may have arrived", async () => {
     let calls = 0;
     const url = await serve(() => {
       calls += 1;
@@ -340,7 +340,7 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
 describe("sekisho send where its destination fails on the way", () => {
   const accepted = { status: "accepted", task_id: "t1" };
 
-  it("goes on polling through resets and outages, and sends the task once", async () => {
+  it("continues polling through resets and outages, and sends the task only once", async () => {
     const methods: string[] = [];
     const url = await serve((call) => {
       methods.push(call.method);
@@ -355,7 +355,7 @@ describe("sekisho send where its destination fails on the way", () => {
     expect(methods.filter((method) => method === "execute_task")).toHaveLength(1);
   });
 
-  it("looks the task up by its request id where the answer to it was lost", async () => {
+  it("looks up the task by its request id after a lost response", async () => {
     const sentIds: string[] = [];
     const url = await serve((call) => {
       if (call.method !== "execute_task") {
@@ -405,7 +405,7 @@ describe("sekisho send where its destination fails on the way", () => {
       { errors: [null, 7, { path: "\u001b[31mx", message: "y\n".repeat(9999) }] },
       "[31mx (y y",
     ],
-  ])("names the field of which it complains, in the words of %s", async (_, data, words) => {
+  ])("names the invalid field from the error data of %s", async (_, data, words) => {
     const url = await serve(({ id }) =>
       json({ jsonrpc: "2.0", id, error: { code: -32602, message: "no", data } }),
     );
@@ -414,7 +414,7 @@ describe("sekisho send where its destination fails on the way", () => {
     expect(result.stderr.length).toBeLessThan(1000);
   });
 
-  it("shows nothing as JSON that drives a terminal", async () => {
+  it("escapes control characters in JSON output", async () => {
     const error = {
       code: -32602,
       message: "no",
@@ -426,7 +426,7 @@ describe("sekisho send where its destination fails on the way", () => {
     expect(stdout).not.toMatch(/[\u0080-\u009f\u202e]/);
   });
 
-  it("is told in the agent's own words", async () => {
+  it("shows the error message of the agent", async () => {
     const url = await serve((call) =>
       result(call, { status: "error", error_message: "Mondays only.\u001b[2J", error_code: 7 }),
     );
@@ -474,7 +474,7 @@ function runEndlessTask(
 }
 
 describe("a task of the command line", () => {
-  it("is canceled as timeout when the host has not ended it some seconds after its deadline", async () => {
+  it("cancels a task as timeout if the host does not end it some seconds after its deadline", async () => {
     const { calls, ended: result, nowMs } = runEndlessTask(new AbortController().signal);
     await expect(result).rejects.toMatchObject({ reason: "timeout" });
     expect(calls[0]).toMatchObject({ method: "execute_task", params: { timeout_ms: 60_000 } });
@@ -506,7 +506,7 @@ describe("a task of the command line", () => {
     ]);
   });
 
-  it("is canceled, and not called too late, when a person interrupts it", async () => {
+  it("cancels the task once when a person interrupts it", async () => {
     const person = new AbortController();
     const { calls, ended: result } = runEndlessTask(person.signal, () => person.abort());
     await expect(result).rejects.not.toMatchObject({ reason: "timeout" });
@@ -515,7 +515,7 @@ describe("a task of the command line", () => {
 });
 
 describe("sekisho send -", () => {
-  it("says that it reads no stdin, and sends nothing", async () => {
+  it("refuses to read stdin, and sends nothing", async () => {
     const config = writeConfig({ folder, name: "stdin.json", json: {} });
     expect(await commandHere(["send", "-", "--config", config], {})).toMatchObject(
       failing(2, "reads no stdin"),
@@ -536,7 +536,7 @@ describe("sekisho send to an agent that asks", () => {
     expect(stderr).not.toContain("\u202e");
   });
 
-  it("prints the question, and says which fields would answer it and how", async () => {
+  it("prints the question, and explains which fields a reply needs", async () => {
     const options = [
       { id: "eu", label: "Europe" },
       { id: "a\u202ep", label: "Asia" },

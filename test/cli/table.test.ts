@@ -2,7 +2,7 @@
 import { expect, it } from "@jest/globals";
 import { formatTable } from "@sekisho/sekisho/table.ts";
 
-it("aligns texts to the left, numbers and their head to the right, and leaves no space at the end", () => {
+it("aligns texts to the left and numbers with their heading to the right, without trailing spaces", () => {
   expect(
     formatTable([
       ["name", "tasks", "note"],

@@ -10,7 +10,7 @@ const problemsWith = (execution: unknown) =>
   problemsOf({ execution, destinations: {}, routes: [] });
 
 describe("the host as an A2A agent", () => {
-  it("has a name and one skill of that name where nothing is said", () => {
+  it("sets a default name, and one default skill of that name", () => {
     const { a2a } = parseConfig({ json: {} }).execution;
     expect(a2a).toMatchObject({
       name: "Sekisho",
@@ -23,7 +23,7 @@ describe("the host as an A2A agent", () => {
     expect([a2a.url, a2a.signature, a2a.extendedSkills]).toEqual([undefined, undefined, undefined]);
   });
 
-  it("is read a second time as it was read, since a stage is given what was read", () => {
+  it("parses its own output to the same configuration, since a stage gets the parsed one", () => {
     const json = {
       execution: {
         authenticator,
@@ -42,7 +42,7 @@ describe("the host as an A2A agent", () => {
     expect(config.execution.a2a.signature?.algorithm).toBe("ES256");
   });
 
-  it("lists everything that a card could not say, at once", () => {
+  it("lists all invalid fields of a card at once", () => {
     const problems = problemsWith({
       a2a: {
         url: "http://agents.example/",
@@ -69,7 +69,7 @@ describe("the host as an A2A agent", () => {
     expect(problems.join()).not.toContain("BEGIN");
   });
 
-  it("has no two skills of one id, in the public and the extended card together", () => {
+  it("refuses two skills of one id, in the public and the extended card together", () => {
     const problem = (path: string) =>
       expect.stringContaining(`execution.a2a.${path}: another skill has the id "reports"`);
     expect(
@@ -77,14 +77,14 @@ describe("the host as an A2A agent", () => {
     ).toEqual([problem("skills[1].id"), problem("extendedSkills[0].id")]);
   });
 
-  it("has an extended card only where callers prove who they are", () => {
+  it("requires an authenticator of callers for an extended card", () => {
     expect(problemsWith({ a2a: { extendedSkills: [skill] } })).toEqual([
       expect.stringMatching(/^execution\.a2a\.extendedSkills: .*choose another authenticator$/),
     ]);
     expect(problemsWith({ authenticator, a2a: { extendedSkills: [skill] } })).toEqual([]);
   });
 
-  it("has callers only where they can reach it", () => {
+  it("requires an address for callers of the A2A agent", () => {
     const callers = ["arn:aws:iam::333333333333:role/a-client"];
     expect(problemsWith({ a2a: { callers } })).toEqual([
       expect.stringContaining("execution.a2a.callers: "),
@@ -94,16 +94,19 @@ describe("the host as an A2A agent", () => {
 });
 
 describe("a further path of the host", () => {
-  it.each(["/vapora", "/agents/clever.agents", "/a2a/v1"])("may be %s", (path) => {
-    expect(
-      parseConfig({ json: { execution: { dialects: { [path]: "vapora" } } } }).execution.dialects,
-    ).toEqual({
-      [path]: "vapora",
-    });
-  });
+  it.each(["/vapora", "/agents/clever.agents", "/a2a/v1"])(
+    "accepts the further path %s of the host",
+    (path) => {
+      expect(
+        parseConfig({ json: { execution: { dialects: { [path]: "vapora" } } } }).execution.dialects,
+      ).toEqual({
+        [path]: "vapora",
+      });
+    },
+  );
 
   it.each(["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json"])(
-    "is not %s, which the host serves already",
+    "refuses the path %s, which the host serves already",
     (path) => {
       expect(problemsWith({ dialects: { [path]: "vapora" } })).toEqual([
         expect.stringContaining(
@@ -122,13 +125,13 @@ describe("a further path of the host", () => {
     "/a?b=c",
     "/a b",
     "",
-  ])("is not %j, which no request could name", (path) => {
+  ])("refuses the path %j, which no request can name", (path) => {
     expect(problemsWith({ dialects: { [path]: "vapora" } }).join()).toContain(
       'a path such as "/vapora"',
     );
   });
 
-  it("has one of the dialects that there are", () => {
+  it("refuses an unknown dialect", () => {
     expect(problemsWith({ dialects: { "/x": "esperanto" } }).join()).toContain(
       'execution.dialects["/x"]: ',
     );

@@ -41,11 +41,11 @@ describe("the longest gap between polls", () => {
   it.each([
     ["a runtime of AgentCore, as AWS ends its sessions by default", {}, 450_000],
     ["a runtime with an idle time of its own", { idleSeconds: 60 }, 30_000],
-  ])("is half of the idle time of %s", (_title, fields, gapMs) => {
+  ])("limits the gap between polls to half of the idle time of %s", (_title, fields, gapMs) => {
     expect(maxPollGapMs({ transport: "agentcore", runtimeArn, ...fields })).toBe(gapMs);
   });
 
-  it("has no limit of its own at other destinations", () => {
+  it("sets no limit for the gap between polls at other destinations", () => {
     expect(maxPollGapMs(far({}))).toBe(Number.POSITIVE_INFINITY);
   });
 });
@@ -58,18 +58,18 @@ describe("a destination's longPollMs", () => {
     return parsedConfig && resolveLongPollMs(parsedConfig, config);
   };
 
-  it("is ten seconds at the host on the same machine, unless a call may not take twice as long", () => {
+  it("polls the host on the same machine for ten seconds, or half of a shorter call time-out", () => {
     expect(longPollMs({ transport: "https" })).toBe(10_000);
     expect(longPollMs({ transport: "in-process" })).toBe(10_000);
     expect(longPollMs({ transport: "https", callTimeoutMs: 3001 })).toBe(1500);
   });
 
-  it("is 0 elsewhere, where somebody may pay for it, and over A2A, which has none", () => {
+  it("turns long polls off by default for a remote destination and over A2A", () => {
     expect(longPollMs(far({}))).toBe(0);
     expect(longPollMs({ transport: "a2a" })).toBe(0);
   });
 
-  it("is what the configuration says", () => {
+  it("uses the configured longPollMs, up to 25000", () => {
     expect(longPollMs({ transport: "https", longPollMs: 0 })).toBe(0);
     expect(longPollMs(far({ longPollMs: 20_000 }))).toBe(20_000);
     expect(problemsOf(jsonWith({ longPollMs: 25_001 }))).toEqual([
@@ -77,7 +77,7 @@ describe("a destination's longPollMs", () => {
     ]);
   });
 
-  it("is 0 for the Execution zone of a stage", () => {
+  it("turns long polls off for the Execution zone of a stage", () => {
     const config = parseConfig({ json: { destinations: { local: { transport: "https" } } } });
     const address = {
       transport: "https",
@@ -91,7 +91,7 @@ describe("a destination's longPollMs", () => {
 });
 
 describe("a destination's callTimeoutMs", () => {
-  it("is for sends and replies; what only looks or cancels is never longer than by default", () => {
+  it("applies callTimeoutMs to sends and replies, and lowers it to the default for polls and cancels", () => {
     const { limits } = parseConfig({ json: {} });
     expect(callTimes({}, { limits })).toEqual({ sendTimeoutMs: 30_000, callTimeoutMs: 30_000 });
     expect(callTimes({ callTimeoutMs: 300_000 }, { limits })).toEqual({
@@ -104,7 +104,7 @@ describe("a destination's callTimeoutMs", () => {
     });
   });
 
-  it("has bounds, of itself and by the destination's other times", () => {
+  it("limits callTimeoutMs by fixed bounds and by the destination's other times", () => {
     expect(problemsOf(jsonWith({ callTimeoutMs: 600_000 }))).toEqual([]);
     for (const callTimeoutMs of [99, 600_001, 1.5, "1m"])
       expect(problemsOf(jsonWith({ callTimeoutMs })).join()).toContain(
@@ -126,7 +126,7 @@ describe("a destination's callTimeoutMs", () => {
     ]);
   });
 
-  it("is longer than the long poll, and the message names the setting to raise", () => {
+  it("requires callTimeoutMs to exceed the long poll, and names the setting to raise", () => {
     const withLongPoll = (longPollMs: number) =>
       problemsOf(
         jsonWith(
@@ -140,7 +140,7 @@ describe("a destination's callTimeoutMs", () => {
     ]);
   });
 
-  it("is bounded in a stage, so that another worker takes over from a killed one as soon as without it", () => {
+  it("limits callTimeoutMs in a stage, so that it does not delay the takeover from a killed worker", () => {
     expect(problemsOf(jsonWith({ callTimeoutMs: 405_000 }, { stages }))).toEqual([]);
     expect(problemsOf(jsonWith({ callTimeoutMs: 405_001 }, { stages }))).toEqual([
       expect.stringMatching(/far\.callTimeoutMs: must be at most 405000 if there are stages/),

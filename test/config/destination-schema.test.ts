@@ -33,7 +33,7 @@ const saysOf = (json: object) => problemsOf(json).join("\n");
 const functionArn = "arn:aws:lambda:eu-west-1:222222222222:function:host";
 
 describe("an address", () => {
-  it("that the configuration takes is one that can be called, whatever it is", () => {
+  it("accepts only an address that can be called", () => {
     const part = fc.constantFrom(
       ...["https", "http", "ftp", "://", ":", "//", "u:p@", "@", "a.example", "127.0.0.1", "[::1]"],
       ...["localhost", ":8080", "/", "?q", "#f", " ", "%", "\\"],
@@ -55,7 +55,7 @@ describe("an address", () => {
   });
 
   it.each(["https://u:p@agents.example/", "https://u@agents.example/"])(
-    "may not hold credentials: %s",
+    "refuses credentials in the address %s",
     (address) => {
       const far = {
         transport: "https",
@@ -69,7 +69,7 @@ describe("an address", () => {
   );
 
   it.each([{ url: "http://127.0.0.1:8443/" }, {}])(
-    "without TLS is refused for a client certificate: %j",
+    "refuses an address without TLS for a client certificate: %j",
     (where) => {
       const far = {
         transport: "https",
@@ -123,7 +123,7 @@ describe("an authorizer", () => {
       { clientAuthentication: "basic" },
     ],
     [{ type: "mtls", certificate: secret, key: secret }, {}],
-  ])("may be %j, with the defaults %j", (authorizer, defaults) => {
+  ])("accepts the authorizer %j, with the defaults %j", (authorizer, defaults) => {
     expect(destinationWith(authorizer)).toEqual({ ...authorizer, ...defaults });
   });
 
@@ -191,7 +191,7 @@ describe("an authorizer", () => {
       { type: "mtls", certificate: secret, key: "-----BEGIN PRIVATE KEY-----" },
       /authorizer\.key: must be a reference/,
     ],
-  ])("may not be %j", (authorizer, words) => {
+  ])("refuses the value %j", (authorizer, words) => {
     expect(() => destinationWith(authorizer)).toThrow(words);
   });
 });
@@ -199,7 +199,7 @@ describe("an authorizer", () => {
 describe("a route", () => {
   const destinations = { a: { transport: "in-process" }, b: { transport: "in-process" } };
 
-  it("names one destination or several, which become a list", () => {
+  it("accepts one destination of a route or several, as a list", () => {
     const routes = [
       { channel: "C1", destination: ["a", "b"] },
       { word: "deploy", destination: "b" },
@@ -221,11 +221,11 @@ describe("a route", () => {
     [{ destination: "constructor" }, /there is no destination "constructor"/],
     [{ word: "deploy:", destination: "a" }, /routes\[0\]\.word: .*without the colon/],
     [{ word: "two words", destination: "a" }, /one word/],
-  ])("may not be %j", (route, words) => {
+  ])("refuses the value %j", (route, words) => {
     expect(saysOf({ destinations, routes: [route] })).toMatch(words);
   });
 
-  it("behind one that takes everything is refused, but not behind one for a word", () => {
+  it("refuses a route behind one that matches everything, but not behind one for a word", () => {
     const routes = (first: object) => ({
       destinations,
       routes: [{ destination: "a", ...first }, { destination: "b" }],
@@ -246,7 +246,7 @@ describe("an authenticator", () => {
     { type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: ["a", "b"] }] },
     { type: "web-identity", issuer: issuer.issuer, audience: "sekisho", roles: [role] },
     { type: "platform" },
-  ])("may be %j", (authenticator) => {
+  ])("accepts the authenticator %j", (authenticator) => {
     expect(withAuthenticator(authenticator)).toBe("");
   });
 
@@ -273,11 +273,11 @@ describe("an authenticator", () => {
       /must be the ARN/,
     ],
     [{ type: "magic" }, /one of "none", "bearer", "jwt", "web-identity", "platform"/],
-  ])("may not be %j", (authenticator, words) => {
+  ])("refuses the value %j", (authenticator, words) => {
     expect(withAuthenticator(authenticator)).toMatch(words);
   });
 
-  it("that wants a token is refused where a route leads to the local host without one", () => {
+  it("refuses an authenticator with tokens if a route leads to the local host without one", () => {
     const wanted = { type: "jwt", issuers: [issuer] };
     expect(withAuthenticator(wanted, { transport: "in-process" })).toMatch(
       /^execution\.authenticator: "jwt" .*destinations\.local/,
@@ -301,7 +301,7 @@ describe("over A2A", () => {
   const problemsWith = (agent: object, rest?: object) => problemsOf(jsonOf(agent, rest));
 
   describe("a destination over A2A", () => {
-    it("is one that does not deduplicate, in A2A's dialect and in the highest version, unless it says otherwise", () => {
+    it("reads an A2A destination as not idempotent, in the dialect a2a and the highest version, by default", () => {
       expect(configOf({ card, authorizer: bearer }).destinations.agent).toMatchObject({
         ...{ card, version: "highest", dialect: "a2a", idempotent: false, forwardBotToken: false },
       });
@@ -318,7 +318,7 @@ describe("over A2A", () => {
       expect(configOf({ ...agent }).destinations.agent).toEqual(agent);
     });
 
-    it("deduplicates where it is the local run's own host", () => {
+    it("reads an A2A destination as idempotent by default if it is the host of the local run", () => {
       expect(configOf({}).destinations.agent).toMatchObject({ idempotent: true });
       expect(configOf({ idempotent: false }).destinations.agent).toMatchObject({
         idempotent: false,
@@ -345,7 +345,7 @@ describe("over A2A", () => {
         { card: "http://127.0.0.1:9/card.json", url },
         /agent\.authorizer: must not be "none"/,
       ],
-    ])("is refused with %s", (_what, agent, words) => {
+    ])("refuses an A2A destination with %s", (_what, agent, words) => {
       expect(problemsWith(agent)).toEqual([expect.stringMatching(words)]);
     });
 
@@ -353,14 +353,17 @@ describe("over A2A", () => {
       ["card", { card: "http://127.0.0.1:9/card.json", url }],
       ["url", { card, url: "http://127.0.0.1:9/" }],
       ["card", {}],
-    ])("is refused where a client certificate would meet no TLS at its %s", (field, addresses) => {
-      const authorizer = { type: "mtls", certificate: { env: "CERT" }, key: { env: "KEY" } };
-      expect(problemsWith({ ...addresses, authorizer })).toEqual([
-        expect.stringMatching(new RegExp(`agent\\.${field}: must be an https URL.*mtls`)),
-      ]);
-    });
+    ])(
+      "refuses a client certificate without TLS at the %s of an A2A destination",
+      (field, addresses) => {
+        const authorizer = { type: "mtls", certificate: { env: "CERT" }, key: { env: "KEY" } };
+        expect(problemsWith({ ...addresses, authorizer })).toEqual([
+          expect.stringMatching(new RegExp(`agent\\.${field}: must be an https URL.*mtls`)),
+        ]);
+      },
+    );
 
-    it("leads without a card to the local host, which answers in time and gets the token that it wants", () => {
+    it("leads an A2A destination without a card to the local host, and checks its time limit and token", () => {
       const routes = [{ destination: "agent" }];
       const execution = { authenticator: { type: "bearer", tokens: [{ env: "TOKEN" }] } };
       expect(problemsWith({}, { routes })).toEqual([]);
@@ -377,7 +380,7 @@ describe("over A2A", () => {
   describe("an A2A destination in a stage", () => {
     const stages = { dev: { ...stage, execution: { kind: "external" } } };
 
-    it("needs a card where a route leads there, and is left out of the stage without one", () => {
+    it("requires a card for a route of a stage, and leaves an unused destination without one out", () => {
       expect(problemsWith({}, { stages, routes: [{ destination: "agent" }] })).toEqual([
         expect.stringMatching(
           /"agent" has no card, which the stage dev needs; set destinations\.agent\.card/,
@@ -388,7 +391,7 @@ describe("over A2A", () => {
       ).toEqual({});
     });
 
-    it("is signed for APIs by their own hosts alone, that of the card and that of the messages", () => {
+    it("allows signed API calls only to the hosts of the API, for the card and for the messages", () => {
       const at = (agent: object) => problemsWith({ authorizer: signed, ...agent }, { stages });
       expect(at({ card: `${api}/card.json` })).toEqual([]);
       expect(at({ card: `${api}/card.json`, url })).toEqual([
@@ -403,7 +406,7 @@ describe("over A2A", () => {
     const edit = (changes: object) =>
       configOf({ card, url, authorizer: bearer, version: "1.0", ...changes });
 
-    it("bring other addresses, another version and another dialect, and take a pinned version back", () => {
+    it("live settings change addresses, version and dialect of an A2A destination, and unpin a version", () => {
       const edited = edit({
         card: "https://other.example/card.json",
         url: "https://other.example/",
@@ -424,7 +427,7 @@ describe("over A2A", () => {
         { card: "https://other.example/card.json", authorizer: signed },
       ],
       ["a url where there was none", { url: undefined }, { url }],
-    ])("do not hold %s", (_what, oldValue, newValue) => {
+    ])("refuses %s as a live change that needs no deploy", (_what, oldValue, newValue) => {
       const fingerprints = createFingerprints(edit(oldValue));
       expect(listUndeployedChanges({ config: edit(oldValue), deployed: fingerprints })).toEqual([]);
       expect(listUndeployedChanges({ config: edit(newValue), deployed: fingerprints })).toEqual([
@@ -432,7 +435,7 @@ describe("over A2A", () => {
       ]);
     });
 
-    it("leave a signed destination's addresses as they were deployed", () => {
+    it("keeps the deployed addresses of a signed destination", () => {
       const config = edit({ authorizer: signed });
       const { agent: fingerprint } = createFingerprints(config);
       const agent = {
@@ -448,7 +451,7 @@ describe("over A2A", () => {
       });
     });
 
-    it("that were pushed when the destination was an A2A agent do no harm to what it is now", () => {
+    it("ignores pushed settings of A2A for a destination that has become another kind", () => {
       const destinations = { agent: { transport: "https", url, authorizer: bearer } };
       const config = parseConfig({ json: { destinations, routes: [] } });
       const json = { destinations: { agent: { card, version: "0.3", deadlineMs: 5000 } } };

@@ -33,7 +33,7 @@ function configWith(changes: Record<string, unknown>) {
 const deployed = configWith({});
 
 describe("the live settings", () => {
-  it("carry the routes and what needs no permission to where they are read", () => {
+  it("carries the routes and the fields without permissions to the deployed configuration", () => {
     const edited = configWith({
       destinations: {
         local: {
@@ -60,7 +60,7 @@ describe("the live settings", () => {
     expect(withLiveSettings({ config: deployed, json })).toEqual(edited);
   });
 
-  it("change nothing where they are empty, as the stack creates them", () => {
+  it("changes nothing for empty settings, as the stack creates them", () => {
     expect(withLiveSettings({ config: deployed, json: {} })).toEqual(deployed);
   });
 
@@ -84,7 +84,7 @@ describe("the live settings", () => {
     ["the bot token", { far: { ...far, forwardBotToken: true } }],
     ["an address where there was none", { local: far }],
     ["a new destination", { new: far }],
-  ])("do not hold %s, which needs a deploy", (_what, changes) => {
+  ])("requires a deploy for %s", (_what, changes) => {
     const destinations = {
       local: { transport: "https" },
       far,
@@ -105,7 +105,7 @@ describe("the live settings", () => {
     ["of a signed call", "signed"],
     ["of the stage's own Execution zone", "local"],
     ["that gets the bot token", "trusted"],
-  ])("take no address %s: the deployed one holds, and all else with it", (_what, name) => {
+  ])("ignores an address %s, and applies the other settings", (_what, name) => {
     const fingerprint = createFingerprints(deployed)[name];
     const json = {
       destinations: { [name]: { fingerprint, url: "https://evil.example/", deadlineMs: 5000 } },
@@ -132,7 +132,7 @@ describe("the live settings", () => {
       /deadlineMs/,
     ],
     ["something else altogether", [], /live settings/],
-  ])("are refused for %s", (_what, json, problem) => {
+  ])("refuses live settings for %s", (_what, json, problem) => {
     expect(() => withLiveSettings({ config: deployed, json })).toThrow(problem);
   });
 });
@@ -159,7 +159,7 @@ describe("live settings that were pushed for another peer or credential", () => 
       { ...moved, transport: "a2a", card, longPollMs: 0, version: "0.3", dialect: "a2a-0.3" },
     ],
   ])(
-    "leave the deployed peer as it is, with %s before a rollback and before a push",
+    "keeps the deployed peer, with settings for %s before a rollback and before a push",
     (_what, other) => {
       const after = configOfFar(other);
       expect(withLiveSettings({ config: before, json: settingsOf(after) })).toEqual(before);
@@ -173,7 +173,7 @@ describe("live settings that were pushed for another peer or credential", () => 
     },
   );
 
-  it("still bring what the operator chose for any peer, and the routes", () => {
+  it("applies the routes and peer-independent settings even for another peer", () => {
     const chosen = { deadlineMs: 5000, questions: { answerBy: "anyone" } };
     const routes = [{ channel: "C1", destination: "far" }];
     const json = settingsOf(configOfFar({ ...moved, ...chosen }, routes));
@@ -182,7 +182,7 @@ describe("live settings that were pushed for another peer or credential", () => 
     );
   });
 
-  it("bring no address without a fingerprint", () => {
+  it("ignores an address without a fingerprint", () => {
     const json = { destinations: { far: { url: "https://b.example/" } } };
     expect(withLiveSettings({ config: before, json })).toEqual(before);
   });

@@ -37,19 +37,19 @@ function answeredBy(answerBy: unknown) {
 }
 
 describe("the configuration file", () => {
-  it("may begin with a byte order mark", () => {
+  it("accepts a byte order mark at the beginning of the file", () => {
     const directory = directoryWith('\uFEFF{ "files": { "maxCount": 3 } }');
     expect(loadConfig({ directory }).files.maxCount).toBe(3);
   });
 
-  it("may be absent or empty: every default holds, and nobody is allowed", () => {
+  it("uses every default for an absent or empty file, and allows nobody", () => {
     const config = loadConfig({ directory: tmpdir() });
     expect(config).toEqual(parseConfig({ json: {} }));
     expect(config.allowlist).toEqual([]);
     expect(config.routes).toEqual([{ destination: ["local"] }]);
   });
 
-  it("checks the valid parts against each other where others are not valid", () => {
+  it("checks valid parts against each other even if other parts are invalid", () => {
     const far = {
       transport: "https",
       url: "https://agents.example/",
@@ -97,7 +97,7 @@ describe("the configuration file", () => {
       { execution: { agent: 5 }, stages: { dev: { ...stage, execution: { kind: "external" } } } },
     ],
     ["the list of destinations", { destinations: [], routes: [{ destination: "far" }] }],
-  ])("reports nothing that depends on %s while that is wrong", (_what, json) => {
+  ])("reports nothing that depends on %s while that is invalid", (_what, json) => {
     expect(problemsOf(json)).toHaveLength(1);
   });
 
@@ -142,7 +142,7 @@ describe("the configuration file", () => {
     ]);
   });
 
-  it("says of an address that is none what it is, with and without credentials and a stage", () => {
+  it("explains a malformed address, with and without credentials and a stage", () => {
     for (const authorizer of [
       { type: "none" },
       { type: "sigv4", service: "execute-api", region: "eu-west-1" },
@@ -206,18 +206,18 @@ describe("the configuration file", () => {
       { stages: { dev: { ...stage, execution: {} } } },
       'stages.dev.execution.kind: must be one of "agentcore", "lambda", "external"',
     ],
-  ])("says of %j in one line what would be right", (json, line) => {
+  ])("explains in one line how to correct %j", (json, line) => {
     expect(problemsOf(json)).toEqual([expect.stringContaining(line)]);
   });
 
-  it("refuses a secret itself where a reference to one is meant", () => {
+  it("refuses a secret in place of a reference to one", () => {
     expect(problemsOf({ slack: { botToken: "xoxb-1-secret" } })[0]).toContain("slack.botToken");
     const problems = problemsOf({ slack: { botToken: { env: "xoxb-1-secret" } } });
     expect(problems.join()).toContain("slack.botToken.env");
     expect(problems.join()).not.toContain("xoxb");
   });
 
-  it("refuses a lease that a call could outlive and a visibility timeout that the lease could outlive", () => {
+  it("refuses a lease shorter than a call, and a visibility timeout shorter than the lease", () => {
     expect(problemsOf({ limits: { callTimeoutMs: 60_000 } }).join()).toContain("limits.leaseMs");
     expect(problemsOf({ limits: { leaseMs: 90_000 } }).join()).toContain(
       "limits.visibilityTimeoutMs",
@@ -256,7 +256,7 @@ describe("the configuration file", () => {
       { transport: "https", authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1" } },
     ],
   ])(
-    "refuses a route to the local host (%s) that brings no token where the host wants one",
+    "refuses a route to the local host (%s) without the token that the host requires",
     (_how, local) => {
       const token = { env: "TOKEN" };
       const execution = { authenticator: { type: "bearer", tokens: [token] } };
@@ -275,7 +275,7 @@ describe("the configuration file", () => {
     },
   );
 
-  it("treats a foreign endpoint as one that does not deduplicate, unless it is declared", () => {
+  it("treats a foreign endpoint as not idempotent, unless it is declared", () => {
     const far = {
       transport: "https",
       url: "https://agents.example/",
@@ -285,24 +285,24 @@ describe("the configuration file", () => {
     expect(destinations.far).toMatchObject({ idempotent: false });
   });
 
-  it("says where the file stops being JSON", () => {
+  it("reports a file that is not JSON", () => {
     expect(() => loadConfig({ directory: directoryWith("{ nope }") })).toThrow(/is not JSON/);
   });
 
-  it("refuses a key that is there twice, by its path", () => {
+  it("refuses a repeated key, and names its path", () => {
     const directory = directoryWith(
       '{ "routes": [], "limits": { "leaseMs": 1, "concurrency": 2, "leaseMs": 60000 } }',
     );
     expect(() => loadConfig({ directory })).toThrow(/limits\.leaseMs: appears more than once/);
   });
 
-  it("says so when the named file is not there", () => {
+  it("reports a named file that does not exist", () => {
     expect(() => loadConfig({ directory: tmpdir(), file: "absent.json" })).toThrow(
       /cannot be read \(ENOENT\)/,
     );
   });
 
-  it("refuses limits that no timer can hold, and more sends to one destination than there are slots", () => {
+  it("refuses limits beyond the range of a timer, and more sends per destination than slots", () => {
     for (const limits of [
       { leaseMs: 3_000_000_000, visibilityTimeoutMs: 4_000_000_000 },
       { callTimeoutMs: 3_000_000_000 },
@@ -313,7 +313,7 @@ describe("the configuration file", () => {
     }
   });
 
-  it("has a JSON Schema that is up to date and takes the file that comes with the project", () => {
+  it("keeps the JSON Schema up to date, and accepts the project's own configuration", () => {
     const text = readFileSync(join(project, "sekisho.config.schema.json"), "utf8");
     expect(text).toBe(configJsonSchema());
     const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
@@ -328,7 +328,7 @@ describe("the configuration file", () => {
 });
 
 describe("the environment", () => {
-  it("gives the ports, with defaults, and names every variable that is wrong", () => {
+  it("reads the ports with defaults, and names every invalid variable", () => {
     expect(readEnvironment({})).toMatchObject({ port: 3000, executionPort: 8080 });
     expect(readEnvironment({ SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "" })).toMatchObject({
       port: 0,
@@ -341,7 +341,7 @@ describe("the environment", () => {
 });
 
 describe("a reference to a secret", () => {
-  it("is read anew each time, so that a rotated secret is seen", async () => {
+  it("reads a secret anew each time, so that a rotated secret is seen", async () => {
     process.env.SEKISHO_TEST_SECRET = "first";
     expect(await readSecret({ env: "SEKISHO_TEST_SECRET" })).toBe("first");
     process.env.SEKISHO_TEST_SECRET = "second";
@@ -349,7 +349,7 @@ describe("a reference to a secret", () => {
     delete process.env.SEKISHO_TEST_SECRET;
   });
 
-  it("that leads nowhere is an error that names the variable", async () => {
+  it("names the variable of a missing secret", async () => {
     await expect(readSecret({ env: "SEKISHO_TEST_ABSENT" })).rejects.toThrow(
       /SEKISHO_TEST_ABSENT is not set/,
     );
@@ -359,7 +359,7 @@ describe("a reference to a secret", () => {
 const unsaid = { logLevel: undefined, debugRatio: undefined };
 
 describe("which log lines are written", () => {
-  it("is what the entry does by itself, where nobody says anything", () => {
+  it("uses the log settings of the entry if nothing is configured", () => {
     expect(toLogSettings({ environment: unsaid })).toEqual({ level: "info", debugRatio: 0 });
     expect(toLogSettings({ environment: unsaid, level: "warn" })).toEqual({
       level: "warn",
@@ -367,7 +367,7 @@ describe("which log lines are written", () => {
     });
   });
 
-  it("is what the configuration says, and before it what the environment does", () => {
+  it("prefers the log settings of the environment, then those of the configuration", () => {
     const config = { level: "error", debugRatio: 0.1 } as const;
     expect(toLogSettings({ environment: unsaid, config, level: "warn" })).toEqual(config);
     const environment = readEnvironment({
@@ -377,13 +377,13 @@ describe("which log lines are written", () => {
     expect(toLogSettings({ environment, config })).toEqual({ level: "debug", debugRatio: 0 });
   });
 
-  it.each(["0", "0.5", "1"])("takes the share %j", (share) => {
+  it.each(["0", "0.5", "1"])("accepts the debug ratio %j", (share) => {
     const environment = readEnvironment({ SEKISHO_LOG_DEBUG_RATIO: share });
     expect(toLogSettings({ environment }).debugRatio).toBe(Number(share));
   });
 
   it.each(["2", "-0.1", "some", "1,5"])(
-    "refuses the share %j by name",
+    "refuses the debug ratio %j, and names the variable",
     (SEKISHO_LOG_DEBUG_RATIO) => {
       expect(() => readEnvironment({ SEKISHO_LOG_DEBUG_RATIO })).toThrow(
         "SEKISHO_LOG_DEBUG_RATIO: must be a number from 0 to 1",

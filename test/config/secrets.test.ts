@@ -12,7 +12,7 @@ afterEach(() => {
   }
 });
 
-it("refuses a secret's name without a region, and says what to set", async () => {
+it("refuses a secret name without a region, and says what to set", async () => {
   delete process.env.AWS_REGION;
   delete process.env.AWS_DEFAULT_REGION;
   await expect(readSecret({ secretsManager: "slack/signing" })).rejects.toThrow(

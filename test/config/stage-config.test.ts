@@ -22,7 +22,7 @@ const functionArn = "arn:aws:lambda:eu-central-1:222222222222:function:url";
 const functionThere = "arn:aws:lambda:eu-west-1:333333333333:function:host:live";
 
 describe("a stage", () => {
-  it("executes where it verifies, unless it says otherwise", () => {
+  it("executes in the account and region of the Verification zone by default", () => {
     const { dev } = configOf({}).stages;
     expect(dev && findExecutionTarget(dev)).toEqual(verification);
     const { dev: two } = configOf({
@@ -39,7 +39,7 @@ describe("a stage", () => {
     expect(none && findExecutionTarget(none)).toBeUndefined();
   });
 
-  it("gives tasks 14 minutes on lambda and eight hours elsewhere, unless the file says otherwise", () => {
+  it("limits tasks to 14 minutes on lambda and to eight hours elsewhere by default", () => {
     const config = configOf({});
     expect(resolveMaxTaskMs({ config, kind: "lambda" })).toBe(14 * 60_000);
     expect(resolveMaxTaskMs({ config, kind: "agentcore" })).toBe(8 * 3600_000);
@@ -48,7 +48,7 @@ describe("a stage", () => {
     ).toBe(5000);
   });
 
-  it("ends AgentCore sessions after two idle minutes and after eight hours, unless the file says otherwise", () => {
+  it("ends AgentCore sessions after two idle minutes and after eight hours by default", () => {
     const { dev } = configOf({}).stages;
     expect(dev?.execution).toMatchObject({
       kind: "agentcore",
@@ -59,14 +59,14 @@ describe("a stage", () => {
     expect(configOf({ stage: agentcore(other) }).stages.dev?.execution).toMatchObject(other);
   });
 
-  it("lets a destination elsewhere have a deadline that is longer than its own sessions live", () => {
+  it("allows a destination elsewhere a deadline beyond the session lifetime of the stage", () => {
     const far = { transport: "agentcore", runtimeArn: arn, deadlineMs: 8 * 3600_000 };
     expect(() =>
       configOf({ destinations: { far }, routes: [{ destination: "far" }] }),
     ).not.toThrow();
   });
 
-  it("turns every environment variable that is a secret into a secret of its own in Secrets Manager", () => {
+  it("maps every secret in an environment variable to a secret of its own in Secrets Manager", () => {
     const authorizer = { type: "bearer", token: { env: "FAR_TOKEN" } };
     const destinations = {
       far: { transport: "https", url: "https://a.example/", authorizer },
@@ -134,7 +134,7 @@ describe("a stage", () => {
     },
   );
 
-  it("sends its own Execution zone on lambda no more tasks at once than the address says, unless the file says otherwise", () => {
+  it("limits concurrent sends to its own zone on lambda to the number in the address by default", () => {
     const url = "https://x.lambda-url.eu-central-1.on.aws/";
     const functionArn = "arn:aws:lambda:eu-central-1:222222222222:function:url";
     const address = {
@@ -295,7 +295,7 @@ describe("a stage", () => {
     ["a burst that equals the rate", scale({ eventsPerSecond: 300, eventBurst: 300 })],
     ["two deliveries of a message", limits({ maxReceiveCount: 2 })],
     ["the longest lease of a worker", limits({ leaseMs: 885_000, visibilityTimeoutMs: 890_000 })],
-  ])("takes %s", (_what, json) => {
+  ])("accepts %s", (_what, json) => {
     expect(() => configOf(json)).not.toThrow();
   });
 
@@ -308,11 +308,11 @@ describe("a stage", () => {
       "a signed call to a function that is named, whatever its host",
       { service: "lambda", functionArn: functionThere },
     ],
-  ])("takes %s", (_what, changes) => {
+  ])("accepts %s", (_what, changes) => {
     expect(() => configOf({ destinations: { signed: signed(changes) }, routes: [] })).not.toThrow();
   });
 
-  it("leaves what AWS does not allow to a file without stages, and the agent to where it runs", () => {
+  it("applies limits of AWS only to files with stages, and checks the agent only where it runs", () => {
     const limits = { leaseMs: 890_000, visibilityTimeoutMs: 900_000, maxReceiveCount: 1 };
     const execution = {
       agent: { type: "openai-compatible", baseUrl: "http://127.0.0.1:1/v1", model: "m" },

@@ -39,7 +39,7 @@ async function serve(): Promise<string> {
 }
 
 describe("the entry of the package", () => {
-  it("exports the run", async () => {
+  it("exports checkEndpoint and runConformance", async () => {
     const code = `import { checkEndpoint, runConformance } from "@sekisho/conformance";
       const { unreachable } = await checkEndpoint({ url: new URL("http://127.0.0.1:1/") });
       console.log(typeof runConformance, unreachable);`;
@@ -56,11 +56,11 @@ describe("the bundled conformance run", () => {
   const tokens = { FIRST: token, SECOND: otherToken };
   const quick = ["--slow-text", "slow 3s", "--stream-text", "stream, slow 3s", "--no-second-look"];
 
-  it("is one file", () => {
+  it("bundles the conformance run into one file", () => {
     expect(readdirSync(folder)).toEqual([file]);
   });
 
-  it("says which Node it needs, and exits with 2", async () => {
+  it("names the Node version that it needs, and exits with 2", async () => {
     const old = join(folder, "..", `old-${process.pid}.cjs`);
     writeFileSync(old, 'Object.defineProperty(process.versions, "node", { value: "20.1.0" });');
     afterTest(() => rmSync(old));
@@ -87,7 +87,7 @@ describe("the bundled conformance run", () => {
     expect(kept).toBe(true);
   });
 
-  it("exits with 3 where the credentials are refused, and where there is nothing", async () => {
+  it("exits with 3 if the credentials are refused or nothing listens", async () => {
     expect(await bundled([await serve()])).toMatchObject({
       code: 3,
       stderr: expect.stringContaining("refuses the credentials"),
@@ -110,7 +110,7 @@ describe("the bundled conformance run", () => {
     [["http://127.0.0.1:1/", "--level", "lax"], '--level: "lax" is none of required, strict'],
     [["http://127.0.0.1:1/", "--dialect", "klingon"], "--dialect: "],
     [["http://127.0.0.1:1/", "--nonsense"], "--nonsense"],
-  ])("exits with 2 for %j", async (args, text) => {
+  ])("exits with 2 for the arguments %j", async (args, text) => {
     const result = await bundled(args);
     expect(result).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(text) });
     expect(result.stderr).not.toContain("the-token-itself");

@@ -63,7 +63,7 @@ async function runLie([caughtBy, , how, options]: Lie): Promise<readonly CaseRep
 
 describe("an honest endpoint", () => {
   it.each(["https", "agentcore"] as const)(
-    "is caught by no case in strict, as %s, and its agent runs about eighty times",
+    "passes an honest endpoint in every strict case, as %s, with about eighty runs of its agent",
     async (profile) => {
       const echo = createEchoAgent();
       let runs = 0;
@@ -87,7 +87,7 @@ describe("an honest endpoint", () => {
 });
 
 describe("our own host on AgentCore", () => {
-  it("answers pings with the time of its last change", async () => {
+  it("reports the time of the last change of our own host on AgentCore in pings", async () => {
     const host = createHonestHost();
     const { url, close } = await startExecutionServer({
       host,
@@ -124,17 +124,17 @@ describe("each case", () => {
   });
 
   it.each(all.map((lie) => [...lie.slice(0, 2), lie] as [string, string, Lie]))(
-    "%s notices an endpoint that %s",
+    "the case %s fails an endpoint that %s",
     (name, _what, lie) => {
       expect(namesOf({ cases: reports.get(lie) ?? [] }, "failed")).toContain(name);
     },
   );
 
-  it("has a lie of its own", () => {
+  it("every case has a dishonest endpoint that it catches", () => {
     expect(liars.map(([name]) => name).sort()).toEqual([...knownNames.keys()].sort());
   });
 
-  it("needs and follows cases that exist", () => {
+  it("needs and follows only cases that exist", () => {
     const named = conformanceCases.flatMap(({ needs = [], after: newValue = [] }) => [
       ...needs,
       ...newValue,
@@ -142,7 +142,7 @@ describe("each case", () => {
     expect(named.filter((name) => !knownNames.has(name))).toEqual([]);
   });
 
-  it("is documented", () => {
+  it("documents every case in the reference", () => {
     const page = readFileSync(join(root, "docs/reference/conformance.md"), "utf8");
     const rows = page.split("\n").filter((line) => /^\| `\w+(-\w+)*\//.test(line));
     expect(rows).toEqual(
@@ -150,7 +150,7 @@ describe("each case", () => {
     );
   });
 
-  it("names a section of the contract", () => {
+  it("names an existing section of the contract for every case", () => {
     const page = readFileSync(join(root, "docs/reference/contract.md"), "utf8");
     const missing = conformanceCases.filter(
       ({ section }) => !new RegExp(`^#+ ${section}$`, "m").test(page),

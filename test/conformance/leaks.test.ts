@@ -30,7 +30,7 @@ describe("a leak is found in", () => {
     "login failed for agents with password hunter2hunter2",
     "environ({'DB_PASSWORD': 'hunter2'})",
     '{"DB_PASSWORD":"hunter2"}',
-  ])("%s", (text) => expect(findLeak(text)).toBeDefined());
+  ])("checks for leaks in the text: %s", (text) => expect(findLeak(text)).toBeDefined());
 });
 
 describe("nothing leaks by", () => {
@@ -46,5 +46,5 @@ describe("nothing leaks by", () => {
     "An option was not offered: ask-me-later",
     "Try /help, or write to the team.",
     "Access is denied for this channel.",
-  ])("%s", (text) => expect(findLeak(text)).toBeUndefined());
+  ])("checks for leaks in the text: %s", (text) => expect(findLeak(text)).toBeUndefined());
 });

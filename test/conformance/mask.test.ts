@@ -27,7 +27,7 @@ describe("a report", () => {
       }),
   };
   it.each(Object.entries(endpoints))(
-    "holds no token of an endpoint that %s",
+    "redacts every token in a report about an endpoint that %s",
     async (_what, respond) => {
       const handle: Handle = async ({ request }) =>
         respond((request.headers.get("authorization") ?? "").replace(/^\S+ /, ""));
@@ -55,19 +55,19 @@ describe("a text", () => {
     JSON.stringify(secret),
     encodeURIComponent(secret),
     Buffer.from(secret).toString("base64"),
-  ])("holds no token in the form %s", (form) => {
+  ])("redacts a token in the form %s", (form) => {
     expect(maskTokens(`before ${form} after`, [secret])).toMatch(
       /^before "?\[redacted\]=*"? after$/,
     );
   });
 
-  it("loses each of very many beginnings of a token", () => {
+  it("redacts each of very many prefixes of a token", () => {
     // To copy the text for each of them would take hours.
     const text = "abcdefgh.".repeat(500_000);
     expect(maskTokens(text, ["abcdefghijklmnop"]).replaceAll("[redacted].", "")).toBe("");
   });
 
-  it("is masked before it is cut", () => {
+  it("redacts a text before it is cut", () => {
     const body = Buffer.from(JSON.stringify({ detail: "x".repeat(220), seen: "0123456789abcdef" }));
     expect(readAnswer({ status: 200, headers: {}, body }, ["0123456789abcdef"]).came).not.toContain(
       "01234",

@@ -91,7 +91,7 @@ function reportOf(values: readonly CaseReport[], over: Partial<NamedReport> = {}
 }
 
 describe("the report for a person", () => {
-  it("shows failures first, and says of each what was sent, what came and what to do", () => {
+  it("shows failures first, with what was sent, what came and what to do", () => {
     expect(formatTextReport(reportOf(cases)).split("\n")).toEqual([
       "FAILED    required  envelope/batch",
       "          expected  an error",
@@ -121,13 +121,13 @@ describe("the report for a person", () => {
     ]);
   });
 
-  it("shows only failures where it is asked to, and counts all the same", () => {
+  it("shows only failures on request, and counts all cases", () => {
     const text = formatTextReport(reportOf(cases), { onlyFailures: true });
     expect(text).not.toMatch(/^(passed|skipped) /m);
     expect(text).toMatch(/^FAILED.*^not kept.*^required: 1 passed, 1 failed, 1 skipped/ms);
   });
 
-  it("says at which level an endpoint passes, and how long the run only waited", () => {
+  it("shows the level at which an endpoint passes, and how long the run waited", () => {
     const rest = cases.filter(
       ({ name, outcome }) => name !== "envelope/batch" && outcome !== "skipped",
     );
@@ -139,7 +139,7 @@ describe("the report for a person", () => {
     );
   });
 
-  it("says of an endpoint that passes how many cases were skipped, with each reason once", () => {
+  it("counts the skipped cases of a passing endpoint, with each reason once", () => {
     const skip = (came: string) => report({ outcome: "skipped", came });
     const values = [
       report({}),
@@ -158,7 +158,7 @@ describe("the report for a person", () => {
     ]);
   });
 
-  it("fails an endpoint that leaks at every level", () => {
+  it("fails a leaking endpoint at every level", () => {
     const leak = [report({ name: "leaks/innards", level: "leak", outcome: "failed" })];
     expect(formatTextReport(reportOf(leak))).toContain(
       "fails required cases: leaks/innards. It leaks",
@@ -173,12 +173,12 @@ describe("the report for a program", () => {
     leak: { passed: 0, failed: 0, skipped: 0 },
   };
 
-  it("holds every case and how many ended how", () => {
+  it("writes every case and the counts of outcomes as JSON", () => {
     const fixed = { endpoint, level: "required", profile: "https", kept: false, count };
     expect(JSON.parse(formatJsonReport(reportOf(cases)))).toEqual({ ...fixed, cases });
   });
 
-  it("holds only the failures where it is asked to, and counts all", () => {
+  it("writes only failures as JSON on request, and counts all cases", () => {
     const json = JSON.parse(formatJsonReport(reportOf(cases), { onlyFailures: true }));
     expect(json).toMatchObject({
       count,
@@ -188,7 +188,7 @@ describe("the report for a program", () => {
 });
 
 describe("the report for a CI server", () => {
-  it("fails the build for the cases that count alone", () => {
+  it("writes JUnit XML that fails the build only for cases that count at the level", () => {
     const elements = parseXml(formatJunitReport(reportOf(cases)));
     const one = (classname: string, name: string) => ({
       name: "testcase",
@@ -206,7 +206,7 @@ describe("the report for a CI server", () => {
     ]);
   });
 
-  it("is well-formed XML whatever an endpoint says, and says it back", () => {
+  it("writes well-formed XML for any text of an endpoint, and preserves the text", () => {
     const messageOf = (came: string) =>
       parseXml(formatJunitReport(reportOf([report({ outcome: "skipped", came })]))).at(-1)
         ?.attributes.message;
@@ -230,7 +230,7 @@ describe("what came", () => {
     readAnswer({ status: 200, headers: {}, body: Buffer.from(body) }, ["a-given-secret"]).came;
   const response = (result: unknown) => JSON.stringify({ jsonrpc: "2.0", id: "1", result });
 
-  it("is told in one line of bounded length, without what a terminal acts upon", () => {
+  it("shows a response in one line of bounded length, without control characters", () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         const line = came(json);
@@ -243,7 +243,7 @@ describe("what came", () => {
     expect(came(response("x".repeat(10_000))).length).toBeLessThan(400);
   });
 
-  it("never shows a credential that an endpoint says back", () => {
+  it("redacts a credential that an endpoint echoes", () => {
     const echoed = {
       authorization: "Bearer abc.def",
       said: "you sent Bearer abc.def to me",
@@ -253,11 +253,11 @@ describe("what came", () => {
     expect(came(response(echoed))).not.toContain("abc.def");
   });
 
-  it("never shows a credential that the endpoint was given", () => {
+  it("redacts a credential that the endpoint was given", () => {
     expect(came(response("a-given-secret"))).not.toContain("a-given-secret");
   });
 
-  it("is told from other things than a JSON-RPC Response", () => {
+  it("describes a response that is not JSON-RPC", () => {
     expect(came("")).toBe("HTTP 200, no JSON-RPC body");
     expect(came("<html>")).toBe("HTTP 200, 6 bytes that are no JSON in UTF-8");
     expect(came('{"message":"Forbidden"}')).toBe(

@@ -38,7 +38,7 @@ function drip(): Response {
 }
 
 describe("the budget", () => {
-  it("ends a run whose endpoint never ends its answers, and fails what it could not see", async () => {
+  it("ends a run by its budget if answers never end, and fails the cases that it could not see", async () => {
     const honest = serveHost(createHonestHost());
     const handle: Handle = async (call) =>
       textOf(call.body).includes("execute_task") ? drip() : honest(call);
@@ -61,21 +61,21 @@ describe("the budget", () => {
     ]);
   });
 
-  it("ends a run whose endpoint never answers at all", async () => {
+  it("ends a check by its budget if the endpoint never completes an answer", async () => {
     const { url, close } = await startWebServer({ handle: async () => drip() });
     afterTest(close);
     const result = await checkEndpoint({ url: new URL(url), budgetMs: 100, callTimeoutMs: 60_000 });
     expect(result).toEqual({ unreachable: "It did not answer within the budget of the run." });
   });
 
-  it("bounds one call as well, also one that drips", async () => {
+  it("limits the time of one call, even if its answer drips", async () => {
     const { url, close } = await startWebServer({ handle: async () => drip() });
     afterTest(close);
     const result = await checkEndpoint({ url: new URL(url), callTimeoutMs: 100 });
     expect(result).toEqual({ unreachable: "It cannot be reached: no answer within 0.1 s." });
   });
 
-  it("waits no longer for a sender that ignores its signal", async () => {
+  it("stops waiting for a sender that ignores its signal", async () => {
     const sender = {
       ...createHttpSender({ url: new URL("http://127.0.0.1:1/"), isLocal: false }),
       send: () => new Promise<never>(() => {}),
@@ -87,7 +87,7 @@ describe("the budget", () => {
 });
 
 describe("a case", () => {
-  it("is skipped where a case that it needs has failed, and says which", async () => {
+  it("skips a case if a case that it needs has failed, and names that case", async () => {
     const honest = serveHost(createHonestHost());
     const handle: Handle = async (call) =>
       textOf(call.body).includes("cancel_task") ? raw("", { status: 500 }) : honest(call);
@@ -102,7 +102,7 @@ describe("a case", () => {
     });
   });
 
-  it("is skipped for the first cause where a case that it needs was skipped", async () => {
+  it("skips a case for the first cause if a case that it needs was skipped", async () => {
     const cases = only("accepted/result", "accepted/by-task-id", "ended/success", "ended/stays");
     const report = await conform(minimalEndpoint({ token }), { cases, isIdempotent: false });
     const cause = expect.stringMatching(
@@ -112,7 +112,7 @@ describe("a case", () => {
     expect(namesOf(report, "skipped")).toHaveLength(4);
   });
 
-  it("names the step that failed, what was sent, where the contract says so, and what to do", async () => {
+  it("names the failed step, what was sent, the section of the contract and the advice", async () => {
     const honest = serveHost(createHonestHost());
     const handle: Handle = async (call) => {
       const text = textOf(call.body);
@@ -131,7 +131,7 @@ describe("a case", () => {
     });
   });
 
-  it("about callers does not fail for the number of an error whose reason is right", async () => {
+  it("accepts another error number with the right reason in cases about callers", async () => {
     const honest = serveHost(createHonestHost());
     const handle: Handle = async (call) => {
       const response = await honest(call);
@@ -145,7 +145,7 @@ describe("a case", () => {
     expect(namesOf(report, "passed")).toContain("isolation/unknown-caller-runs-nothing");
   });
 
-  it("says of an id that is refused which ids to take", async () => {
+  it("advises which ids to accept if an id is refused", async () => {
     const keeps = minimalEndpoint({ token });
     const handle: Handle = async (call) => {
       const { id } = Object(parseJson(call.body));
@@ -164,7 +164,7 @@ describe("a case", () => {
     ]);
   });
 
-  it("survives an answer that is nested too deep to be looked at", async () => {
+  it("survives an answer that is nested too deep", async () => {
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
     const honest = serveHost(createHonestHost());
     const handle: Handle = async (call) => {
@@ -184,7 +184,7 @@ describe("a case", () => {
 describe("the levels", () => {
   const cases = only("execute/answers", "envelope/utf-8", "idempotency/other-content", "leaks/");
 
-  it("strict counts what required only shows", async () => {
+  it("counts failures of strict cases only at the level strict", async () => {
     const handle = minimalEndpoint({ token });
     for (const level of ["required", "strict"] as const) {
       const report = await conform(handle, { cases, level, isIdempotent: false });
@@ -193,7 +193,7 @@ describe("the levels", () => {
     }
   });
 
-  it("an endpoint must deduplicate where it is declared to", async () => {
+  it("requires deduplication of an endpoint that is declared idempotent", async () => {
     const report = await conform(minimalEndpoint({ token }), {
       cases,
       level: "required",
@@ -202,7 +202,7 @@ describe("the levels", () => {
     expect(report.kept).toBe(false);
   });
 
-  it("a leak counts at every level", async () => {
+  it("counts a leak at every level", async () => {
     const keeps = minimalEndpoint({ token });
     const handle: Handle = async (call) =>
       textOf(call.body).includes("no_such_method")
@@ -219,7 +219,7 @@ describe("the levels", () => {
 });
 
 describe("the run", () => {
-  it("runs cases side by side, and no more calls than it may", async () => {
+  it("runs cases concurrently, up to the maximum of concurrent calls", async () => {
     const honest = serveHost(createHonestHost());
     let [calls, open, most] = [0, 0, 0];
     const { promise: threeOpen, resolve: noteThreeOpen } = Promise.withResolvers<void>();
@@ -242,7 +242,7 @@ describe("the run", () => {
     expect(most).toBe(3);
   });
 
-  it("gives each case that runs tasks a session of its own", async () => {
+  it("uses a separate session for each case that runs tasks", async () => {
     const sessions = new Map<string, Set<string>>();
     const honest = serveHost(createHonestHost());
     const handle: Handle = async (call) => {
@@ -263,7 +263,7 @@ describe("the run", () => {
     expect(Math.max(...[...sessions.values()].map(({ size }) => size))).toBe(1);
   });
 
-  it("leaves out the second look where it is told to", async () => {
+  it("skips the second look on request", async () => {
     const report = await conform(serveHost(createHonestHost()), { hasSecondLook: false });
     const looks = report.cases.filter(({ name }) => name.startsWith("second-look/"));
     expect(new Set(looks.map(({ outcome, came }) => `${outcome}: ${came}`))).toEqual(
@@ -271,7 +271,7 @@ describe("the run", () => {
     );
   });
 
-  it("rejects when it is interrupted, and leaves no report", async () => {
+  it("rejects without a report when it is interrupted", async () => {
     const interrupt = new AbortController();
     const handle: Handle = async ({ request, body }) => {
       if (!textOf(body).includes("execute_task"))

@@ -7,6 +7,7 @@ import {
   isGuessed,
   isTransient,
   isUndelivered,
+  isUnknown,
   isUnread,
   mayHaveRun,
   saysNothing,
@@ -18,6 +19,7 @@ const questions = {
   isTransient,
   isUndelivered,
   isGuessed,
+  isUnknown,
   isUnread,
   saysNothing,
   isEndOfTask,
@@ -57,7 +59,7 @@ const table: Record<Certainty, Partial<Record<ClientReason, readonly Question[]>
     invalid_response: ["saysNothing", "isEndOfTask"],
   },
   unknown: {
-    ambiguous: ["isTransient", "mayHaveRun"],
+    ambiguous: ["isTransient", "isUnknown", "mayHaveRun"],
   },
 };
 
@@ -72,11 +74,14 @@ describe("the certainty of a failed call", () => {
     Object.entries(reasons).map(([reason, yes]) => ({ certainty, reason, yes })),
   ) as { certainty: Certainty; reason: ClientReason; yes: readonly Question[] }[];
 
-  it.each(rows)("$certainty $reason answers $yes with yes", ({ certainty, reason, yes }) => {
-    expect(answerAll(new SekishoError(reason, { certainty }))).toEqual(yes);
-  });
+  it.each(rows)(
+    "a failure that is $certainty $reason answers yes to $yes",
+    ({ certainty, reason, yes }) => {
+      expect(answerAll(new SekishoError(reason, { certainty }))).toEqual(yes);
+    },
+  );
 
-  it("follows from the reason unless it is given", () => {
+  it("derives the certainty from the reason unless it is given", () => {
     expect(new SekishoError("unavailable").certainty).toBe("refused");
     expect(new SekishoError("ambiguous").certainty).toBe("unknown");
   });

@@ -20,7 +20,7 @@ const released = parseTexts(releasedTexts);
 const current = parseTexts(generatedFiles());
 const names = Object.keys(methods) as MethodName[];
 
-it("has a higher version than the released contract where a byte differs", () => {
+it("requires a higher version if the contract differs from the released one", () => {
   const isSame = isDeepStrictEqual(readTexts(join(root, "contracts/generated")), releasedTexts);
   expect(compareVersions(contractVersion, last)).toBeGreaterThanOrEqual(isSame ? 0 : 1);
 });
@@ -32,7 +32,7 @@ suite(`beside a peer of ${last}`, () => {
     [released.get(`schemas/${file}.json`), current.get(`schemas/${file}.json`)] as const;
   const ofReleased = names.filter((name) => released.has(`schemas/${name}.params.json`));
 
-  it.each(ofReleased)("%s: the params of an old client are taken by a new host", (name) => {
+  it.each(ofReleased)("accepts the params of an old client in a new host: %s", (name) => {
     const [old] = schemasOf(`${name}.params`);
     fc.assert(
       fc.property(anyOfSchema(old, knownRules), (params) => {
@@ -42,7 +42,7 @@ suite(`beside a peer of ${last}`, () => {
     );
   });
 
-  it.each(ofReleased)("%s: the results of an old host are understood by a new client", (name) => {
+  it.each(ofReleased)("understands the results of an old host in a new client: %s", (name) => {
     const [old] = schemasOf(`${name}.result`);
     fc.assert(
       fc.property(anyOfSchema(old, resultRules), (result) => {
@@ -52,7 +52,7 @@ suite(`beside a peer of ${last}`, () => {
     );
   });
 
-  it.each(ofReleased)("%s: the results of a new host are understood by an old client", (name) => {
+  it.each(ofReleased)("understands the results of a new host in an old client: %s", (name) => {
     const [old, now] = schemasOf(`${name}.result`);
     const isUnderstood = validatorOf(old);
     fc.assert(
@@ -63,7 +63,7 @@ suite(`beside a peer of ${last}`, () => {
     );
   });
 
-  it("a reason and a number that it does not know are an internal error to it, and no reason to send again", () => {
+  it("an old client treats an unknown reason and number as internal, and never repeats the call", () => {
     const error = {
       code: -32079,
       message: "",

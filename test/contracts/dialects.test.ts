@@ -16,12 +16,12 @@ const dialects = dialectSchema.options;
 const ownNumbers = { first: -32079, last: -32060 };
 
 describe("the table of dialects", () => {
-  it("knows exactly the reasons of the document, in its order", () => {
+  it("lists exactly the reasons of the document, in its order", () => {
     expect(reasons).toEqual(errorTable.map((row) => row.reason));
   });
 
   it.each(errorTable)(
-    "$reason has the retry answer and the HTTP status of the document",
+    "the reason $reason has the retry answer and the HTTP status of the document",
     ({ reason, retryable, http }) => {
       expect(isRetryable(reason as Reason)).toBe(retryable);
       expect(toHttpStatus(reason as Reason)).toBe(http);
@@ -32,20 +32,23 @@ describe("the table of dialects", () => {
     errorTable.flatMap(({ reason, cells }) =>
       dialects.map((dialect) => ({ reason, dialect, cell: cells[dialect] ?? "" })),
     ),
-  )("$reason in $dialect is $cell", ({ reason: name, dialect, cell }) => {
-    const reason = name as Reason;
-    const stated = stateIn(cell);
-    if (stated !== undefined) {
-      expect(findReasonOfState({ state: taskStateSchema.parse(stated), dialect })).toBe(reason);
-    }
-    expect(listErrorCodes({ reason, dialect })).toEqual(numbersIn(cell));
-    expect(toErrorCode({ reason, dialect, target: "canceled" })).toBe(numbersIn(cell).at(0));
-    expect(toErrorCode({ reason, dialect, target: "working" })).toBe(numbersIn(cell).at(-1));
-    expect(toErrorCode({ reason, dialect })).toBe(numbersIn(cell).at(-1));
-  });
+  )(
+    "the reason $reason in $dialect matches the cell of the document: $cell",
+    ({ reason: name, dialect, cell }) => {
+      const reason = name as Reason;
+      const stated = stateIn(cell);
+      if (stated !== undefined) {
+        expect(findReasonOfState({ state: taskStateSchema.parse(stated), dialect })).toBe(reason);
+      }
+      expect(listErrorCodes({ reason, dialect })).toEqual(numbersIn(cell));
+      expect(toErrorCode({ reason, dialect, target: "canceled" })).toBe(numbersIn(cell).at(0));
+      expect(toErrorCode({ reason, dialect, target: "working" })).toBe(numbersIn(cell).at(-1));
+      expect(toErrorCode({ reason, dialect })).toBe(numbersIn(cell).at(-1));
+    },
+  );
 
   it.each(dialects)(
-    "no two reasons of %s share a number unless the document says so",
+    "shares a number of %s between reasons only if the document says so",
     (dialect) => {
       for (const code of new Set(
         reasons.flatMap((reason) => listErrorCodes({ reason, dialect })),
@@ -59,7 +62,7 @@ describe("the table of dialects", () => {
   );
 
   it.each(dialects)(
-    "%s knows the five standard codes, each first of all as what JSON-RPC means by it",
+    "the dialect %s reads the five standard codes first as JSON-RPC defines them",
     (dialect) => {
       const standard = [-32700, -32600, -32601, -32602, -32603].map(
         (code) => listReasons({ code, dialect })[0],
@@ -74,7 +77,7 @@ describe("the table of dialects", () => {
     },
   );
 
-  it("keeps own numbers inside their range, apart from the standard ones and the published timeout", () => {
+  it("keeps own numbers in their range, apart from standard numbers and the published timeout", () => {
     const own = reasons
       .map((reason) => toErrorCode({ reason, dialect: "zone" }))
       .filter((code) => code > -32600 && code !== -32001);
@@ -83,7 +86,7 @@ describe("the table of dialects", () => {
     expect(new Set(own).size).toBe(own.length);
   });
 
-  it("has a reason only for the states that A2A tells instead of an error", () => {
+  it("maps to a reason only those task states that A2A uses instead of an error", () => {
     const found = taskStateSchema.options.map(
       (state) => [state, findReasonOfState({ state, dialect: "a2a" })] as const,
     );
@@ -95,7 +98,7 @@ describe("the table of dialects", () => {
     expect(findReasonOfState({ state: "failed", dialect: "zone" })).toBeUndefined();
   });
 
-  it("has no reason for a number that nobody uses", () => {
+  it("maps an unused number to no reason", () => {
     expect(dialects.flatMap((dialect) => listReasons({ code: -32042, dialect }))).toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ describe("a Request", () => {
     ["with an integer as its id", { ...request, id: -7 }],
     ["of a method that nobody knows", { ...request, method: "no_such_method" }],
     ["of rpc.discover", { ...request, method: "rpc.discover" }],
-  ])("is accepted %s", (_name, value) => {
+  ])("accepts a request %s", (_name, value) => {
     expect(requestSchema.parse(value)).toEqual(value);
   });
 
@@ -49,7 +49,7 @@ describe("a Request", () => {
     ["a wrapper key", { request }],
     ["null", null],
     ["a text", "get_task"],
-  ])("is not %s", (_name, value) => {
+  ])("refuses to read as a request: %s", (_name, value) => {
     expect(requestSchema.safeParse(value).success).toBe(false);
   });
 });
@@ -93,7 +93,7 @@ describe("a Response", () => {
       { ...response, error: { ...error, data: [1] } },
       { ...response, error: { ...error, data: [1] } },
     ],
-  ])("is taken %s", (_name, value, taken) => {
+  ])("accepts a response %s", (_name, value, taken) => {
     expect(responseSchema.parse(value)).toEqual(taken);
   });
 
@@ -108,11 +108,11 @@ describe("a Response", () => {
     ["an error without a message", { ...response, error: { code: 1 } }],
     ["an error that is a text", { ...response, error: "x" }],
     ["a list of responses", [{ ...response, result: 1 }]],
-  ])("is refused with %s", (_name, value) => {
+  ])("refuses a response with %s", (_name, value) => {
     expect(responseSchema.safeParse(value).success).toBe(false);
   });
 
-  it("is taken if and only if exactly one of result and error is there", () => {
+  it("accepts a response only with exactly one of result and error", () => {
     fc.assert(
       fc.property(
         fc.option(fc.jsonValue(), { nil: undefined }),
@@ -133,13 +133,13 @@ describe("a Response", () => {
 });
 
 describe("ids and codes", () => {
-  it("a request id of Sekisho is a lower-case UUID", () => {
+  it("validates a request id as a lower-case UUID", () => {
     fc.assert(fc.property(fc.uuid(), (uuid) => uuidPattern.test(uuid)));
     expect(uuidPattern.test(id.toUpperCase())).toBe(false);
     expect(uuidPattern.test(`${id}\n`)).toBe(false);
   });
 
-  it("an error object's code is an integer and its unknown members are dropped", () => {
+  it("drops unknown members of an error object", () => {
     expect(errorObjectSchema.parse({ ...error, name: "X" })).toEqual(error);
   });
 });

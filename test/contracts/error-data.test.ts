@@ -55,22 +55,25 @@ function overTheWire(error: JsonRpcErrorObject): JsonRpcErrorObject {
 }
 
 describe("an error with its data", () => {
-  it.each(everyCell)("$reason comes back through $dialect as it was", ({ reason, dialect }) => {
-    fc.assert(
-      fc.property(anyDetails, (details) => {
-        const wire = overTheWire(
-          encodeError({ error: new SekishoError(reason, { details }), dialect }),
-        );
-        const decodedError = decodeError({ error: wire, dialect });
-        expect(decodedError).toMatchObject({ reason, certainty: "refused", code: wire.code });
-        expect(decodedError.details).toEqual(details);
-        expect(listErrorCodes({ reason, dialect })).toContain(wire.code);
-      }),
-      { numRuns: 8 },
-    );
-  });
+  it.each(everyCell)(
+    "round-trips an error with the reason $reason through $dialect",
+    ({ reason, dialect }) => {
+      fc.assert(
+        fc.property(anyDetails, (details) => {
+          const wire = overTheWire(
+            encodeError({ error: new SekishoError(reason, { details }), dialect }),
+          );
+          const decodedError = decodeError({ error: wire, dialect });
+          expect(decodedError).toMatchObject({ reason, certainty: "refused", code: wire.code });
+          expect(decodedError.details).toEqual(details);
+          expect(listErrorCodes({ reason, dialect })).toContain(wire.code);
+        }),
+        { numRuns: 8 },
+      );
+    },
+  );
 
-  it("survives any chain of dialects", () => {
+  it("keeps reason and details through any chain of dialects", () => {
     fc.assert(
       fc.property(
         anyReason,
@@ -94,7 +97,7 @@ describe("an error with its data", () => {
     );
   });
 
-  it("is believed by its data even where the number says otherwise in the reader's dialect", () => {
+  it("prefers the reason in the data to the number in the reader's dialect", () => {
     fc.assert(
       fc.property(
         anyReason,
@@ -114,7 +117,7 @@ describe("an error with its data", () => {
     );
   });
 
-  it("stays a guess when a guess is passed on, so that no hop makes it a reason to re-send", () => {
+  it("keeps a guess a guess when it is passed on, so that no hop re-sends", () => {
     for (const dialect of dialects) {
       const guess = new SekishoError("rate_limited", { certainty: "guessed" });
       const decodedError = decodeError({
@@ -129,7 +132,7 @@ describe("an error with its data", () => {
 
 describe("an error without data", () => {
   it.each(everyCell)(
-    "$reason of $dialect is among what its number may mean",
+    "reads the number of $reason in $dialect as one of its possible reasons",
     ({ reason, dialect }) => {
       for (const code of listErrorCodes({ reason, dialect })) {
         const candidates = listReasons({ code, dialect });
@@ -143,7 +146,7 @@ describe("an error without data", () => {
   );
 
   it.each(everyCell)(
-    "$reason of $dialect with its HTTP status is itself, or a guess among its equals",
+    "narrows the possible reasons of the number of $reason in $dialect by the HTTP status",
     ({ reason, dialect }) => {
       const status = toHttpStatus(reason);
       for (const code of listErrorCodes({ reason, dialect })) {
@@ -157,7 +160,7 @@ describe("an error without data", () => {
     },
   );
 
-  it("keeps its meaning where the HTTP status fits none of the candidates", () => {
+  it("keeps the meaning of a number if the HTTP status fits no candidate", () => {
     expect(
       decodeError({ error: { code: -32070, message: "" }, dialect: "zone", status: 500 }),
     ).toMatchObject({
@@ -172,7 +175,7 @@ describe("an error without data", () => {
     });
   });
 
-  it("with an unknown number is read from the HTTP status, and else is internal with the number kept", () => {
+  it("reads an unknown number by the HTTP status, or else as internal, and keeps the number", () => {
     const unknown = { code: -32042, message: "" };
     const readValue = (status?: number) => decodeError({ error: unknown, dialect: "zone", status });
     expect(readValue(429)).toMatchObject({
@@ -189,7 +192,7 @@ describe("an error without data", () => {
     expect(readValue()).toMatchObject({ reason: "internal", certainty: "guessed", code: -32042 });
   });
 
-  it("is never a reason to re-send when it was a guess", () => {
+  it("never repeats a call after a guessed error", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: -32800, max: -31900 }),
@@ -205,7 +208,7 @@ describe("an error without data", () => {
 });
 
 describe("encoding", () => {
-  it("says the fixed text of the reason and nothing of the cause, in every dialect", () => {
+  it("encodes only the fixed text of the reason, and nothing of the cause", () => {
     fc.assert(
       fc.property(anyReason, anyDialect, fc.string({ minLength: 1 }), (reason, dialect, text) => {
         const cause = new Error(`cause-of-it ${text}`);
@@ -216,7 +219,7 @@ describe("encoding", () => {
     );
   });
 
-  it.each(dialects)("never says ambiguous: in %s it is internal, with the ids kept", (dialect) => {
+  it.each(dialects)("encodes ambiguous as internal in %s, and keeps the ids", (dialect) => {
     const error = new SekishoError("ambiguous", {
       details: { task_id: "t-1" },
       cause: new Error("ECONNRESET"),
@@ -231,7 +234,7 @@ describe("encoding", () => {
   });
 
   it.each(dialects.filter((dialect) => dialect !== "a2a"))(
-    "gives %s an object as data that the schema accepts",
+    "encodes data for %s as an object that the schema accepts",
     (dialect) => {
       const error = new SekishoError("rate_limited", { details: { retry_after_ms: 1500 } });
       const { data } = encodeError({ error, dialect });
@@ -243,7 +246,7 @@ describe("encoding", () => {
     },
   );
 
-  it("gives A2A 1.x its own reason first, then ours, then the delay and the issues in Google's shapes", () => {
+  it("encodes for A2A 1.x its own reason, ours, the delay and the issues in Google's shapes", () => {
     const details = {
       retry_after_ms: 1500,
       issues: [{ path: "text", message: "too long" }],
@@ -275,7 +278,7 @@ describe("encoding", () => {
     ]);
   });
 
-  it("gives A2A a name of its own for each of its nine numbers, and none for ours", () => {
+  it("encodes a name of A2A for each of its nine numbers, and for no other", () => {
     const named = reasons.flatMap((reason) =>
       ["canceled", "working"].map((target) => {
         const error = new SekishoError(reason, { details: { target } });
@@ -343,7 +346,7 @@ describe("decoding hostile data", () => {
     almostObject,
   );
 
-  it("never throws, and yields only reasons of the list and well-formed details", () => {
+  it("decodes hostile data without throwing, to known reasons and well-formed details", () => {
     fc.assert(
       fc.property(
         hostile,
@@ -390,7 +393,7 @@ function answer({
 
 describe("the answer of a host to an error", () => {
   it.each(statedCells)(
-    "has in $dialect the status that docs/reference/contract.md states for $reason",
+    "answers in $dialect with the HTTP status that the contract states for $reason",
     ({ reason, dialect, http }) => {
       const isA2aOutage = dialect.startsWith("a2a") && reason === "unavailable";
       const stated = dialect === "vapora" || isA2aOutage ? http : (ownHost[reason] ?? 200);
@@ -398,7 +401,7 @@ describe("the answer of a host to an error", () => {
     },
   );
 
-  it("keeps the id, save in VAPORA's dialect, where errors have none", () => {
+  it("keeps the id, except in VAPORA's dialect, whose errors lack it", () => {
     for (const dialect of dialectSchema.options) {
       const { body } = answer({ reason: "task_not_found", dialect });
       expect({ dialect, id: body.id }).toEqual({
@@ -409,7 +412,7 @@ describe("the answer of a host to an error", () => {
     }
   });
 
-  it("says by 429 and 503 when to come again, in whole seconds and never at once", () => {
+  it("sets Retry-After for 429 and 503, in whole seconds of at least one", () => {
     const headersAfter = (reason: Reason, retryAfterMs?: number) =>
       answer({ reason, dialect: "a2a", ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
         .headers;
@@ -419,13 +422,13 @@ describe("the answer of a host to an error", () => {
     expect(headersAfter("task_not_found", 1500)).toEqual({});
   });
 
-  it("is 413 for a body that was refused before its id was read, and not for a result that was too large", () => {
+  it("answers 413 only for a body that was refused before its id was read", () => {
     const error = new SekishoError("payload_too_large");
     expect(createErrorResponse({ error, id: null, dialect: "zone" }).status).toBe(413);
     expect(createErrorResponse({ error, id, dialect: "zone" }).status).toBe(200);
   });
 
-  it("never says ambiguous, and of an unknown failure nothing but that it is internal", () => {
+  it("answers an ambiguous error as internal", () => {
     for (const dialect of dialectSchema.options) {
       const error = new SekishoError("ambiguous", { cause: new Error("ECONNRESET") });
       const { status, body } = createErrorResponse({ error, id, dialect });
@@ -434,7 +437,7 @@ describe("the answer of a host to an error", () => {
     }
   });
 
-  it("is read back as it was, through every dialect and whatever the id", () => {
+  it("decodes its own error responses in every dialect and with any id", () => {
     const anyId = fc.oneof(
       fc.string({ minLength: 1, maxLength: 128 }),
       fc.integer(),

@@ -9,7 +9,7 @@ function unreadable(): never {
 }
 
 describe("a SekishoError", () => {
-  it("has one fixed sentence per reason, whatever the cause says", () => {
+  it("uses one fixed message per reason, independent of the cause", () => {
     fc.assert(
       fc.property(fc.constantFrom(...reasons), fc.string({ minLength: 3 }), (reason, text) => {
         const cause = new Error(text);
@@ -23,15 +23,15 @@ describe("a SekishoError", () => {
     );
   });
 
-  it("may be repeated only for the reasons that say so", () => {
+  it("allows a repeat only for the retryable reasons", () => {
     expect(reasons.filter(isRetryable)).toEqual(["rate_limited", "unavailable", "session_ending"]);
   });
 
-  it("has no cause where there was none", () => {
+  it("omits the cause unless one is given", () => {
     expect("cause" in new SekishoError("internal")).toBe(false);
   });
 
-  it("is passed through by the rim as it is, and any other thrown value becomes internal with its cause kept", () => {
+  it("passes a SekishoError through, and wraps any other thrown value as internal with its cause", () => {
     const own = new SekishoError("timeout");
     expect(SekishoError.from(own)).toBe(own);
     for (const cause of [new TypeError("secret"), "secret", undefined, null, 7]) {
@@ -42,7 +42,7 @@ describe("a SekishoError", () => {
     }
   });
 
-  it("is no object that only looks like one, or cannot be looked at", () => {
+  it("rejects a forged object as a SekishoError", () => {
     const mark = Symbol.for("sekisho.SekishoError");
     const forged: object[] = [
       { [mark]: true },
@@ -63,7 +63,7 @@ describe("a SekishoError", () => {
     }
   });
 
-  it("is ambiguous on the client's side only: the wire has no such reason", () => {
+  it("excludes ambiguous from the reasons on the wire", () => {
     expect(reasonSchema.safeParse("ambiguous").success).toBe(false);
   });
 });

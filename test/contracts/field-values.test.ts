@@ -22,7 +22,7 @@ function problemsOf(values: FieldValues): string[] {
 }
 
 describe("values that fit", () => {
-  it("come back in the order of the fields", () => {
+  it("returns the values in the order of the fields", () => {
     const values = { day: "2028-02-29", count: 0, why: "x", others: ["ap", "eu"], region: "ap" };
     const checked = checkFieldValues({ fields, values });
     expect(checked).toEqual({ values });
@@ -31,16 +31,16 @@ describe("values that fit", () => {
     );
   });
 
-  it.each([0, 10])("may be the smallest and the largest number of the field: %d", (count) => {
+  it.each([0, 10])("accepts the minimum and the maximum of a number field: %d", (count) => {
     expect(problemsOf({ count })).toEqual([]);
   });
 
-  it("have as many characters as the field takes, where each takes two UTF-16 units", () => {
+  it("counts characters instead of UTF-16 units", () => {
     expect(problemsOf({ why: "🏯".repeat(5) })).toEqual([]);
     expect(problemsOf({ why: "🏯".repeat(6) })).toEqual(["why has more than 5 characters"]);
   });
 
-  it("are left out where they are absent: null, a blank text and an empty list", () => {
+  it("omits absent values: null, a blank text and an empty list", () => {
     const absent = { others: [], why: " ", count: null, day: "" };
     expect(checkFieldValues({ fields, values: { region: "eu", ...absent } })).toEqual({
       values: { region: "eu" },
@@ -67,11 +67,11 @@ describe("a value that does not fit", () => {
     [{ day: "31.03.2026" }, "day must be a date such as 2026-03-31"],
     [{ day: 20260331 }, "day must be a date such as 2026-03-31"],
     [{ toString: "x" }, "toString is not a field of the question"],
-  ])("%j: %s", (values, problem) => {
+  ])("refuses the values %j: %s", (values, problem) => {
     expect(problemsOf(values)).toEqual([problem]);
   });
 
-  it("hides no other one", () => {
+  it("reports all invalid values together", () => {
     expect(problemsOf({ region: null, count: "x", unknown: 1 })).toEqual([
       "unknown is not a field of the question",
       "region is required",

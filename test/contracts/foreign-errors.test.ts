@@ -131,7 +131,7 @@ const fixtures: readonly Fixture[] = [
 
 describe("an error of another system", () => {
   it.each(fixtures)(
-    "$name is $reason",
+    "decodes the error of $name as $reason",
     ({ dialect, status, error, reason, exact, details = {} }) => {
       const response = responseSchema.parse({ jsonrpc: "2.0", id: "1", error });
       if (!("error" in response)) throw new Error("no error in the response");

@@ -44,7 +44,7 @@ function openRpcValidator() {
 }
 
 describe("the generated files", () => {
-  it("are those that `npm run contracts` writes, byte for byte, and no others", () => {
+  it("the generated files match the output of `npm run contracts` byte for byte", () => {
     const present = readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
@@ -56,7 +56,7 @@ describe("the generated files", () => {
 describe("the OpenRPC document", () => {
   const document: OpenRpc = JSON.parse(files.get("openrpc.json") ?? "");
 
-  it("is valid by the official meta-schema", () => {
+  it("fits the OpenRPC document into the official meta-schema", () => {
     const validate = openRpcValidator();
     validate(document);
     expect(validate.errors ?? []).toEqual([]);
@@ -68,11 +68,11 @@ describe("the OpenRPC document", () => {
       "whose param's schema is none",
       { ...document, methods: [{ name: "m", params: [{ name: "p", schema: { type: 7 } }] }] },
     ],
-  ])("would be refused %s", (_name, broken) => {
+  ])("refuses an OpenRPC document %s by the official meta-schema", (_name, broken) => {
     expect(openRpcValidator()(JSON.parse(JSON.stringify(broken)))).toBe(false);
   });
 
-  it("has an example of every method and every error, which fit the schemas", () => {
+  it("contains a valid example of every method and every error", () => {
     for (const name of Object.keys(methods) as MethodName[]) {
       const { params, result } = examples[name];
       expect(methods[name].params.safeParse(params).error).toBeUndefined();
@@ -83,7 +83,7 @@ describe("the OpenRPC document", () => {
     for (const { data } of errors) expect(errorDataSchema.safeParse(data).error).toBeUndefined();
   });
 
-  it("refers only to components that it has", () => {
+  it("refers only to existing components", () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(
       ([, reference = ""]) => reference,
     );
@@ -94,7 +94,7 @@ describe("the OpenRPC document", () => {
     expect(references.filter((reference) => !knownNames.includes(reference))).toEqual([]);
   });
 
-  it("names every method with its params by name, and every reason with its number in the zone dialect", () => {
+  it("lists every method with named params, and every reason with its number in the zone dialect", () => {
     expect(document.methods.map((method) => method.name)).toEqual(Object.keys(methods));
     expect(document.methods.map((method) => method.paramStructure)).toEqual(
       document.methods.map(() => "by-name"),
@@ -105,7 +105,7 @@ describe("the OpenRPC document", () => {
     );
   });
 
-  it("gives no method two errors of one number, which OpenRPC forbids", () => {
+  it("gives no method two errors of the same number, which OpenRPC forbids", () => {
     const errors = document.components.errors as Record<string, { code: number }>;
     for (const method of document.methods) {
       const codes = (method.errors as { $ref: string }[]).map(
@@ -118,7 +118,7 @@ describe("the OpenRPC document", () => {
 
 describe("the JSON Schemas", () => {
   it.each([...files.keys()].filter((path) => path.startsWith("schemas/")))(
-    "%s is valid JSON Schema 2020-12, and compiles in a strict validator that knows no formats",
+    "the file %s is valid JSON Schema 2020-12, and compiles strictly without formats",
     (path) => {
       const schema = JSON.parse(files.get(path) ?? "");
       expect(schema.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
@@ -129,7 +129,7 @@ describe("the JSON Schemas", () => {
   );
 
   it.each(methodCases.filter((one) => one.value !== undefined && !one.codeOnly))(
-    "$method $side: $name (accepted: $accepted), as zod says",
+    "agrees with zod about $method $side: $name (accepted: $accepted)",
     ({ method, side, value, accepted }) => {
       expect(validatorOf(`${method}.${side}`)(value)).toBe(accepted);
     },
@@ -153,7 +153,7 @@ describe("the JSON Schemas", () => {
       { status: "accepted", task_id: "t", expires_at: "", progress: { percent: null } },
     ],
   ])(
-    "take %s's %s once unset members are removed, as a receiver takes them at once",
+    "accepts a value as %s's %s in JSON Schema once its unset members are removed",
     (method, side, value) => {
       const validate = validatorOf(`${method}.${side}`);
       expect(methods[method][side].safeParse(value).error).toBeUndefined();
@@ -171,7 +171,7 @@ describe("the JSON Schemas", () => {
     ["error", { code: "1", message: "" }, false],
     ["error.data", { reason: "timeout", retryable: false }, true],
     ["error.data", { reason: "ambiguous", retryable: false }, false],
-  ])("%s takes %j: %p", (name, value, accepted) => {
+  ])("the JSON Schema %s accepts %j: %p", (name, value, accepted) => {
     expect(validatorOf(name)(value)).toBe(accepted);
   });
 });

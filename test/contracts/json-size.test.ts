@@ -19,7 +19,7 @@ const { value: anyValue } = fc.letrec<{ value: unknown }>((tie) => ({
 }));
 
 describe("a value within a limit of bytes as JSON", () => {
-  it("is one whose JSON has no more bytes, to the byte", () => {
+  it("measures the size of any JSON value to the byte", () => {
     fc.assert(
       fc.property(anyValue, fc.integer({ min: -3, max: 3 }), (value, more) => {
         const bytes = bytesOf(value);
@@ -28,7 +28,7 @@ describe("a value within a limit of bytes as JSON", () => {
     );
   });
 
-  it("is any value, however much larger the limit is", () => {
+  it("accepts any value within a much larger limit", () => {
     fc.assert(
       fc.property(anyValue, fc.nat({ max: 1000 }), (value, more) => {
         expect(isJsonWithin({ value, maxBytes: bytesOf(value) + more })).toBe(true);
@@ -36,7 +36,7 @@ describe("a value within a limit of bytes as JSON", () => {
     );
   });
 
-  it("is not written where it is surely small", () => {
+  it("does not serialize a value that is surely small", () => {
     let isRead = false;
     const value = {
       text: "small",

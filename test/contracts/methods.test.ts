@@ -12,19 +12,19 @@ import { methodCases } from "./method-cases.ts";
 
 describe("the methods", () => {
   it.each(methodCases)(
-    "$method $side: $name (accepted: $accepted)",
+    "validates $method $side: $name (accepted: $accepted)",
     ({ method, side, value, accepted }) => {
       expect(methods[method][side].safeParse(value).success).toBe(accepted);
     },
   );
 
-  it("drop params that they do not know, on every level", () => {
+  it("drops unknown params on every level", () => {
     const knownNames = { channel: "C1", text: "x", history: [{ role: "user", text: "y" }] };
     const newer = { ...knownNames, newer: 1, history: [{ role: "user", text: "y", newer: 1 }] };
     expect(executeTaskParamsSchema.parse(newer)).toEqual(knownNames);
   });
 
-  it("let every other field of a result pass untouched, but none that could become a prototype", () => {
+  it("keeps unknown fields of a result, except one that could become a prototype", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (extra) => {
         for (const knownNames of [
@@ -53,7 +53,7 @@ describe("the methods", () => {
     );
   });
 
-  it("keep what they accepted unchanged, however often it is parsed", () => {
+  it("keeps an accepted value unchanged when it is parsed again", () => {
     for (const { method, side, value } of methodCases.filter((one) => one.accepted)) {
       const once = methods[method][side].parse(value);
       expect(methods[method][side].parse(once)).toEqual(once);
@@ -122,7 +122,7 @@ describe("the methods", () => {
       ),
     ].flat(),
   )(
-    "read null and the empty text as absent: $name of $method $side",
+    "reads null and the empty text as absent: $name of $method $side",
     ({ method, side, value, name }) => {
       for (const absent of [null, ""]) {
         expect(methods[method][side].parse({ ...value, [name]: absent })).toEqual(value);
@@ -133,7 +133,7 @@ describe("the methods", () => {
   it.each([
     ["history", [{ role: "user", text: "hi" }], { name: "", bot: null }],
     ["context", { channel_kind: "public" }, { channel_name: null, channel_topic: "", open: null }],
-  ])("read null and the empty text in an entry of %s as absent", (name, value, unsetValues) => {
+  ])("reads null and the empty text in an entry of %s as absent", (name, value, unsetValues) => {
     const withUnset = Array.isArray(value)
       ? value.map((item) => ({ ...item, ...unsetValues }))
       : { ...value, ...unsetValues };
@@ -143,7 +143,7 @@ describe("the methods", () => {
     });
   });
 
-  it("read the empty text of an artifact as an empty file, and null as no content", () => {
+  it("reads the empty text of an artifact as an empty file, and null as no content", () => {
     const success = (artifact: object) => ({
       status: "success",
       response_text: "",
@@ -157,7 +157,7 @@ describe("the methods", () => {
     );
   });
 
-  it("never put a value into an issue, so that no text of a user reaches an error", () => {
+  it("keeps values out of issues, so that no text of a user reaches an error", () => {
     const secret = "the-text-of-a-user";
     const refusal = methods.execute_task.params.safeParse({
       channel: { [secret]: secret },
@@ -201,7 +201,7 @@ describe("beside the methods", () => {
     expect(isLoopbackHost(host)).toBe(loopback);
   });
 
-  it("the failure that existing agents tell as a success is understood with and without its texts", () => {
+  it("accepts the failure that existing agents report as a success, with and without its texts", () => {
     for (const error_code of ["E_TIMEOUT", -32001, undefined]) {
       expect(
         legacyErrorResultSchema.safeParse({ status: "error", error_code, error_message: "x" })

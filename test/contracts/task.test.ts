@@ -24,33 +24,36 @@ function wireError({ from, to, dialect }: { from: string; to: string; dialect: D
 }
 
 describe("the states of a task", () => {
-  it("are all in the table, from each to each, in both protocols", () => {
+  it("the table covers all states, from each to each, in both protocols", () => {
     expect(transitions).toHaveLength(stateNames.length ** 2);
     expect(new Set(stateNames.map(zoneState))).toEqual(new Set(taskStateSchema.options));
     expect(new Set(stateNames.map(a2aState))).toEqual(new Set(a2aStateSchema.options));
   });
 
-  it("never change once they are terminal, and end nowhere else", () => {
+  it("only terminal states allow no further transition", () => {
     const ends = stateNames.filter(
       (name) => !transitions.some(({ from, may }) => from === name && may),
     );
     expect(taskStateSchema.options.filter(isTerminal)).toEqual(ends);
   });
 
-  it.each(Object.entries(a2aNames))("%s is %s in A2A, and back", (name, inA2a) => {
+  it.each(Object.entries(a2aNames))("maps the state %s to %s in A2A, and back", (name, inA2a) => {
     const kind = name === "auth" ? ({ kind: "auth" } as const) : {};
     expect(toA2aState({ state: zoneState(name), ...kind })).toBe(inA2a);
     expect(fromA2aState(a2aState(name))).toEqual({ state: zoneState(name), ...kind });
   });
 
-  it.each(transitions)("$from to $to, by the contract: $may", ({ from, to, may }) => {
-    expect(canTransition({ from: zoneState(from), to: zoneState(to) })).toBe(may);
-  });
+  it.each(transitions)(
+    "allows a transition from $from to $to as the contract says: $may",
+    ({ from, to, may }) => {
+      expect(canTransition({ from: zoneState(from), to: zoneState(to) })).toBe(may);
+    },
+  );
 });
 
 describe("a refused transition", () => {
   it.each(refusal)(
-    "from $from to $to is invalid_state by the contract, and says from where to where",
+    "refuses a transition from $from to $to as invalid_state, and names both states",
     ({ from, to }) => {
       expect(wireError({ from, to, dialect: "zone" })).toMatchObject({
         code: -32063,
@@ -65,7 +68,7 @@ describe("a refused transition", () => {
   );
 
   it.each(refusal)(
-    "from $from to $to has A2A's own number and name, of a cancel or of any other operation",
+    "refuses a transition from $from to $to with the number and the name of A2A",
     ({ from, to }) => {
       const [code, name] =
         to === "canceled" ? [-32002, "TASK_NOT_CANCELABLE"] : [-32004, "UNSUPPORTED_OPERATION"];

@@ -19,17 +19,17 @@ function monthOf({ months }: Estimate, kind: MeasuredKind) {
 const countPolls = (taskMs: number, kind: MeasuredKind) => planPolls({ kind, taskMs }).polls;
 
 describe("the polls of a task", () => {
-  it("are none where the first call brings the result, and the last one comes after the end", () => {
+  it("counts no poll for an immediate result, and the last poll after the end of the task", () => {
     expect(countPolls(defaultSyncBudgetMs, "agentcore")).toBe(0);
     expect(countPolls(defaultSyncBudgetMs + 1, "agentcore")).toBe(1);
   });
 
-  it("are fewer at an Execution zone that pushes", () => {
+  it("counts fewer polls for an Execution zone that pushes", () => {
     const kinds = ["agentcore", "lambda", "external"] as const;
     expect(kinds.map((kind) => countPolls(30_000, kind))).toEqual([3, 3, 16]);
   });
 
-  it("become seldom, but come twice in the idle time of an AgentCore session", () => {
+  it("polls long tasks rarely, but twice in the idle time of an AgentCore session", () => {
     const minutes = [10, 60, 480];
     expect(minutes.map((each) => countPolls(each * 60_000, "lambda"))).toEqual([22, 35, 91]);
     expect(countPolls(8 * 3600_000, "agentcore")).toBeGreaterThan(8 * 60);
@@ -57,7 +57,7 @@ describe("the estimate", () => {
     }
   });
 
-  it("bills custom metrics only for the hours with tasks", () => {
+  it("counts the cost of custom metrics only for the hours with tasks", () => {
     const costOf = (tasks: number) => monthOf(estimateOf({ tasks }), "agentcore").metricDollars;
     expect(costOf(1e6)).toBeCloseTo(0.3 * measuredKinds.agentcore.customMetrics);
     expect(costOf(72)).toBeCloseTo(costOf(1e6) / 10);
@@ -72,7 +72,7 @@ describe("the estimate", () => {
     }
   });
 
-  it("adds up, and only the cost of tasks grows with their number", () => {
+  it("sums all costs, and only the cost of tasks grows with their number", () => {
     const twice = estimateOf({ tasks: 200_000 });
     for (const { kind, taskDollars, metricDollars, stageDollars, totalDollars } of estimateOf()
       .months) {
@@ -83,20 +83,20 @@ describe("the estimate", () => {
     }
   });
 
-  it("ends the idle time of an AgentCore session with its life", () => {
+  it("ends the idle time of an AgentCore session at the end of its lifetime", () => {
     const idle = (scenario: Partial<Scenario>) =>
       monthOf(estimateOf(scenario), "agentcore").taskDollars["AgentCore, session idle"];
     expect(idle({ idleSeconds: 900 })).toBeCloseTo(3 * idle({ idleSeconds: 300 }));
     expect(idle({ idleSeconds: 900, taskSeconds: 8 * 3600 })).toBe(0);
   });
 
-  it("has no task of eight hours on Lambda", () => {
+  it("omits tasks of eight hours on Lambda", () => {
     const { costs } = estimateOf().lengths.at(-1) ?? {};
     expect(Object.keys(costs ?? {})).toEqual(["agentcore", "external"]);
   });
 });
 
-it("docs/explanation/costs.md has the tables of the estimate (else: npm run costs)", () => {
+it("docs/explanation/costs.md shows the tables of the estimate (else: npm run costs)", () => {
   const page = textOf("docs/explanation/costs.md");
   expect(page).toBe(withTables(page));
 });

@@ -30,7 +30,7 @@ function watchedMetrics({ properties }: Resource): number {
 }
 
 describe("the parts of a stage", () => {
-  it("are as many as the templates have", async () => {
+  it("counts the parts of a stage as the templates do", async () => {
     const made = await synthAll(configs);
     const counts = [...made].map(([kind, { resources: ofType }]) => {
       const alarmMetrics = ofType("AWS::CloudWatch::Alarm").reduce(

@@ -37,34 +37,31 @@ function synthesize(code: string, out: string) {
 }
 
 describe("a CDK app of the documents", () => {
-  it("is there for addStage, and for stacks of one's own", () => {
+  it("shows one CDK app with addStage and one with its own stacks", () => {
     expect(apps).toEqual([
       expect.stringContaining("addStage(app,"),
       expect.stringContaining("new VerificationZone("),
     ]);
   });
 
-  it.each(apps)(
-    "makes the stacks that the commands look for, without a warning: app %#",
-    (code) => {
-      const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
-      try {
-        expect(synthesize(code, out)).toMatchObject({ status: 0, stderr: "" });
-        for (const zone of ["Identity", "Execution", "Verification"]) {
-          expect(readFileSync(join(out, `${zone}.template.json`), "utf8")).toContain(
-            "AWS::IAM::Role",
-          );
-          expect(readFileSync(join(out, `${zone}.metadata.json`), "utf8")).not.toContain(
-            "aws:cdk:warning",
-          );
-        }
-      } finally {
-        rmSync(out, { recursive: true, force: true });
+  it.each(apps)("synthesizes the documented stacks without a warning: app %#", (code) => {
+    const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
+    try {
+      expect(synthesize(code, out)).toMatchObject({ status: 0, stderr: "" });
+      for (const zone of ["Identity", "Execution", "Verification"]) {
+        expect(readFileSync(join(out, `${zone}.template.json`), "utf8")).toContain(
+          "AWS::IAM::Role",
+        );
+        expect(readFileSync(join(out, `${zone}.metadata.json`), "utf8")).not.toContain(
+          "aws:cdk:warning",
+        );
       }
-    },
-  );
+    } finally {
+      rmSync(out, { recursive: true, force: true });
+    }
+  });
 
-  it("goes on with permissions of the agent, alarms and usage records, all in one app", () => {
+  it("synthesizes one app with the documented permissions, alarms and usage records", () => {
     expect(additions).toHaveLength(3);
     const [, own = ""] = apps;
     const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
@@ -81,7 +78,7 @@ describe("a CDK app of the documents", () => {
     }
   });
 
-  it("has several stages, each with the names that the commands look for", () => {
+  it("synthesizes several stages with the names that the commands look for", () => {
     const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
     try {
       expect(synthesize(several, out)).toMatchObject({ status: 0, stderr: "" });
@@ -112,21 +109,24 @@ it("docs/reference/cdk.md lists every output", () => {
 describe("docs/how-to/deploy.md and the project of sekisho init", () => {
   const files = projectFiles({ account: "111111111111", region: "eu-central-1" });
 
-  it("have the same CDK app", () => {
+  it("the guide and the project of sekisho init share the same CDK app", () => {
     expect(blocksIn(page, "ts")).toEqual([files["app.ts"]]);
     const { app, context } = JSON.parse(files["cdk.json"] ?? "");
     expect(app).toBe("node app.ts");
     expect(Object.keys(context).filter((flag) => /crossStack/i.test(flag))).toEqual([]);
   });
 
-  it.each(["dev", "prod"])("have the same role and environment of GitHub: %s", (stage) => {
-    const [, job = ""] = files[".github/workflows/deploy.yml"]?.split(`\n  ${stage}:\n`) ?? [];
-    expect(job).toMatch(new RegExp(`^ +environment: ${stage}$`, "m"));
-    expect(job).toContain(
-      `role-to-assume: arn:aws:iam::111111111111:role/deploy-sekisho-${stage}\n`,
-    );
-    const roles = blocksIn(page, "yaml").flatMap((text) => text.split("Type: AWS::IAM::Role"));
-    const role = roles.find((text) => text.includes(`RoleName: deploy-sekisho-${stage}\n`));
-    expect(role).toContain(`:sub: repo:YOUR_ORG/YOUR_REPOSITORY:environment:${stage}\n`);
-  });
+  it.each(["dev", "prod"])(
+    "the guide and the project of sekisho init share the role and environment of GitHub: %s",
+    (stage) => {
+      const [, job = ""] = files[".github/workflows/deploy.yml"]?.split(`\n  ${stage}:\n`) ?? [];
+      expect(job).toMatch(new RegExp(`^ +environment: ${stage}$`, "m"));
+      expect(job).toContain(
+        `role-to-assume: arn:aws:iam::111111111111:role/deploy-sekisho-${stage}\n`,
+      );
+      const roles = blocksIn(page, "yaml").flatMap((text) => text.split("Type: AWS::IAM::Role"));
+      const role = roles.find((text) => text.includes(`RoleName: deploy-sekisho-${stage}\n`));
+      expect(role).toContain(`:sub: repo:YOUR_ORG/YOUR_REPOSITORY:environment:${stage}\n`);
+    },
+  );
 });

@@ -46,7 +46,7 @@ function anchorsIn(page: string): string[] {
 
 describe("every document", () => {
   it.each([...pages, "CHANGELOG.md"])(
-    "links to pages, sections and pictures that exist: %s",
+    "links only to existing pages, sections and pictures: %s",
     (page) => {
       const dead = linksIn(page).filter((target) => {
         const [path = "", anchor] = target.split("#");
@@ -60,7 +60,7 @@ describe("every document", () => {
     },
   );
 
-  it("is reached from README.md", () => {
+  it("reaches every document from README.md", () => {
     const reached = new Set(["README.md"]);
     for (const page of reached) {
       const linked = linksIn(page).map((target) => join(dirname(page), target.split("#")[0] ?? ""));
@@ -69,7 +69,7 @@ describe("every document", () => {
     expect(pages.filter((page) => !reached.has(page))).toEqual([]);
   });
 
-  it.each(pages)("shows valid JSON, and valid configurations: %s", (page) => {
+  it.each(pages)("shows only valid JSON and valid configurations: %s", (page) => {
     for (const text of blocksIn(textOf(page), "json")) {
       const json = JSON.parse(text.startsWith("{") ? text : `{${text}}`);
       if (!text.startsWith("{") || page === "docs/reference/contract.md") continue;
@@ -84,7 +84,7 @@ describe("every document", () => {
     }
   });
 
-  it.each(pages)("names files that exist: %s", (page) => {
+  it.each(pages)("names only existing files: %s", (page) => {
     const paths = [
       ...textOf(page).matchAll(
         /`((?:bin|contracts|docs|examples|lambdas|lib|test)\/[\w./-]*|[\w./-]+\.ts)`/g,
@@ -106,7 +106,7 @@ it("docs/explanation/architecture.md describes every folder of the Verification 
   expect(folders.filter((path) => !page.includes(`\`${path.replace(/\/?$/, "/")}\``))).toEqual([]);
 });
 
-it("docs/reference/permissions.md has a row for every command that uses a stage, and for no other", async () => {
+it("docs/reference/permissions.md lists exactly the commands that use a stage", async () => {
   const helpOf = async (args: string[]) => (await commandHere([...args, "--help"], {})).stdout;
   const commands = [...(await helpOf([])).matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(
     ([, name = ""]) => name,
@@ -126,7 +126,7 @@ it("docs/reference/permissions.md has a row for every command that uses a stage,
   ).toEqual([]);
 });
 
-it("docs/reference/logs-and-metrics.md explains lines that are written to the log, and knows every one that says that something is wrong", () => {
+it("docs/reference/logs-and-metrics.md explains only existing log lines, and all that report a problem", () => {
   const sources = globSync(["lambdas/**/*.ts", "lib/{local,cli/operate}/**/*.ts"], {
     cwd: root,
   }).map(textOf);
@@ -158,7 +158,7 @@ describe("docs/how-to/upgrade.md", () => {
   };
   const configWith = (more: object) => parseConfig({ json: { ...before, ...more } });
 
-  it("names what is kept and measured without being asked for", () => {
+  it("docs/how-to/upgrade.md lists what is stored and measured by default", () => {
     const { usageHistory, telemetry, operators } = configWith({});
     expect(table).toContain(`for ${usageHistory.retentionDays} days, without texts`);
     expect({ texts: usageHistory.texts, metrics: telemetry.metrics }).toEqual({
@@ -169,7 +169,7 @@ describe("docs/how-to/upgrade.md", () => {
     expect([exporter.type, operators.authenticator.type]).toEqual(["none", "none"]);
   });
 
-  it("says what to write to switch it off", () => {
+  it("docs/how-to/upgrade.md shows how to turn usage history and metrics off", () => {
     const writtenFields = [...table.matchAll(/`("\w+": \{.*?\})`/g)].map(([, json]) =>
       JSON.parse(`{${json}}`),
     );
@@ -181,7 +181,7 @@ describe("docs/how-to/upgrade.md", () => {
   });
 });
 
-it("docs/how-to/execution-zone.md and docs/how-to/move.md show the files of the examples as they are", () => {
+it("docs/how-to/execution-zone.md and docs/how-to/move.md show the example files unchanged", () => {
   const text = textOf("docs/how-to/execution-zone.md") + textOf("docs/how-to/move.md");
   const example = (path: string) =>
     readFileSync(join(root, "examples/execute-elsewhere", path), "utf8");
@@ -211,7 +211,7 @@ describe("an agent of the documents", () => {
     }
   }
 
-  it("runs in ten lines, as README.md shows it", async () => {
+  it("runs the agent of README.md, which has at most ten lines", async () => {
     const [code = ""] = blocksIn(textOf("README.md"), "ts");
     expect(code.trim().split("\n").length).toBeLessThanOrEqual(10);
     const { fetch } = globalThis;
@@ -224,12 +224,12 @@ describe("an agent of the documents", () => {
     }
   });
 
-  it("is an async function that returns a text, as docs/how-to/agent.md begins", async () => {
+  it("runs the first agent of docs/how-to/agent.md, an async function that returns a text", async () => {
     const [code = ""] = blocksIn(textOf("docs/how-to/agent.md"), "js");
     expect(await run(code, {})).toEqual([{ type: "answer", text: "You wrote: deploy" }]);
   });
 
-  it("reads files, asks, streams its answer and attaches a file, as docs/how-to/agent.md shows it", async () => {
+  it("runs the agent of docs/how-to/agent.md that reads files, asks, streams and attaches a file", async () => {
     const code =
       blocksIn(textOf("docs/how-to/agent.md"), "ts").find((block) =>
         block.includes("readAttachment"),
@@ -267,13 +267,13 @@ const fieldsOfSchema = ({ properties, required = [] }: Fields) =>
   Object.keys(properties).map((name) => ({ name, required: required.includes(name) }));
 
 describe("the tables of docs/reference/contract.md", () => {
-  it("list the methods", () => {
+  it("docs/reference/contract.md lists the methods", () => {
     const [rows = []] = tablesIn(sectionOf(page, "## Methods"));
     expect(rows.flatMap(([name]) => namesOf(name))).toEqual(Object.keys(methods));
   });
 
   it.each(described.filter(({ params }) => (params as unknown[]).length > 0))(
-    "list the params of $name",
+    "docs/reference/contract.md lists the params of $name",
     ({ name, params }) => {
       const [rows] = tablesIn(sectionOf(page, `### \`${name}\``));
       const wanted = (params as Field[]).map((param) => ({
@@ -292,19 +292,19 @@ describe("the tables of docs/reference/contract.md", () => {
     ["### `accepted`", 0, "AcceptedResult"],
     ["### `input_required`", 0, "InputRequiredResult"],
     ["### `canceled`", 0, "CancelResult"],
-  ])("%s, table %d: list the fields of %s", (heading, index, name) => {
+  ])("the section %s, table %d, lists the fields of %s", (heading, index, name) => {
     const rows = tablesIn(sectionOf(page, heading))[index];
     expect(byName(fieldsOf(rows))).toEqual(byName(fieldsOfSchema(component(name))));
   });
 
-  it("list the data of an error", () => {
+  it("docs/reference/contract.md lists the data of an error", () => {
     const [rows = []] = tablesIn(sectionOf(page, "### Data of an error"));
     expect(rows.flatMap(([names]) => namesOf(names)).sort()).toEqual(
       Object.keys(errorDataSchema.shape).sort(),
     );
   });
 
-  it("list the dialects", () => {
+  it("docs/reference/contract.md lists the dialects", () => {
     const [rows = []] = tablesIn(sectionOf(page, "### Dialects"));
     expect(rows.flatMap(([names]) => namesOf(names))).toEqual(dialectSchema.options);
   });
@@ -314,7 +314,7 @@ describe("the examples of docs/reference/contract.md", () => {
   const examples = blocksIn(page, "json").map((text) => JSON.parse(text));
   const requests = examples.filter((example) => "method" in example);
 
-  it("are requests of every method", () => {
+  it("docs/reference/contract.md shows a valid request of every method", () => {
     expect(requests.map(({ method }) => method)).toEqual(Object.keys(methods));
     for (const request of requests) {
       expect(requestSchema.safeParse(request)).toMatchObject({ success: true });
@@ -324,7 +324,7 @@ describe("the examples of docs/reference/contract.md", () => {
     }
   });
 
-  it("are responses to them, of every status", () => {
+  it("docs/reference/contract.md shows valid responses of every status", () => {
     const responses = examples.filter((example) => "result" in example || "error" in example);
     const statuses = new Set<string>();
     for (const response of responses) {
@@ -347,7 +347,7 @@ describe("the examples of docs/reference/contract.md", () => {
     expect([...statuses].sort()).toEqual(["accepted", "error", "input_required", "success"]);
   });
 
-  it("are a completion push, and nothing else", () => {
+  it("docs/reference/contract.md shows one completion push, and no other kind of message", () => {
     const others = examples.filter((example) => !("jsonrpc" in example));
     expect(others.map((example) => completionSchema.safeParse(example).success)).toEqual([true]);
   });
@@ -389,7 +389,7 @@ beforeAll(async () => {
 });
 
 describe("docs/reference/alarms.md", () => {
-  it("explains every alarm of the templates: what it means and what to do", () => {
+  it("docs/reference/alarms.md explains what every alarm means and what to do", () => {
     expect(alarms.length).toBeGreaterThan(15);
     const names = rows.map(({ name }) => name);
     const unexplained = alarms.filter(
@@ -399,14 +399,14 @@ describe("docs/reference/alarms.md", () => {
     expect(rows.filter(({ means, toDo }) => means.length < 20 || toDo.length < 4)).toEqual([]);
   });
 
-  it("explains none that there is not", () => {
+  it("docs/reference/alarms.md explains only existing alarms", () => {
     const gone = rows.filter(({ name }) => !name.startsWith("…") && !alarms.includes(name));
     expect(gone).toEqual([]);
     expect(families.filter((family) => !alarms.some((id) => id.endsWith(family)))).toEqual([]);
   });
 });
 
-it("an answer that was not delivered is delivered again, before an agent is made to run twice", () => {
+it("docs/reference/alarms.md suggests redelivery of an answer before a retry of the task", () => {
   const toDo = rows.find(({ name }) => name === "AnswersUndelivered")?.toDo ?? "";
   expect(toDo).toMatch(/Deliver again.*tasks retry/);
 });

@@ -16,7 +16,7 @@ import { sectionOf, tablesIn, textOf } from "./pages.ts";
 const commandsPage = textOf("docs/reference/commands.md");
 const configurationPage = textOf("docs/reference/configuration.md");
 
-it("is as `npm run docs` makes it", async () => {
+it("the reference pages match the output of `npm run docs`", async () => {
   const pages = await referencePages(textOf);
   expect([...pages.keys()]).toEqual([
     "docs/reference/commands.md",
@@ -25,7 +25,7 @@ it("is as `npm run docs` makes it", async () => {
   for (const [path, text] of pages) expect({ path, text: textOf(path) }).toEqual({ path, text });
 });
 
-it("keeps the beginning of a page, and refuses a page that has no generated part", () => {
+it("keeps the beginning of a page, and refuses a page without a generated part", () => {
   const [head = ""] = commandsPage.split("<!--");
   const changed = replaceGenerated({ page: commandsPage, content: "new" });
   expect(changed.startsWith(head)).toBe(true);
@@ -34,7 +34,7 @@ it("keeps the beginning of a page, and refuses a page that has no generated part
 });
 
 describe("docs/reference/commands.md", () => {
-  it("has every command of the help, and no other", async () => {
+  it("lists exactly the commands of the help", async () => {
     const { stdout } = await commandHere(["--help"], {});
     const commands = [...stdout.matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
     const headings = [...commandsPage.matchAll(/^## (.+)$/gm)].map(([, name]) => name);
@@ -42,7 +42,7 @@ describe("docs/reference/commands.md", () => {
     expect(headings).toEqual(commands);
   });
 
-  it("says of a command what its help says", async () => {
+  it("describes a command as its help does", async () => {
     const { stdout } = await commandHere(["tasks", "cancel", "--help"], {});
     const section = sectionOf(commandsPage, "## tasks cancel");
     const options = [...stdout.matchAll(/^ {2}(--[a-z]+(?: [A-Z]+)?) {2}/gm)].map(
@@ -59,7 +59,7 @@ describe("docs/reference/configuration.md", () => {
   const schema = JSON.parse(configJsonSchema());
   const sections: Section[] = sectionsOf(schema);
 
-  it("names every key of the configuration, with its meaning", () => {
+  it("lists every key of the configuration with its meaning", () => {
     const keys = [...new Set(keysOf(schema))].filter(
       (key) => !["$schema", "type", "transport", "kind"].includes(key),
     );
@@ -91,7 +91,7 @@ describe("docs/reference/configuration.md", () => {
     ["destinations", "`deadlineMs`", ["all", "integer, 1000 to 28800000", "`14400000` (4 hours)"]],
     ["authorizer", "`token`", ["`bearer`", "[secret](#secrets)", "required"]],
     ["allowlist", "`external`", ["`channels` or `people`", "neither"]],
-  ])("says type, bounds and default of %s %s", (name, path, cells) => {
+  ])("documents type, bounds and default of %s %s", (name, path, cells) => {
     const section = sections.find((one) => one.name === name);
     const row = section === undefined ? [] : keyRows(section).find(([first]) => first === path);
     expect(row?.slice(1, -1)).toEqual(cells);

@@ -75,7 +75,7 @@ function rate(limit: number, need: number): string {
 }
 
 describe("docs/explanation/scale.md", () => {
-  it("says what a task needs", () => {
+  it("docs/explanation/scale.md shows what a task needs", () => {
     expect(tableIn("## What one task needs").map((cells) => cells.slice(0, 4))).toEqual([
       row("polls", ({ polls }) => String(polls)),
       row("messages of the queue", ({ messages }) => String(messages)),
@@ -90,7 +90,7 @@ describe("docs/explanation/scale.md", () => {
     ]);
   });
 
-  it("says at how many tasks a second each limit is reached", () => {
+  it("docs/explanation/scale.md shows the rate of tasks at which each limit is reached", () => {
     const { workerConcurrency, eventsPerSecond } = stageSchema.shape.scale.parse({});
     const workers = (limit: number) => (use: Use) => rate(limit * batch, use.slotSeconds);
     const invocations = (limit: number) => (use: Use) =>
@@ -138,7 +138,7 @@ describe("docs/explanation/scale.md", () => {
     expect(prose).toContain(`DynamoDB takes ${perHundred(uses.external.writes)} writes a second`);
   });
 
-  it("says what a million tasks cost, by the estimate", () => {
+  it("docs/explanation/scale.md shows the estimated cost of a million tasks", () => {
     const lengths = { "5 s": 5, "30 s": 30, "10 min": 600 };
     const computed = Object.entries(lengths).map(([name, taskSeconds]) => {
       const { months } = estimateOf({ taskSeconds });
@@ -151,7 +151,7 @@ describe("docs/explanation/scale.md", () => {
   });
 });
 
-it("docs/explanation/costs.md says what idle sessions of a million tasks cost", () => {
+it("docs/explanation/costs.md shows the cost of idle sessions of a million tasks", () => {
   const section = sectionOf(textOf("docs/explanation/costs.md"), "## AgentCore sessions");
   const rows = tablesIn(section)[1] ?? [];
   const costOf = (idleSeconds: number) =>
@@ -168,7 +168,7 @@ it("docs/explanation/costs.md says what idle sessions of a million tasks cost", 
   );
 });
 
-it("docs/explanation/bench.md has the calls of AWS as they were measured", () => {
+it("docs/explanation/bench.md shows the measured calls of AWS", () => {
   const rows =
     tablesIn(sectionOf(textOf("docs/explanation/bench.md"), "## Calls of AWS for a task"))[0] ?? [];
   const sum = (calls: Record<string, number>) =>

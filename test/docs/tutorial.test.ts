@@ -42,13 +42,13 @@ function run(command: string, env: Record<string, string> = {}): Promise<Run> {
 }
 
 describe("the tutorial", () => {
-  it("begins with a project whose configuration is valid", async () => {
+  it("creates a project with a valid configuration", async () => {
     expect(await run("npx --no-install sekisho init")).toMatchObject({ code: 0 });
     const check = await sekisho({ args: ["config", "check"], cwd: folder }).exited;
     expect(check).toMatchObject({ code: 0, stdout: expect.stringContaining("is valid") });
   });
 
-  it("runs its agent, which asks before it answers", async () => {
+  it("runs the agent of the tutorial, which asks before it answers", async () => {
     const [code = ""] = blocksIn(tutorial, "ts");
     writeFileSync(join(folder, "agent.ts"), code);
     const env = { ...anyPort, SEKISHO_EXECUTION_PORT: String(await freePort()) };

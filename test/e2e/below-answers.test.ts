@@ -57,7 +57,7 @@ function vote(message: FakeSlackMessage, index: 0 | 1, user?: string) {
     .delivered;
 }
 
-it("a vote reaches the agent's own function, without Slack's id of the person, and may change", async () => {
+it("passes a vote and its change to the agent's function without the Slack id of the person", async () => {
   const post = world.ask("hello");
   const answer = await inThread(world, post, hasVotes);
   await world.over(post.requestId);
@@ -70,7 +70,7 @@ it("a vote reaches the agent's own function, without Slack's id of the person, a
   expect(textsOf(world.answersTo(post.message)).match(/Done: hello/g)).toHaveLength(1);
 });
 
-it("a failed task is tried again with its file, in the same thread, and the button is gone", async () => {
+it("retries a failed task once with its file, in the same thread, and removes the button", async () => {
   const files = [
     { name: "a.txt", mimetype: "text/plain", bytes: Buffer.from("what is in the file") },
   ];

@@ -232,9 +232,11 @@ beforeAll(async () => {
 afterAll(() => Promise.all([...worlds.values()].map(({ world }) => world.close())));
 
 describe.each(transports)("over %s", (transport) => {
-  it.each(Object.keys(stories))("%s", (name) => toldOver(transport).told.get(name));
+  it.each(Object.keys(stories))("completes the story: %s", (name) =>
+    toldOver(transport).told.get(name),
+  );
 
-  it("no secret is in a store, and neither a secret nor what was said is in a log line", async () => {
+  it("keeps secrets out of stores, and secrets and texts out of log lines", async () => {
     const { world, told: storyRuns } = toldOver(transport);
     await Promise.allSettled(storyRuns.values());
     const lines = world.lines.filter((line) =>

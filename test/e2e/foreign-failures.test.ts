@@ -51,28 +51,34 @@ describe("an A2A agent that does not do the task", () => {
       "finish this",
     ],
     ["0.3", { state: "failed", message: old("We deploy on Mondays only.") }, "finish this"],
-  ] as const)("is quoted, in %s: %j", async (version, status, happened) => {
-    const { shown: shownText, lines, task } = await askA2aAgent(version, status);
-    expect(shownText).toContain(happened);
-    expect(shownText).toContain("It says:\\n> We deploy on Mondays only.");
-    expect(lines.join("")).not.toContain("Mondays");
-    expect(task.outcome).toMatchObject({ type: "failed" });
-  });
+  ] as const)(
+    "quotes an A2A agent of version %s that rejects or fails a task: %j",
+    async (version, status, happened) => {
+      const { shown: shownText, lines, task } = await askA2aAgent(version, status);
+      expect(shownText).toContain(happened);
+      expect(shownText).toContain("It says:\\n> We deploy on Mondays only.");
+      expect(lines.join("")).not.toContain("Mondays");
+      expect(task.outcome).toMatchObject({ type: "failed" });
+    },
+  );
 
-  it.each(["1.0", "0.3"] as const)("asks for a login in its own words, in %s", async (version) => {
-    const text = "Log in at https://login.example first.";
-    const status =
-      version === "1.0"
-        ? { state: "TASK_STATE_AUTH_REQUIRED", message: said(text) }
-        : { state: "auth-required", message: old(text) };
-    const { shown: shownText } = await askA2aAgent(version, status);
-    expect(shownText).toContain("https://login.example");
-    expect(shownText).toContain("needs you to sign in");
-  });
+  it.each(["1.0", "0.3"] as const)(
+    "shows the login request of an A2A agent in its own words, in %s",
+    async (version) => {
+      const text = "Log in at https://login.example first.";
+      const status =
+        version === "1.0"
+          ? { state: "TASK_STATE_AUTH_REQUIRED", message: said(text) }
+          : { state: "auth-required", message: old(text) };
+      const { shown: shownText } = await askA2aAgent(version, status);
+      expect(shownText).toContain("https://login.example");
+      expect(shownText).toContain("needs you to sign in");
+    },
+  );
 });
 
 describe("an agent of the legacy dialect", () => {
-  it("that was throttled is busy, and is not called again", async () => {
+  it("reports a throttled legacy agent as busy, and does not call it again", async () => {
     const { shown: shownText, calls } = await askLegacyAgent({
       ...{
         status: "error",
@@ -98,13 +104,13 @@ describe("an agent of the legacy dialect", () => {
     ],
     ["its message without a code", { error_code: null, error_message: "No." }, "> No."],
     ["its message beside a broken code", { error_code: { a: 1 }, error_message: "No." }, "> No."],
-  ])("is quoted by %s", async (_, error, quote) => {
+  ])("quotes a failed legacy agent by %s", async (_, error, quote) => {
     const { shown: shownText, lines } = await askLegacyAgent({ status: "error", ...error });
     expect(shownText).toContain(`It says:\\n${quote}`);
     expect(lines.join("")).not.toContain("model is away");
   });
 
-  it("answers with a file, also without a text", async () => {
+  it("posts the file of a legacy agent's answer, with or without a text", async () => {
     const part = {
       kind: "file",
       contentBase64: Buffer.from("a,b\n1,2").toString("base64"),

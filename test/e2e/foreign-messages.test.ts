@@ -73,7 +73,7 @@ async function askAgent(
 }
 
 describe.each(versions)("an agent that answers by a message only, in %s", (version) => {
-  it("has it there from a stream, whatever comes before it, however slowly", async () => {
+  it("posts the message of a slow stream that begins with comments and pings", async () => {
     const { shown: shownText, sends } = await askAgent(version, (call) => {
       const drip = [...event(call, message(version, "Good morning."))];
       return events([
@@ -88,7 +88,7 @@ describe.each(versions)("an agent that answers by a message only, in %s", (versi
     expect(sends).toHaveLength(1);
   });
 
-  it("may take several times as long as a lease, with a call time-out of its own", async () => {
+  it("waits longer than several leases for an answer, by the call time-out of the destination", async () => {
     const late = async ({ id }: AgentCall) => {
       await delay(10_000);
       return json({ jsonrpc: "2.0", id, result: message(version, "Good morning.") });
@@ -109,7 +109,7 @@ describe.each(versions)("an agent that answers by a message only, in %s", (versi
     ],
     ["its stream ends without an event", () => events([": nothing\n\n"])],
     ["it takes longer than its call time-out", () => events(["hang"])],
-  ])("is sent nothing twice where %s, since it may have run", async (_, answer) => {
+  ])("sends a task only once if %s, since it may have run", async (_, answer) => {
     const destination = { limits, callTimeoutMs: 1000, deadlineMs: 20_000 };
     const { shown: shownText, sends } = await askAgent(
       version,
@@ -120,7 +120,7 @@ describe.each(versions)("an agent that answers by a message only, in %s", (versi
     expect(sends).toHaveLength(1);
   });
 
-  it("is sent the same message id again where it deduplicates", async () => {
+  it("repeats the same message id to an agent that deduplicates", async () => {
     let sends = 0;
     const flaky = ({ id }: AgentCall) => {
       sends += 1;
@@ -143,13 +143,13 @@ describe.each(versions)("an agent that answers by a stream of a task, in %s", (v
       ? events([event(call, first), "hang"])
       : { result: task(version, "completed", "Done.") };
 
-  it("is polled from the first event on", async () => {
+  it("polls a task from the first event of its stream on", async () => {
     const first = version === "1.0" ? { task: task(version, "working") } : task(version, "working");
     const { shown: shownText } = await askAgent(version, (call) => answers(call, first));
     expect(shownText).toContain("Done.");
   });
 
-  it("may begin with an update of it", async () => {
+  it("accepts a status update as the first event of a stream", async () => {
     const update = { taskId: "t1", contextId: "c1", status: task(version, "working").status };
     const first =
       version === "1.0"

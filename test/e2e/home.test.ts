@@ -26,7 +26,7 @@ function stories(openEngine?: () => ReturnType<AwsEngines["open"]>): void {
     return world;
   };
 
-  it("the App Home shows what is under way, and its button cancels it", async () => {
+  it("the App Home shows running tasks, and its button cancels one", async () => {
     const world = await start();
     const { fakeSlack, eventsUrl } = world;
     const [first, second] = [world.ask("slow 30s the first"), world.ask("slow 30s the second")];
@@ -63,7 +63,7 @@ function stories(openEngine?: () => ReturnType<AwsEngines["open"]>): void {
 describe("on one machine", () => {
   stories();
 
-  it("somebody who may not ask reads whom to ask, and sees no rule", async () => {
+  it("the App Home tells a person without access whom to ask, and shows no rule", async () => {
     world = await startWorld({ transport: "https", allowed: false });
     const { fakeSlack, eventsUrl } = world;
     const at = world;

@@ -90,7 +90,7 @@ describe("kill -9 during a slow task", () => {
     ["while the call waits for the result", "slow 700ms", 300],
     ["while the task is polled", "slow 4s", 1800],
   ])(
-    "of the Verification zone, %s, then a restart: one answer, the agent was started once",
+    "answers once and starts the agent once if the Verification zone is killed %s",
     async (_when, text, afterMs) => {
       await start("execution");
       const verification = await start("verification");
@@ -110,7 +110,7 @@ describe("kill -9 during a slow task", () => {
     ["while the call waits for the result", "slow 900ms", 300],
     ["while the task is polled", "slow 20s", 1800],
   ])(
-    "of the Execution zone, %s, then a restart: the user is told that it was lost, the agent was started once",
+    "reports a lost task once and starts the agent once if the Execution zone is killed %s",
     async (_when, text, afterMs) => {
       const execution = await start("execution");
       await start("verification");
@@ -126,7 +126,7 @@ describe("kill -9 during a slow task", () => {
     },
   );
 
-  it("of both zones: one answer, the agent was started once", async () => {
+  it("posts one answer and starts the agent once if both zones are killed", async () => {
     const execution = await start("execution");
     const verification = await start("verification");
     const post = ask("slow 20s");
@@ -138,7 +138,7 @@ describe("kill -9 during a slow task", () => {
     expect(starts()).toBe(1);
   });
 
-  it("of both zones, while the agent waits for a person: the button still answers, once", async () => {
+  it("accepts one reply to a question after both zones were killed", async () => {
     const zones = [await start("execution"), await start("verification")];
     const post = ask("ask me");
     const question = () =>
@@ -167,7 +167,7 @@ describe("kill -9 during a slow task", () => {
   });
 });
 
-it("kill -9 during a call that may take minutes: another worker soon takes over, under the same message id", async () => {
+it("another worker soon takes over after kill -9 in a long call, under the same message id", async () => {
   const { promise: hung, resolve: onHung } = Promise.withResolvers<void>();
   const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "Good morning." }] };
   const agent = closeAfterTest(
@@ -203,7 +203,7 @@ it("kill -9 during a call that may take minutes: another worker soon takes over,
 });
 
 describe("SIGTERM during a slow task", () => {
-  it("ends the Execution zone cleanly, and the user is told that the task was lost", async () => {
+  it("ends the Execution zone cleanly on SIGTERM, and reports the task as lost", async () => {
     const execution = await start("execution");
     await start("verification");
     const post = ask("slow 20s");
@@ -214,7 +214,7 @@ describe("SIGTERM during a slow task", () => {
     expect(starts()).toBe(1);
   });
 
-  it("ends the Verification zone cleanly, and the answer comes after the restart", async () => {
+  it("ends the Verification zone cleanly on SIGTERM, and answers after the restart", async () => {
     await start("execution");
     const verification = await start("verification");
     const post = ask("slow 3s");
@@ -227,7 +227,7 @@ describe("SIGTERM during a slow task", () => {
   });
 });
 
-it("leaves neither a secret nor a text in anything that the processes printed", async () => {
+it("prints neither a secret nor a text in any process", async () => {
   await start("execution");
   await start("verification");
   await answersTo(ask("a very private question"));

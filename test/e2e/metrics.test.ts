@@ -55,7 +55,7 @@ describe("after one task that was accepted and answered, and one that failed", (
     ["sekisho_dead_letters_total", {}, 0],
     ["sekisho_slack_calls_total", { method: "chat.postMessage", result: "unavailable" }, 0],
     ["sekisho_queue_messages", { queue: "tasks-dead" }, 0],
-  ] as const)("the Verification zone says of %s %j: %d", (name, labels, value) => {
+  ] as const)("the Verification zone reports %s %j: %d", (name, labels, value) => {
     expect(sumOf(read.verification, name, labels)).toBe(value);
   });
 
@@ -66,11 +66,11 @@ describe("after one task that was accepted and answered, and one that failed", (
     ["sekisho_agent_seconds_count", { agent: "echo" }, 2],
     ["sekisho_runs_under_way", {}, 0],
     ["sekisho_tasks_total", {}, 0],
-  ] as const)("the Execution zone says of %s %j: %d", (name, labels, value) => {
+  ] as const)("the Execution zone reports %s %j: %d", (name, labels, value) => {
     expect(sumOf(read.execution, name, labels)).toBe(value);
   });
 
-  it("the agent worked at least as long as it was asked to be slow, and no unit is mistaken", () => {
+  it("measures the time of the agent in the right unit", () => {
     const seconds = sumOf(read.execution, "sekisho_agent_seconds_sum");
     expect(seconds).toBeGreaterThanOrEqual(0.59);
     // In milliseconds it would be more.
@@ -80,7 +80,7 @@ describe("after one task that was accepted and answered, and one that failed", (
     ).toBeGreaterThanOrEqual(0.59);
   });
 
-  it("what Slack sent is there at least once for each message", () => {
+  it("counts each message from Slack and each post at least once", () => {
     const enqueued = { entry: "events_api", result: "enqueued" };
     expect(sumOf(read.verification, "sekisho_messages_total", enqueued)).toBeGreaterThanOrEqual(2);
     expect(
@@ -91,18 +91,18 @@ describe("after one task that was accepted and answered, and one that failed", (
     ).toBeGreaterThanOrEqual(2);
   });
 
-  it("no text, person, channel or id is in any of it", async () => {
+  it("exposes no text, person, channel or id in any metric", async () => {
     const text = JSON.stringify(read);
     expect(text).not.toMatch(/slow|600ms|\b[UCT]0[0-9A-Z]{6,}|[0-9a-f]{8}-[0-9a-f]{4}-/);
   });
 });
 
-it("the port of Slack's events, to which a tunnel leads, has no metrics", async () => {
+it("serves no metrics at the port of Slack's events", async () => {
   expect((await fetch(new URL("/metrics", world.eventsUrl))).status).toBe(404);
 });
 
 describe("without a valid signature", () => {
-  it("a request is counted as refused, by why", async () => {
+  it("counts a request without a valid signature as refused, by reason", async () => {
     await fetch(world.eventsUrl, { method: "POST", body: "{}" });
     const { verification } = await readBoth(world);
     expect(
@@ -113,7 +113,7 @@ describe("without a valid signature", () => {
     ).toBe(1);
   });
 
-  it("refused requests from one address leave one line in the log", async () => {
+  it("logs one line for several refused requests from one address", async () => {
     for (let sentTasks = 0; sentTasks < 3; sentTasks += 1) {
       await fetch(world.eventsUrl, { method: "POST", body: "{}" });
     }

@@ -162,7 +162,7 @@ async function startZone({
 
 const limits = { callTimeoutMs: 3000, leaseMs: 4000, visibilityTimeoutMs: 5000 };
 
-it("by an edit of one destination, made while tasks are under way, with no task lost", async () => {
+it("moves to another destination by one edit, without losing a running task", async () => {
   const { sts, runtime, agentcore, elsewhere, elsewhereUrl } = await startPlaces();
   const { folder, edit } = configFile({
     destinations: {
@@ -212,7 +212,7 @@ it("by an edit of one destination, made while tasks are under way, with no task 
   expect(agentcore.problems).toEqual([]);
 });
 
-it("by itself to the next destination of the route where nobody listens at the first", async () => {
+it("fails over to the next destination of the route if nothing listens at the first", async () => {
   const { elsewhere, elsewhereUrl, goneUrl } = await startPlaces();
   const authorizer = { type: "web-identity", audience };
   const { folder } = configFile({

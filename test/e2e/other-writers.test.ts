@@ -105,9 +105,9 @@ describe("what others write, and what people take back", () => {
   });
   afterAll(() => world?.close());
 
-  it.each(Object.keys(stories))("%s", (name) => storyRuns.get(name));
+  it.each(Object.keys(stories))("completes the story: %s", (name) => storyRuns.get(name));
 
-  it("nothing of what was said is in a log line", async () => {
+  it("keeps texts out of log lines", async () => {
     await Promise.allSettled(storyRuns.values());
     expect(world.lines.filter((line) => /private/.test(line))).toEqual([]);
   });

@@ -49,7 +49,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("gets the token of the workspace in which it was asked, never another one's", async () => {
+it("gives the agent only the bot token of the workspace in which it was asked", async () => {
   await install(world, { team: "TSECOND" });
   const [{ token } = { token: "" }] = world.fakeSlack
     .installations()
@@ -61,7 +61,7 @@ it("gets the token of the workspace in which it was asked, never another one's",
   expect(textsOf(world.answersTo(here.message))).toContain(hashOf(world.secrets.botToken));
 });
 
-it("may not name another program of this machine for a file of its answer, which comes without it", async () => {
+it("refuses a loopback address for a file of an answer, and posts the answer without it", async () => {
   const post = world.ask("the report");
   await world.over(post.requestId);
   await inThread(world, post, (message) => JSON.stringify(message).includes("report.txt"));

@@ -74,9 +74,9 @@ describe("what people do in Slack", () => {
   });
   afterAll(() => world?.close());
 
-  it.each(Object.keys(stories))("%s", (name) => storyRuns.get(name));
+  it.each(Object.keys(stories))("completes the story: %s", (name) => storyRuns.get(name));
 
-  it("no secret is in a store, and neither a secret nor what was said is in a log line", async () => {
+  it("keeps secrets out of stores, and secrets and texts out of log lines", async () => {
     await Promise.allSettled(storyRuns.values());
     expect(
       world.lines.filter((line) => /private|echo agent|Shall I|theirs|エージェント/.test(line)),

@@ -78,7 +78,7 @@ function run(args: string[], { folder, env }: { folder: string; env: Record<stri
 }
 
 describe("behind a proxy", () => {
-  it("start answers in Slack over Socket Mode, and reaches Slack through the proxy only", async () => {
+  it("start answers in Slack over Socket Mode, and reaches Slack only through the proxy", async () => {
     const network = await openNetwork();
     const { fakeSlack, slack, proxy } = network;
     const started = run(["start"], network);
@@ -98,7 +98,7 @@ describe("behind a proxy", () => {
     expect((await started.kill("SIGINT")).code).toBe(0);
   });
 
-  it("start names the proxy and not the password if the proxy wants other credentials", async () => {
+  it("start names the proxy but not the password if the proxy requires other credentials", async () => {
     const network = await openNetwork();
     const { proxy, password } = network;
     const HTTPS_PROXY = proxy.url.replace(password, "another");
@@ -113,7 +113,7 @@ describe("behind a proxy", () => {
     expect(stderr).not.toContain("another");
   });
 
-  it("start refuses a proxy that is none, without showing it", async () => {
+  it("start refuses an invalid proxy address without showing it", async () => {
     const network = await openNetwork();
     const env = { ...network.env, HTTPS_PROXY: "socks5://kim:secret@127.0.0.1:1" };
     const { code, stdout, stderr } = await run(["start"], { ...network, env }).exited;

@@ -74,7 +74,7 @@ function linesWith({ lines }: E2eWorld, message: string): string[] {
 }
 
 describe("the end of an accepted task", () => {
-  it("reaches the thread by its push alone, long before a poll", async () => {
+  it("posts the answer by the push of the end, without a poll", async () => {
     const openWorld = await open({ pollsCome: false });
     const { message, requestId } = openWorld.ask("slow 1500ms");
     await openWorld.over(requestId);
@@ -89,7 +89,7 @@ describe("the end of an accepted task", () => {
     ).toHaveLength(1);
   });
 
-  it("reaches the thread all the same, by polling, where the queue of pushes is away", async () => {
+  it("posts the answer by polling if the queue of pushes is unavailable", async () => {
     const openWorld = await open({ push: () => () => Promise.reject(new Error("away")) });
     const { message, requestId } = openWorld.ask("slow 1500ms");
     await openWorld.over(requestId);
@@ -101,7 +101,7 @@ describe("the end of an accepted task", () => {
 });
 
 describe("the progress of an accepted task", () => {
-  it("reaches the thread by its push alone, and the end too", async () => {
+  it("shows progress and posts the answer by pushes, without a poll", async () => {
     const openWorld = await open({ pollsCome: false });
     const { message, requestId } = openWorld.ask("slow 10s progress");
     await openWorld.over(requestId);
@@ -114,7 +114,7 @@ describe("the progress of an accepted task", () => {
 });
 
 describe("pushes that somebody forged", () => {
-  it("neither end a task that is not over, nor start one, nor move one that is over", async () => {
+  it("ignores forged pushes for running, unknown and ended tasks", async () => {
     const openWorld = await open();
     const { message, requestId } = openWorld.ask("slow 3s");
     const accepted = await taskIdOf(openWorld);

@@ -34,7 +34,7 @@ async function choose({ channel, ts }: { channel: string; ts: string }) {
 }
 
 describe("the message shortcut", () => {
-  it("hands the message with its files to the agent, and answers in its thread", async () => {
+  it("sends the message with its files to the agent, and answers in its thread", async () => {
     const bytes = new TextEncoder().encode("a,b");
     const message = createMessage("Please look at the list", {
       files: [{ name: "list.csv", bytes }],
@@ -48,7 +48,7 @@ describe("the message shortcut", () => {
     expect(answer.threadTs).toBe(message.ts);
   });
 
-  it("puts the instruction before the message, and takes a repeated submission once", async () => {
+  it("puts the instruction before the message, and accepts a repeated submission once", async () => {
     const message = createMessage("The gate is closed\nfrom sunset on");
     const { id } = await choose(message);
     const filledIn = { [instructionLabel]: "Translate this" };

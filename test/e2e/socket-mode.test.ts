@@ -70,7 +70,7 @@ function inThread(
   });
 }
 
-it("what was not acknowledged when it was killed comes again, and answers the question once; then a button does", async () => {
+it("answers a question once by a reply redelivered after a kill, and the next one by a button", async () => {
   const { eventsUrl } = slack;
   const killed = await start();
   const post = fakeSlack.ask({ eventsUrl, text: "private, ask me" }).message;

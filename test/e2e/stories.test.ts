@@ -55,7 +55,7 @@ function stories({ transport, openEngine }: Way): void {
     return world;
   };
 
-  it("is done at once", async () => {
+  it("answers a task at once", async () => {
     const world = await start();
     const { message, requestId } = world.ask("What is a sekisho?");
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
@@ -64,7 +64,7 @@ function stories({ transport, openEngine }: Way): void {
     expect(answers[0]?.text).toContain("What is a sekisho?");
   });
 
-  it("is accepted and done later", async () => {
+  it("answers an accepted task later", async () => {
     const world = await start();
     const { message, requestId } = world.ask("slow 1s 関所とは何ですか 🏯");
     await accepted(world, requestId);
@@ -74,7 +74,7 @@ function stories({ transport, openEngine }: Way): void {
     expect(answers[0]?.text).toContain("関所とは何ですか 🏯");
   });
 
-  it("fails", async () => {
+  it("reports a failed task", async () => {
     const world = await start();
     const { message, requestId } = world.ask("slow 600ms fail");
     expect((await world.over(requestId)).outcome).toMatchObject({
@@ -84,7 +84,7 @@ function stories({ transport, openEngine }: Way): void {
     expect(world.answersTo(message)).toHaveLength(1);
   });
 
-  it("is canceled", async () => {
+  it("reports a canceled task", async () => {
     const world = await start();
     const { message, requestId } = world.ask("slow 30s");
     await cancelAtTheHost(world, await accepted(world, requestId));
@@ -95,7 +95,7 @@ function stories({ transport, openEngine }: Way): void {
     expect(world.answersTo(message)).toHaveLength(1);
   });
 
-  it("times out", async () => {
+  it("reports a task that timed out", async () => {
     const world = await start({ deadlineMs: 3000 });
     const { message, requestId } = world.ask("slow 30s");
     expect((await world.over(requestId)).outcome).toMatchObject({
@@ -105,7 +105,7 @@ function stories({ transport, openEngine }: Way): void {
     expect(world.answersTo(message)).toHaveLength(1);
   });
 
-  it("is refused, and the person reads whom to ask, and the reference for that", async () => {
+  it("tells a refused person whom to ask, with a reference", async () => {
     const world = await start({ allowed: false });
     const { message, requestId } = world.ask("What is a sekisho?");
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "refused" });
@@ -128,7 +128,7 @@ describeOnAws(
     afterAll(() => engines.close());
     stories({ transport: "https", openEngine: () => engines.open() });
 
-    it("is kept in that engine and nowhere else", async () => {
+    it("stores a task only in the configured engine", async () => {
       world = await startWorld({ transport: "https", openEngine: await engines.open() });
       const { requestId } = world.ask("What is a sekisho?");
       expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
@@ -139,7 +139,7 @@ describeOnAws(
 );
 
 describe("the way of a message", () => {
-  it("costs Slack six calls, eight when it is polled, and one for each person whose language is not known yet", async () => {
+  it("calls Slack six times per task, eight times with polls, and once per person of unknown language", async () => {
     const openWorld = await startWorld({ transport: "https", limits: { sweepAfterMs: 1000 } });
     world = openWorld;
     const calls: string[] = [];
@@ -178,7 +178,7 @@ describe("the way of a message", () => {
     for (const secret of Object.values(world.secrets)) expect(world.stored()).not.toContain(secret);
   });
 
-  it("can be followed by its request id: every log line carries it, of both zones, of polls and of Slack's failures", async () => {
+  it("writes the request id to every log line of both zones, also for polls and failures of Slack", async () => {
     world = await startWorld({ transport: "agentcore" });
     for (const method of ["conversations.replies", "chat.update", "reactions.remove"])
       world.fakeSlack.inject({ method, type: "status", status: 500 });

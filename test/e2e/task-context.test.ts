@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("an agent reads who wrote in the thread, and where", async () => {
+it("passes the agent who wrote in the thread, and where", async () => {
   const first = world.ask("private first", { channel: "CRANDOM", user: "UHANAKO" });
   await world.over(first.requestId);
   const context = {
@@ -50,7 +50,7 @@ it("an agent reads who wrote in the thread, and where", async () => {
   });
 });
 
-it("an agent reads no forwarded messages that the configuration leaves out, neither in a message nor in its thread", async () => {
+it("hides forwarded messages from the agent if the configuration leaves them out", async () => {
   const attachments = [{ is_share: true, text: "The backup failed", author_name: "robin" }];
   const first = world.ask("third", { channel: "CRANDOM", attachments });
   await world.over(first.requestId);

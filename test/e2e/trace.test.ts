@@ -52,7 +52,7 @@ async function spansOf(text: string, openWorld: Awaited<ReturnType<typeof open>>
 
 describe("one message", () => {
   it.each(transports)(
-    "is one trace over %s: each span has its parent in it, and there is one root",
+    "records one trace over %s with one root, which contains the parent of each span",
     async (transport) => {
       const { spans, task, requestId } = await spansOf(
         "slow 400ms What is a sekisho?",
@@ -77,7 +77,7 @@ describe("one message", () => {
     },
   );
 
-  it("shows who called whom: step, attempt, host, agent, and at last the delivery", async () => {
+  it("nests the spans of step, attempt, host and agent, and of the delivery", async () => {
     const { spans } = await spansOf("slow 400ms hello", await open());
     const ways = new Set(spans.map((span) => wayUp(spans, span).join(" < ")));
     const step = "verification: process tasks < verification: sekisho.task";
@@ -97,7 +97,7 @@ describe("one message", () => {
     );
   });
 
-  it("says by the conventions what each span was", async () => {
+  it("sets the attributes of each span by the conventions", async () => {
     const { spans, requestId, task } = await spansOf("slow 400ms hello", await open());
     const named = (service: string, name: string) =>
       spans.find((span) => span.service === `sekisho-${service}` && span.name === name)?.attributes;
@@ -122,7 +122,7 @@ describe("one message", () => {
     });
   });
 
-  it("has spans of the kinds that tools draw maps of services from", async () => {
+  it("sets the span kinds from which tools draw service maps", async () => {
     const { spans } = await spansOf("slow 400ms hello", await open());
     const kinds = spans.map(({ service, name, kind }) => [
       `${service}: ${name}`,
@@ -140,7 +140,7 @@ describe("one message", () => {
     });
   });
 
-  it("says of what failed which kind of failure it was", async () => {
+  it("marks each failed span with its kind of failure", async () => {
     const { spans } = await spansOf("fail", await open());
     const failed = spans
       .filter((span) => span.failed)
@@ -153,14 +153,14 @@ describe("one message", () => {
     });
   });
 
-  it("is a trace too where nobody may ask", async () => {
+  it("records a trace of a refused message, too", async () => {
     const { spans } = await spansOf("hello", await open({ allowed: false }));
     const root = spans.find(({ parent }) => parent === undefined);
     expect(root?.attributes).toMatchObject({ "sekisho.outcome": "refused" });
     expect(spans.map(({ service }) => service)).not.toContain("sekisho-execution");
   });
 
-  it("leaves no word, secret or token in what is sent", async () => {
+  it("exports no text, secret or token", async () => {
     const openWorld = await open();
     await spansOf("canary-4f1d slow 400ms", openWorld);
     const { secrets } = openWorld.world;
@@ -172,7 +172,7 @@ describe("one message", () => {
 });
 
 describe("a trace that is not kept", () => {
-  it("sends nothing, and says so to the Execution zone", async () => {
+  it("sends no spans of an unsampled trace, and tells the Execution zone", async () => {
     const openWorld = await open({ transport: "agentcore" }, { sampleRatio: 0 });
     const { requestId } = openWorld.world.ask("hello");
     const { trace } = await openWorld.world.over(requestId);

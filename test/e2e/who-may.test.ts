@@ -94,9 +94,9 @@ describe("who may ask", () => {
     delete process.env.SLACK_CLIENT_SECRET;
   });
 
-  it.each(Object.keys(stories))("%s", (name) => storyRuns.get(name));
+  it.each(Object.keys(stories))("completes the story: %s", (name) => storyRuns.get(name));
 
-  it("a person who is refused reads in her language whom to ask, and is answered once an operator has followed the log", async () => {
+  it("tells a refused person in her language whom to ask, and answers once an operator has allowed her", async () => {
     await Promise.allSettled(storyRuns.values());
     const there = { channel: "CRANDOM", user: "UHANAKO" };
     const post = world.ask("private, let me in", there);
@@ -128,7 +128,7 @@ describe("who may ask", () => {
     expect(await answered(world, there)).toContain("private, let me in");
   });
 
-  it("tokens are in the file of installations alone, and no log line has one, or what was said", async () => {
+  it("stores tokens only in the file of installations, and logs neither tokens nor texts", async () => {
     const { fakeSlack, stored, secrets, lines } = world;
     const tokens = fakeSlack.installations().map(({ token }) => token);
     expect(tokens).toHaveLength(3);

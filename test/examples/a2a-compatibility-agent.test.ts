@@ -48,13 +48,13 @@ beforeAll(async () => {
 afterAll(() => host.close());
 
 describe("the compatibility agent, by the message's id", () => {
-  it.each(scenarios)("%s: a send ends with %s", async (name, state, artifacts) => {
+  it.each(scenarios)("ends a send of the scenario %s with %s", async (name, state, artifacts) => {
     const task = await send({ messageId: idOf(name) });
     expect(task.status.state).toBe(`TASK_STATE_${state}`);
     expect(partsOf(task)).toEqual(artifacts);
   });
 
-  it("sekisho-seen: tells the message id, the context id and every part that it was sent", async () => {
+  it("sekisho-seen: returns the message id, the context id and every part that was sent", async () => {
     const parts = [
       { text: "hi" },
       { raw: "dGNr", ...file },
@@ -69,7 +69,7 @@ describe("the compatibility agent, by the message's id", () => {
   });
 
   it.each(scenarios)(
-    "%s: a stream begins with the task, tells what is made, and ends with %s",
+    "begins the stream of %s with the task, streams its artifacts, and ends with %s",
     async (name, state) => {
       const events = await stream(userMessage("hi", { messageId: idOf(name) }));
       const { task } = events[0] as { task: A2aTask };
@@ -84,7 +84,7 @@ describe("the compatibility agent, by the message's id", () => {
     },
   );
 
-  it("tck-message-response: the answer is a message, sent or streamed", async () => {
+  it("tck-message-response: answers by a message, sent or streamed", async () => {
     const message = () => userMessage("hi", { messageId: idOf("tck-message-response") });
     const answer = {
       message: { role: "ROLE_AGENT", parts: [{ text: "Direct message response" }] },
@@ -96,7 +96,7 @@ describe("the compatibility agent, by the message's id", () => {
     expect(events).toMatchObject([answer]);
   });
 
-  it("tck-cancel: the task works until it is canceled", async () => {
+  it("tck-cancel: works until the task is canceled", async () => {
     const { id, status } = await send(
       { messageId: idOf("tck-cancel") },
       { returnImmediately: true },
@@ -107,7 +107,7 @@ describe("the compatibility agent, by the message's id", () => {
   });
 
   it.each(["tck-input-required", "tck-auth-required"])(
-    "%s: any answer ends the task",
+    "ends the task of %s after any reply",
     async (name) => {
       const { id: taskId } = await send({ messageId: idOf(name) });
       expect(await send({ taskId }, {}, "blue")).toMatchObject({
@@ -118,7 +118,7 @@ describe("the compatibility agent, by the message's id", () => {
     },
   );
 
-  it("an answer may name a scenario of its own, which counts", async () => {
+  it("follows the scenario that a reply names", async () => {
     const { id: taskId } = await send({ messageId: idOf("tck-input-required") });
     const again = await send({ taskId, messageId: idOf("tck-input-required") });
     expect(again.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
@@ -139,14 +139,14 @@ describe("the compatibility agent, by the message's id", () => {
 });
 
 describe("the compatibility agent, by the message's text", () => {
-  it("does what the text begins with where the id names nothing", async () => {
+  it("follows the scenario at the beginning of the text if the id names no scenario", async () => {
     const task = await send({}, {}, "tck-artifact-data please");
     expect(partsOf(task)).toEqual([[{ data: { key: "value", count: 42 } }]]);
   });
 });
 
 describe("the file itself", () => {
-  it("exports an agent, as the configuration wants it", () => {
+  it("exports an agent, as the configuration requires", () => {
     expect(typeof agent).toBe("function");
   });
 });

@@ -71,7 +71,7 @@ const time = (id: string, zone: string) => ({
 });
 
 describe("the Bedrock agent", () => {
-  it("asks the model, and passes its answer on as it is written", async () => {
+  it("asks the model, and passes its answer on while it is written", async () => {
     const { model, agent } = await startModel([{ texts: ["Hel", "lo"] }]);
     expect(await updatesOf(agent)).toEqual([
       { type: "progress", partial: "Hel" },
@@ -86,7 +86,7 @@ describe("the Bedrock agent", () => {
     ]);
   });
 
-  it("sends the thread in turns, also where the assistant began it and somebody wrote twice", async () => {
+  it("sends the thread in turns, merges consecutive messages, and begins with the user", async () => {
     const { model, agent } = await startModel([{ texts: ["Hi"] }]);
     const says = (role: string, words: string) => ({ role, text: words });
     const history = [
@@ -101,7 +101,7 @@ describe("the Bedrock agent", () => {
     ]);
   });
 
-  it("runs the tool for each call, and gives each result back", async () => {
+  it("runs the tool for each call, and returns each result", async () => {
     const calls = [time("use-1", "Asia/Tokyo"), time("use-2", "Mars")];
     const { model, agent } = await startModel([
       { texts: ["Let me see."], calls },
@@ -135,7 +135,7 @@ describe("the Bedrock agent", () => {
     ]);
   });
 
-  it("asks five times at most", async () => {
+  it("asks the model at most five times", async () => {
     const { model, agent } = await startModel(({ messages }) => ({
       calls: [time(`use-${messages.length}`, "UTC")],
     }));
@@ -161,12 +161,12 @@ describe("in the host, the Bedrock agent", () => {
       "writes input that is no JSON",
       { calls: [{ id: "use-1", name: "current_time", input: '{"time' }] },
     ],
-  ])("fails where the model %s", async (_what, round) => {
+  ])("fails if the model %s", async (_what, round) => {
     const { agent } = await startModel([round]);
     expect(await failureOf(agent)).toBe("execution_failed");
   });
 
-  it("fails where AWS refuses its credentials, and where no model is named", async () => {
+  it("fails if AWS refuses its credentials, or if no model is named", async () => {
     process.env.AWS_ACCESS_KEY_ID = "AKIDANOTHER";
     const { agent } = await startModel([{ texts: ["Hi"] }]);
     expect(await failureOf(agent)).toBe("execution_failed");
@@ -174,7 +174,7 @@ describe("in the host, the Bedrock agent", () => {
     expect(await failureOf(agent)).toBe("execution_failed");
   });
 
-  it("ends its call when the task is canceled", async () => {
+  it("ends its call of the model when the task is canceled", async () => {
     const pending = Promise.withResolvers<void>();
     const closing = Promise.withResolvers<void>();
     const server = await startBedrockServer((response) => {

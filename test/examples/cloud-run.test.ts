@@ -62,7 +62,7 @@ describe("our own host with the example's configuration, as its image runs it", 
     });
   }
 
-  it("keeps what the contract requires, for tokens of the Verification role", async () => {
+  it("fulfills the contract for tokens of the Verification role", async () => {
     const env = { TOKEN: await tokenOf(role) };
     const words = [
       "conformance",
@@ -82,13 +82,13 @@ describe("our own host with the example's configuration, as its image runs it", 
     expect(code).toBe(0);
   });
 
-  it("lets no other role in", async () => {
+  it("refuses a token of another role", async () => {
     const env = { TOKEN: await tokenOf(`${role}-of-others`) };
     const { code, stderr } = await commandHere(["conformance", url, "--auth", "bearer:TOKEN"], env);
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining("403") });
   });
 
-  it("trusts nobody as it stands, until the issuer of an account is written into it", () => {
+  it("trusts nobody until the issuer of an account replaces the placeholder", () => {
     expect(placeholder).toMatch(/^https:\/\/[0-]+\.tokens\.sts\.global\.api\.aws$/);
   });
 });

@@ -100,7 +100,7 @@ afterAll(() => {
   rmSync(built, { recursive: true });
 });
 
-for (const { name, whyNot } of all) if (whyNot) it.skip(`${name} (left out: ${whyNot})`, () => {});
+for (const { name, whyNot } of all) if (whyNot) it.skip(`leaves out ${name}: ${whyNot}`, () => {});
 
 async function call(url: string, method: string, params: object, id: string = randomUUID()) {
   const response = await fetch(url, {
@@ -114,7 +114,7 @@ async function call(url: string, method: string, params: object, id: string = ra
 }
 
 describe.each(rows)("%s", (_name, example) => {
-  it("keeps the contract to the letter, deduplicates, and leaks nothing", () => {
+  it("fulfills the strict contract, deduplicates, and leaks nothing", () => {
     const report = reports.get(example.name);
     if (report === undefined || "unreachable" in report) throw new Error(report?.unreachable);
     expect(report.cases.filter(({ outcome }) => outcome === "failed")).toEqual([]);
@@ -137,7 +137,7 @@ describe.each(rows)("%s", (_name, example) => {
     expect(passed.length).toBeGreaterThan(120);
   });
 
-  it("does not start without a token", async () => {
+  it("refuses to start without a token", async () => {
     for (const short of ["", "short"]) {
       const { ended: exit, output } = spawnExample(example.command, { AGENT_TOKEN: short });
       expect(await exit).toBe(1);
@@ -145,7 +145,7 @@ describe.each(rows)("%s", (_name, example) => {
     }
   });
 
-  it("looks at the token and the size before it reads a body", async () => {
+  it("checks the token and the size before it reads a body", async () => {
     const url = urlOf(example);
     expect(await answerWithoutBody(url, ["content-length: 50"])).toContain(" 401 ");
     const known = [`authorization: Bearer ${token}`, "content-type: application/json"];
@@ -154,7 +154,7 @@ describe.each(rows)("%s", (_name, example) => {
     );
   });
 
-  it("gives the answer that is under way when it is ended, and then ends", async () => {
+  it("completes the running answer on SIGTERM, and then ends", async () => {
     const { example: ending, url } = await start(example);
     const id = randomUUID();
     const { result } = await call(url, "execute_task", { text: "wait 2" }, id);
@@ -170,7 +170,7 @@ describe.each(rows)("%s", (_name, example) => {
 // Not by describe.each, which wants at least one: there may be neither Python nor Go.
 for (const [name, example] of ofOtherLanguages)
   describe(`${name}, whose tasks are code of its own,`, () => {
-    it("says that the agent failed, but not why", async () => {
+    it("reports that the agent failed, but not why", async () => {
       const { example: failing, url } = await start(example);
       const { error } = await call(url, "execute_task", { text: "fail" });
       expect(error).toMatchObject({ code: -32064 });
@@ -193,7 +193,7 @@ for (const [name, example] of ofOtherLanguages)
       expect(newValue.startsWith(oldValue) && newValue.length > oldValue.length).toBe(true);
     });
 
-    it("refuses more than 32 tasks at a time, until one is canceled", async () => {
+    it("refuses more than 32 concurrent tasks, until one is canceled", async () => {
       const { example: full, url } = await start(example);
       const wait = () => call(url, "execute_task", { text: "wait 600" });
       const started = await Promise.all(Array.from({ length: 32 }, wait));
@@ -210,7 +210,7 @@ for (const [name, example] of ofOtherLanguages)
   });
 
 describe.each(apps)("%s", (_name, example) => {
-  it("has routes of its own, with a body parser", async () => {
+  it("serves its own routes, with a body parser", async () => {
     const { origin } = new URL(urlOf(example));
     const headers = { "content-type": "application/json" };
     const greet = await fetch(`${origin}/greetings`, {
@@ -221,7 +221,7 @@ describe.each(apps)("%s", (_name, example) => {
     expect(await greet.json()).toEqual({ greeting: "Hello, Kim!" });
   });
 
-  it("serves the zone at its path and below, and nowhere else", async () => {
+  it("serves the zone only at its path and below", async () => {
     const url = urlOf(example);
     for (const path of ["", "/", "/invocations", "?a=b"]) {
       expect(await call(url + path, "get_task", { request_id: randomUUID() })).toMatchObject({

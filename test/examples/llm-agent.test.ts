@@ -55,7 +55,7 @@ const lookUp = (id: string, topic: string) => ({
 });
 
 describe("the LLM agent", () => {
-  it("asks the model with the thread and the tools, and passes its answer on as it is written", async () => {
+  it("asks the model with the thread and the tools, and passes its answer on while it is written", async () => {
     const model = await startModel([{ text: ["Hel", "lo"] }]);
     expect(await updatesOf()).toEqual([
       { type: "progress", partial: "Hel" },
@@ -75,7 +75,7 @@ describe("the LLM agent", () => {
     ]);
   });
 
-  it("runs the tools that the model calls, two at once too, and gives each result back", async () => {
+  it("runs the tools that the model calls, also two in one round, and returns each result", async () => {
     const model = await startModel([
       {
         text: ["Let me see."],
@@ -101,7 +101,7 @@ describe("the LLM agent", () => {
     ]);
   });
 
-  it("tells the time where the model asks for it", async () => {
+  it("returns the time when the model asks for it", async () => {
     const args = JSON.stringify({ time_zone: "Asia/Tokyo" });
     const model = await startModel([
       { calls: [{ id: "call-1", name: "current_time", args }] },
@@ -123,13 +123,13 @@ describe("the LLM agent", () => {
       { name: "current_time", args: '{"time_zone":"Mars"}' },
       "Error: Invalid time zone",
     ],
-  ])("tells the model of its mistake: %s", async (_what, call, message) => {
+  ])("reports a mistake to the model: %s", async (_what, call, message) => {
     const model = await startModel([{ calls: [{ id: "call-1", ...call }] }, { text: ["Sorry."] }]);
     expect((await updatesOf()).at(-1)).toMatchObject({ type: "answer", text: "Sorry." });
     expect(model.accepted.at(-1)?.messages.at(-1)?.content).toContain(message);
   });
 
-  it("lets the model call tools in four rounds, and asks for an answer in the fifth", async () => {
+  it("allows tool calls in four rounds, and requires an answer in the fifth", async () => {
     const model = await startModel(({ tool_choice, messages }) =>
       tool_choice === "none"
         ? { text: ["Done."] }
@@ -155,7 +155,7 @@ describe("in the host, the LLM agent", () => {
     return error?.data.reason;
   }
 
-  it("gives up a model that calls tools where it may not", async () => {
+  it("gives up on a model that calls tools when it must answer", async () => {
     let round = 0;
     const model = await startModelServer((response) => {
       round += 1;
@@ -171,18 +171,18 @@ describe("in the host, the LLM agent", () => {
     expect(model.requests).toHaveLength(5);
   });
 
-  it("fails where its key is wrong", async () => {
+  it("fails with a wrong key", async () => {
     await startModel([]);
     process.env.MODEL_API_KEY = "hunter2-another";
     expect(await failure()).toBe("execution_failed");
   });
 
-  it("fails where the stream breaks off, so that nobody takes half an answer for a whole one", async () => {
+  it("fails if the stream breaks off, so that half an answer never counts as a whole one", async () => {
     await startModel([{ text: ["half of hunter2"], breaksOff: true }]);
     expect(await failure()).toBe("execution_failed");
   });
 
-  it("fails where the endpoint reports an error in its stream", async () => {
+  it("fails if the endpoint reports an error in its stream", async () => {
     const model = await startModelServer((response) =>
       response.end('data: {"error":{"message":"hunter2"}}\n\n'),
     );
@@ -242,14 +242,23 @@ describe("the endpoint of these tests", () => {
     ],
     ["a choice of tools without tools", 400, { messages: [user], tools: undefined }],
     ["none of these", 200, { messages: [user, calling, result] }],
-  ])("refuses %s: %d", async (_what, status, over, key = apiKey) => {
-    const { baseUrl } = await startModel([{ text: ["Hi"] }]);
-    const response = await fetch(`${baseUrl}/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}` },
-      body: JSON.stringify({ model: "a-model", stream: true, tools, tool_choice: "auto", ...over }),
-    });
-    await response.text();
-    expect(response.status).toBe(status);
-  });
+  ])(
+    "the fake model endpoint answers a request with %s by the status %d",
+    async (_what, status, over, key = apiKey) => {
+      const { baseUrl } = await startModel([{ text: ["Hi"] }]);
+      const response = await fetch(`${baseUrl}/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}` },
+        body: JSON.stringify({
+          model: "a-model",
+          stream: true,
+          tools,
+          tool_choice: "auto",
+          ...over,
+        }),
+      });
+      await response.text();
+      expect(response.status).toBe(status);
+    },
+  );
 });

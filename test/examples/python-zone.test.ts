@@ -65,7 +65,7 @@ function withAgent(line: string) {
 }
 
 describe("the Python example", () => {
-  it("is at most 46 lines of code, none of which is long, and needs the standard library only", () => {
+  it("keeps the example within 46 lines of code, and imports only the standard library", () => {
     const code = source.replace(/^""".*"""$/m, "").split("\n");
     expect(code.filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(46);
     expect(code.filter((line) => line.length > 120)).toEqual([]);
@@ -75,7 +75,7 @@ describe("the Python example", () => {
     expect(imported).toEqual(["hmac, http.server, json, os, signal, sys, threading"]);
   });
 
-  it("has an image that listens where its platform asks, and is not root", () => {
+  it("the image listens where its platform asks, and does not run as root", () => {
     expect(dockerfile).toMatch(/^ENV HOST=0\.0\.0\.0$/m);
     expect(dockerfile).toMatch(/^USER 65532:65532$/m);
   });
@@ -88,7 +88,7 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     python = await startPython({ env });
   });
 
-  it("keeps what the contract requires", async () => {
+  it("fulfills every required case of the contract", async () => {
     const { url } = python;
     const { code, stdout } = await commandHere(
       ["conformance", url, "--budget", "3600", "--auth", "bearer:AGENT_TOKEN", "--json"],
@@ -109,7 +109,7 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     expect(result).toEqual({ status: "success", response_text: "Python read: 関所 🏯" });
   });
 
-  it("lets nobody in without its token", async () => {
+  it("refuses a caller without its token", async () => {
     const { url } = python;
     for (const token of ["another", "t0ken-of-the-tes", "t0ken-of-the-test2", "é"]) {
       const response = await fetch(url, {
@@ -124,7 +124,7 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     });
   });
 
-  it("looks at the token and the size before it reads a body", async () => {
+  it("checks the token and the size before it reads a body", async () => {
     const { url } = python;
     expect(await answerWithoutBody(url, ["content-length: 50"])).toContain(" 401 ");
     const known = `authorization: Bearer ${env.AGENT_TOKEN}`;
@@ -165,7 +165,7 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     },
   );
 
-  it("tells of an agent that fails, but not why", async () => {
+  it("reports that the agent failed, but not why", async () => {
     const edit = withAgent('    raise ValueError("the cause")');
     const { url, output } = await startPython({ env, edit });
     await expect(ask(url)).rejects.toMatchObject({
@@ -183,7 +183,7 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     expect(output()).not.toContain("the cause");
   });
 
-  it("does not start without a token", async () => {
+  it("refuses to start without a token", async () => {
     for (const variables of [{}, { AGENT_TOKEN: "" }]) {
       const { ended: exit, output } = spawnPython({ env: variables });
       expect(await exit).toBe(1);
@@ -191,7 +191,7 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     }
   });
 
-  it("gives the answer that is under way when it is ended, and then ends", async () => {
+  it("completes the running answer on SIGTERM, and then ends", async () => {
     const edit = withAgent(
       '    import time; print("at work", flush=True); time.sleep(0.5); return "late"',
     );

@@ -55,7 +55,7 @@ describe("the completion queue, as the Execution zone reaches it", () => {
       "http://127.0.0.1:9/000000000000/c",
       "eu-west-1",
     ],
-  ])("is called in %s", async (_what, queueUrl, region) => {
+  ])("calls the completion queue in %s", async (_what, queueUrl, region) => {
     await openCompletionQueue({ queueUrl, aws: readAwsEnvironment() }).send({ body: "{}" });
     expect(calls).toEqual([{ scope: `${region}/sqs/aws4_request`, queueUrl }]);
   });

@@ -13,14 +13,14 @@ const never = new AbortController().signal;
 const minuteMs = 60_000;
 
 describe("a host that queues its tasks", () => {
-  it("answers with the result itself where the worker is done within the budget", async () => {
+  it("returns the result itself when the worker finishes within the sync budget", async () => {
     const { call, startWorker, host } = createQueuedHost();
     startWorker({ agent: answering("from the worker") });
     expect((await call("execute_task", hello)).result?.response_text).toBe("from the worker");
     expect(host.busy()).toBe(false);
   });
 
-  it("names the caller of each message to the queue, so that it can be fair, and not by name", async () => {
+  it("groups queue messages by caller without revealing the name of the caller", async () => {
     const authenticate: Authenticator["authenticate"] = async ({ header }) => header("x-caller");
     const { call, groups } = createQueuedHost({
       syncBudgetMs: 0,
@@ -39,7 +39,7 @@ describe("a host that queues its tasks", () => {
     for (const group of groups) expect(group).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it("answers accepted after the budget; the result and progress are found in the store", async () => {
+  it("answers accepted after the sync budget and reads progress and result from the store", async () => {
     const { call, startWorker } = createQueuedHost({ syncBudgetMs: 0 });
     const gate = createGate({ updates: [{ type: "progress", text: "half" }] });
     startWorker({ agent: gate.agent });
@@ -51,7 +51,7 @@ describe("a host that queues its tasks", () => {
     await eventually(async () => (await call("get_task", name)).result?.response_text === "done");
   });
 
-  it("starts the agent once, however often the request is repeated and whoever receives its messages", async () => {
+  it("starts the agent once for a repeated request and several workers", async () => {
     const { call, startWorker, sent } = createQueuedHost({ syncBudgetMs: 0 });
     const id = randomUUID();
     await Promise.all(Array.from({ length: 8 }, () => call("execute_task", hello, { id })));
@@ -67,7 +67,7 @@ describe("a host that queues its tasks", () => {
     expect(gate.started).toHaveLength(1);
   });
 
-  it("puts an id into its queue, never a text, a token or a name", async () => {
+  it("puts only the task id into the queue, never a text, a token or a name", async () => {
     const { call, sent, lines } = createQueuedHost({ syncBudgetMs: 0 });
     const { result } = await call("execute_task", {
       ...hello,
@@ -79,7 +79,7 @@ describe("a host that queues its tasks", () => {
     expect(lines.join("")).not.toContain("hunter2");
   });
 
-  it("hands no token to the worker's agent", async () => {
+  it("passes no bot token to the worker's agent", async () => {
     const { call, startWorker } = createQueuedHost();
     const gate = createGate();
     gate.letGo();
@@ -88,7 +88,7 @@ describe("a host that queues its tasks", () => {
     expect(gate.started[0]?.task).toEqual({ ...hello, parts: [{ text: hello.text }], answers: [] });
   });
 
-  it("is unavailable where the queue is, and the repetition enqueues again", async () => {
+  it("answers unavailable when the queue fails, and queues the task when the request is repeated", async () => {
     const { call, startWorker, failing, sent } = createQueuedHost();
     startWorker({ agent: answering("at last") });
     const id = randomUUID();
@@ -101,14 +101,14 @@ describe("a host that queues its tasks", () => {
     expect(sent).toHaveLength(2);
   });
 
-  it("answers accepted where the store cannot be read while it waits: a task that was taken is not refused", async () => {
+  it("answers accepted when the store cannot be read afterwards, because the task is queued", async () => {
     const store = { ...memoryStore(), get: () => Promise.reject(new Error("the store is away")) };
     const { call, sent } = createQueuedHost({ syncBudgetMs: 5000, store });
     expect((await call("execute_task", hello)).result?.status).toBe("accepted");
     expect(sent).toHaveLength(1);
   });
 
-  it("answers with the result that a worker stored between the last regular read and the end of the budget", async () => {
+  it("returns a result that was stored just before the end of the sync budget", async () => {
     const store = memoryStore();
     let reads = 0;
     const get: typeof store.get = async (request) => {
@@ -125,7 +125,7 @@ describe("a host that queues its tasks", () => {
     });
   });
 
-  it("cancels a task before a worker has it: its agent never starts", async () => {
+  it("cancels a queued task, whose agent then never starts", async () => {
     const { call, startWorker } = createQueuedHost({ syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);
     await call("cancel_task", { task_id: result?.task_id });
@@ -143,7 +143,7 @@ describe("a host that queues its tasks", () => {
     );
   });
 
-  it("cancels a task in the worker, whose agent is told at the next renewal of the lease", async () => {
+  it("cancels a running task and aborts its agent at the next renewal of the lease", async () => {
     const { call, startWorker } = createQueuedHost({ syncBudgetMs: 0 });
     const gate = createGate();
     startWorker({ agent: gate.agent });
@@ -168,7 +168,7 @@ describe("a backlog", () => {
     return { ...host, time, poll: () => host.call("get_task", name), name };
   }
 
-  it("is not multiplied by polls: one message after a minute, then after twice the time each, whoever asks", async () => {
+  it("queues a waiting task again after a minute, then at doubled intervals, however often it is polled", async () => {
     const { poll, sent, time } = await waiting();
     for (let polls = 0; polls < 10; polls += 1) await poll();
     expect(sent).toHaveLength(1);
@@ -191,7 +191,7 @@ describe("a backlog", () => {
     expect(new Set(sent).size).toBe(1);
   });
 
-  it("is sent again a quarter of an hour later where a repetition was lost, however late that one was", async () => {
+  it("queues a waiting task again 15 minutes after a failed attempt, however late that one was", async () => {
     const { poll, sent, failing, time } = await waiting();
     failing.sends = 1;
     time.nowMs += 4 * 60 * minuteMs;
@@ -205,13 +205,13 @@ describe("a backlog", () => {
     expect(sent).toHaveLength(3);
   });
 
-  it("is not multiplied by a poll that waits either", async () => {
+  it("does not queue a task again for a poll that waits", async () => {
     const { call, name, sent } = await waiting();
     await call("get_task", { ...name, wait_ms: 400 });
     expect(sent).toHaveLength(1);
   });
 
-  it("is read even while the queue is away", async () => {
+  it("answers a poll while the queue is unavailable", async () => {
     const { poll, sent, failing, time, lines } = await waiting();
     failing.sends = 1;
     time.nowMs += minuteMs + 1;
@@ -220,7 +220,7 @@ describe("a backlog", () => {
     expect(lines.join("")).toContain('"message":"enqueue_failed"');
   });
 
-  it("that outlasts a task's deadline ends it as a timeout, without its agent", async () => {
+  it("ends a task that waited beyond its deadline as a timeout, without starting its agent", async () => {
     const { poll, time, startWorker } = await waiting();
     time.nowMs += 9 * 3600_000;
     const gate = createGate();
@@ -237,7 +237,7 @@ describe("a worker", () => {
     return { ...host, taskId: result?.task_id ?? "", name: { task_id: result?.task_id } };
   }
 
-  it("that dies leaves a task that is told as lost, and that its next message does not start again", async () => {
+  it("reports the task of a dead worker as lost and does not start it again", async () => {
     const store = memoryStore();
     const { call, taskId, name } = await submitted(store);
     const gate = createGate();
@@ -261,7 +261,7 @@ describe("a worker", () => {
     expect(gate.started).toHaveLength(1);
   });
 
-  it("resolves when the outcome is stored, and not before", async () => {
+  it("resolves only after the outcome is stored", async () => {
     const store = memoryStore();
     const { taskId } = await submitted(store);
     const gate = createGate();
@@ -275,7 +275,7 @@ describe("a worker", () => {
     expect((await store.get({ id: taskId }))?.state).toBe("completed");
   });
 
-  it("leaves alone what is unknown, over, or run by another", async () => {
+  it("ignores a task that is unknown, over, or run by another worker", async () => {
     const store = memoryStore();
     const { taskId, call } = await submitted(store);
     const gate = createGate();
@@ -294,7 +294,7 @@ describe("a worker", () => {
     expect((await call("get_task", { task_id: taskId })).result?.response_text).toBe("done");
   });
 
-  it("rejects where the store is away, so that the message comes again", async () => {
+  it("rejects when the store is unavailable, so that the message is delivered again", async () => {
     const store = memoryStore();
     const { taskId } = await submitted(store);
     for (const broken of ["get", "replace"] as const) {
@@ -307,7 +307,7 @@ describe("a worker", () => {
     expect((await store.get({ id: taskId }))?.state).toBe("submitted");
   });
 
-  it("whose time is over stops its agent and stores the task as lost", async () => {
+  it("stops the agent when the worker's time is over and stores the task as lost", async () => {
     const store = memoryStore();
     const { taskId, call, name } = await submitted(store);
     const gate = createGate({ heedsSignal: false });
@@ -326,7 +326,7 @@ describe("a worker", () => {
     });
   });
 
-  it("whose time is over before it began starts nothing, and runs other tasks later", async () => {
+  it("starts nothing when its time is already over, and runs the task later", async () => {
     const store = memoryStore();
     const { taskId } = await submitted(store);
     const worker = createExecutionWorker({ store, agent: answering("done") });
@@ -337,7 +337,7 @@ describe("a worker", () => {
   });
 
   it.each(["hangs", "fails"])(
-    "whose time is over while the store %s leaves the task for its next message",
+    "leaves the task for its next message when the time ends while the store %s",
     async (how) => {
       const store = memoryStore();
       const { taskId } = await submitted(store);

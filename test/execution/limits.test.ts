@@ -32,7 +32,7 @@ function startLimited(options: Parameters<typeof createTestHost>[0] = {}) {
 }
 
 describe("runs of one caller", () => {
-  it("beyond the limit are refused with rate_limited and a time, and nothing is stored of them", async () => {
+  it("refuses runs beyond the limit with rate_limited and a delay, and stores nothing of them", async () => {
     const { call, started, letGo } = startLimited();
     for (let i = 0; i < 2; i++)
       expect((await call("execute_task", hello, as("a"))).result?.status).toBe("accepted");
@@ -48,7 +48,7 @@ describe("runs of one caller", () => {
     letGo();
   });
 
-  it("are bounded also where all of them come at the same moment", async () => {
+  it("limits the runs of a caller that arrive at the same moment", async () => {
     const { call, started, letGo } = startLimited();
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => call("execute_task", hello, as("a"))),
@@ -59,14 +59,14 @@ describe("runs of one caller", () => {
     letGo();
   });
 
-  it("take nothing away from another caller", async () => {
+  it("does not count the runs of another caller", async () => {
     const { call, letGo } = startLimited();
     for (let i = 0; i < 3; i++) await call("execute_task", hello, as("a"));
     expect((await call("execute_task", hello, as("b"))).result?.status).toBe("accepted");
     letGo();
   });
 
-  it("make room when they end or are canceled: the same request is taken then", async () => {
+  it("frees a slot when a run ends or is canceled, and then accepts the refused request", async () => {
     const { call, letGo } = startLimited();
     const first = await call("execute_task", hello, as("a"));
     await call("execute_task", hello, as("a"));
@@ -84,7 +84,7 @@ describe("runs of one caller", () => {
   });
 
   it.each(["cancel_task", "timeout"])(
-    "keep their place after %s until the agent returns",
+    "keeps the slot of a run after %s until the agent returns",
     async (end) => {
       const stubborn = createGate({ heedsSignal: false });
       const { call } = startLimited({ agent: stubborn.agent });
@@ -108,7 +108,7 @@ describe("runs of one caller", () => {
     },
   );
 
-  it("are not exceeded by repetitions of one request, of which one finds the store away", async () => {
+  it("keeps the slot of a request while its repetition fails at the store", async () => {
     const store = memoryStore();
     const { promise: created, resolve: letCreate } = Promise.withResolvers<void>();
     const lone = randomUUID();
@@ -134,7 +134,7 @@ describe("runs of one caller", () => {
     letGo();
   });
 
-  it("are found by a repetition of their request, which needs no room", async () => {
+  it("finds a running task for a repeated request without using another slot", async () => {
     const { call, letGo } = startLimited();
     const id = randomUUID();
     await call("execute_task", hello, { id, ...as("a") });
@@ -143,7 +143,7 @@ describe("runs of one caller", () => {
     letGo();
   });
 
-  it("do not go on with an answer beyond the limit, which may be given again", async () => {
+  it("refuses an answer beyond the limit and accepts the same answer later", async () => {
     let asks = true;
     const gate = createGate();
     const asking = yielding({ type: "question", prompt: "Which one?" });
@@ -173,7 +173,7 @@ describe("runs of one caller", () => {
     );
   });
 
-  it("leave no place taken where the store does not take the task", async () => {
+  it("frees the slot when the store does not accept the task", async () => {
     const store = memoryStore();
     let isAway = true;
     const create: typeof store.create = (request) =>
@@ -189,7 +189,7 @@ describe("runs of one caller", () => {
 });
 
 describe("calls of a caller that may not wait", () => {
-  it("are answered at once, while other callers wait for the end", async () => {
+  it("answers at once to a caller that is not allowed to wait, while other callers wait for the end", async () => {
     const mayWait = (principal: string) => principal === "patient";
     const { call, letGo } = startLimited({
       limits: { ...limits, runsPerCaller: 9 },
@@ -211,7 +211,7 @@ describe("calls of a caller that may not wait", () => {
 });
 
 describe("calls of one caller that wait", () => {
-  it("are answered at once beyond the limit", async () => {
+  it("answers at once beyond the limit of waiting calls", async () => {
     const { call, letGo } = startLimited({ limits: { runsPerCaller: 9, openCallsPerCaller: 1 } });
     const { result } = await call("execute_task", hello, as("a"));
     const wait = (ms: number) =>
@@ -228,7 +228,7 @@ describe("calls of one caller that wait", () => {
   });
 });
 
-it("a place count never gives more than there are, and has all of them again at the end", () => {
+it("a slot count never exceeds its maximum and has all slots free at the end", () => {
   const ids = fc.constantFrom("1", "2", "3");
   const acts = fc.array(fc.record({ act: fc.constantFrom("take", "occupy", "release"), id: ids }), {
     maxLength: 50,

@@ -44,22 +44,25 @@ describe("a request with many members", () => {
       2 * maxNames + maxVisits,
     ],
     ["choices", "answer_task", { task_id: "t", fields: { a: Object.values(many) } }, maxVisits],
-  ])("is handled without a visit to most of them: %s", async (_place, method, params, limit) => {
-    const { host } = createTestHost();
-    const counted: CountedValue[] = [];
-    const parse = JSON.parse;
-    jest.spyOn(JSON, "parse").mockImplementation((text) => {
-      const parsed = countVisits(parse(text));
-      counted.push(parsed);
-      return parsed.value;
-    });
-    const response = await host.handle(
-      post(JSON.stringify({ jsonrpc: "2.0", id: "1", method, params })),
-    );
-    expect(response.status).toBe(200);
-    expect(counted.length).toBeGreaterThan(0);
-    expect(counted.reduce((sum, { visits }) => sum + visits(), 0)).toBeLessThan(limit);
-  });
+  ])(
+    "handles a request without visiting most of its many members: %s",
+    async (_place, method, params, limit) => {
+      const { host } = createTestHost();
+      const counted: CountedValue[] = [];
+      const parse = JSON.parse;
+      jest.spyOn(JSON, "parse").mockImplementation((text) => {
+        const parsed = countVisits(parse(text));
+        counted.push(parsed);
+        return parsed.value;
+      });
+      const response = await host.handle(
+        post(JSON.stringify({ jsonrpc: "2.0", id: "1", method, params })),
+      );
+      expect(response.status).toBe(200);
+      expect(counted.length).toBeGreaterThan(0);
+      expect(counted.reduce((sum, { visits }) => sum + visits(), 0)).toBeLessThan(limit);
+    },
+  );
 });
 
 describe("an agent's update with many members", () => {
@@ -73,9 +76,12 @@ describe("an agent's update with many members", () => {
     ["an artifact", { type: "artifact", artifact: { text: "a", ...many } }, maxNames + maxVisits],
     ["the data of an artifact", { type: "artifact", artifact: { data: many } }, maxVisits],
     ["the usage", { type: "answer", text: "a", usage: many }, maxNames + maxVisits],
-  ])("is read without a visit to most of them: %s", (_place, update, limit) => {
-    const counted = countVisits(update);
-    expect(updateSchema.safeParse(counted.value).success).toBe(true);
-    expect(counted.visits()).toBeLessThan(limit);
-  });
+  ])(
+    "reads an update of an agent without visiting most of its many members: %s",
+    (_place, update, limit) => {
+      const counted = countVisits(update);
+      expect(updateSchema.safeParse(counted.value).success).toBe(true);
+      expect(counted.visits()).toBeLessThan(limit);
+    },
+  );
 });

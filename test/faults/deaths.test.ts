@@ -33,19 +33,19 @@ const write = { point: "store.replace", beganIn: 1, doneIn: 2 } as const;
 const read = { point: "store.get", beganIn: 1, doneIn: 2 } as const;
 
 describe("dying before an operation", () => {
-  it("is dying after the write whose end it began at", () => {
+  it("equates dying before an operation with dying after the write at whose end it began", () => {
     expect(deaths([write, { point: "queue.send", beganIn: 2 }])).toEqual({
       2: { at: 1, kind: "dies_after" },
     });
   });
 
-  it("is dying before the read whose end it began at", () => {
+  it("equates dying before an operation with dying before the read at whose end it began", () => {
     expect(deaths([read, { point: "queue.send", beganIn: 2 }])).toEqual({
       2: { at: 1, kind: "dies_before" },
     });
   });
 
-  it("is the same for all that began at that end", () => {
+  it("equates dying before each operation that began at the end of a write with dying after the write", () => {
     const both = [
       { point: "queue.send", beganIn: 2 },
       { point: "slack.react", beganIn: 2 },
@@ -81,16 +81,16 @@ describe("dying before an operation", () => {
       ],
     ],
     ["nobody can die at it", [write, { point: "queue.finish", beganIn: 2 }]],
-  ])("is a death of its own where %s", (_why, steps) => {
+  ])("counts dying before an operation as a death of its own when %s", (_why, steps) => {
     expect(deaths(steps)).toEqual({});
   });
 
-  it("is a death of its own where another process has begun something in between", () => {
+  it("counts a death of its own when another process began something in between", () => {
     const between = { point: "queue.send", process: "worker 2", beganIn: 2 } as const;
     expect(deaths([write, between, { point: "queue.send", beganIn: 2 }])).toEqual({});
   });
 
-  it("is a death of its own where the earlier operation is before those that are searched", () => {
+  it("counts a death of its own when the earlier operation is outside the search", () => {
     expect(deaths([write, { point: "queue.send", beganIn: 2 }], 1)).toEqual({});
   });
 });

@@ -114,7 +114,7 @@ function useModal(
     slack.issueTrigger(triggerId);
     void tell(`${use} ${tries}`, payload(triggerId));
     const waited = () => {
-      const view = slack.openedModal(triggerId);
+      const view = slack.findModal(triggerId);
       if (view === undefined) begin(tries + 1);
       else later({ delayMs: writingMs, run: () => void submit(view, 1) });
     };

@@ -10,7 +10,7 @@ import { readOptions } from "./options.ts";
 const mutant = ["--mutant", "response-id"];
 
 describe("a safeguard removed from the product", () => {
-  it("that does not fit the product any more fails loudly", async () => {
+  it("refuses an unknown mutant with exit code 2", async () => {
     const results = await faults("--mutant", "no-such-safeguard");
     expect(results).toEqual({
       code: 2,
@@ -22,7 +22,7 @@ describe("a safeguard removed from the product", () => {
 
 describe("a mutant", () => {
   // A replacement that calls what is gone would crash, and be found without its safeguard being missed.
-  it.each(mutants)("calls only what its file has: $name", ({ file, find, replace }) => {
+  it.each(mutants)("a mutant calls only what its file has: $name", ({ file, find, replace }) => {
     const text = readFileSync(join(__dirname, "../..", file), "utf8").replace(find, "");
     const calls = [...replace.matchAll(/(?<![.\w])([a-z]\w+)\(/g)].map(([, name = ""]) => name);
     const missing = calls.filter((name) => !new RegExp(`\\b${name}\\b`).test(text));
@@ -31,7 +31,7 @@ describe("a mutant", () => {
 });
 
 describe("a failure", () => {
-  it("is shrunk to the faults that it needs and told step by step", async () => {
+  it("shrinks a failure to the faults that it needs and prints it step by step", async () => {
     const { stdout } = await faults(
       "--mutant",
       "wake-before-save",
@@ -48,7 +48,7 @@ describe("a failure", () => {
     expect(stdout).toMatch(/<== \w+$/m);
   });
 
-  it("is repeated by its plan, and by its plan alone", async () => {
+  it("repeats a failure by its plan with the mutant, and not without it", async () => {
     const found = await faults(...mutant);
     const [, plan = ""] = /--replay '([^']+)'/.exec(found.stdout) ?? [];
     const [again, onceMore] = [
@@ -64,7 +64,7 @@ describe("a failure", () => {
 
 describe("a run", () => {
   it.each(["sync/sqlite/0/", "thread/aws/4711/20:lost,60:dies_after,90:slow"])(
-    "happens the same way twice: %s",
+    "runs a plan the same way twice: %s",
     async (plan) => {
       const [one, other] = [await faults("--replay", plan), await faults("--replay", plan)];
       expect(one.stdout.length).toBeGreaterThan(1000);
@@ -72,7 +72,7 @@ describe("a run", () => {
     },
   );
 
-  it("differs with the seed", async () => {
+  it("runs differently with another seed", async () => {
     const [one, other] = [
       await faults("--replay", "sync/aws/1/"),
       await faults("--replay", "sync/aws/2/"),
@@ -92,7 +92,7 @@ describe("the command", () => {
     ],
     [["--part", "3/2"], '--part is such as 1/2, not "3/2".'],
     [["--frobnicate"], "Unknown option '--frobnicate'"],
-  ])("%j says what is wrong", (args, problem) => {
+  ])("explains what is wrong with the options %j", (args, problem) => {
     expect(() => readOptions(args)).toThrow(problem);
   });
 
@@ -102,19 +102,19 @@ describe("the command", () => {
     [["--replay", "sync/sqlite/x/"], '"x" is no seed.'],
     [["--replay", "nowhere/sqlite/0/"], 'There is no story "nowhere".'],
     [["--replay", "sync/sqlite/0/1:rain"], '"1:rain" is no fault such as 12:lost.'],
-  ])("%j is refused with exit code 2", async (args, problem) => {
+  ])("refuses the options %j with exit code 2", async (args, problem) => {
     const { code, stdout, stderr } = await faults(...args);
     expect(stderr).toContain(problem);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   });
 
-  it("explains itself", async () => {
+  it("prints its usage", async () => {
     const { code, stdout } = await faults("--help");
     expect(stdout).toContain("Usage: npm run faults");
     expect(code).toBe(0);
   });
 
-  it("prints what was done so far when it is interrupted", async () => {
+  it("prints the results so far when it is interrupted", async () => {
     const child = spawn(process.execPath, ["test/faults/run.ts", "--runs", "1000000"], {
       cwd: join(import.meta.dirname, "../.."),
       stdio: ["ignore", "pipe", "pipe"],

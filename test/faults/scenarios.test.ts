@@ -11,28 +11,31 @@ describe("a run in which the product failed once", () => {
     results = await faults("--scenario", "all");
   });
 
-  it.each(scenarios.map(({ name }) => name))("holds, and every fault struck: %s", (name) => {
-    expect(results.stderr).toBe("");
-    const scenarioText = results.stdout
-      .split(/^(?=SCENARIO )/m)
-      .find((text) => text.startsWith(`SCENARIO ${name}:`));
-    expect(scenarioText).toMatch(/^SCENARIO \S+: .+\nholds\n/);
-  });
+  it.each(scenarios.map(({ name }) => name))(
+    "keeps the guarantees in the scenario %s, in which every fault strikes",
+    (name) => {
+      expect(results.stderr).toBe("");
+      const scenarioText = results.stdout
+        .split(/^(?=SCENARIO )/m)
+        .find((text) => text.startsWith(`SCENARIO ${name}:`));
+      expect(scenarioText).toMatch(/^SCENARIO \S+: .+\nholds\n/);
+    },
+  );
 
-  it("has a name of its own", () => {
+  it("gives each scenario a unique name", () => {
     expect(new Set(scenarios.map(({ name }) => name)).size).toBe(scenarios.length);
   });
 });
 
 describe("the command", () => {
-  it("tells one step by step", async () => {
+  it("prints one scenario step by step", async () => {
     const { stdout, code } = await faults("--scenario", "answer-lands-late");
     expect(stdout).toMatch(/slack\.post +answer 0 of #1 +<== slow/);
     expect(stdout).toMatch(/\nholds\n/);
     expect(code).toBe(0);
   });
 
-  it("knows no other name", async () => {
+  it("refuses an unknown scenario name", async () => {
     const { stderr, code } = await faults("--scenario", "nowhere");
     expect(stderr).toContain('There is no scenario "nowhere": there are follow-up-');
     expect(code).toBe(2);

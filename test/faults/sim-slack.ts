@@ -37,14 +37,14 @@ export type SimSlack = {
   shut: () => boolean;
   /** A person did something that a modal may follow. */
   issueTrigger: (triggerId: string) => void;
-  openedModal: (triggerId: string) => ModalView | undefined;
+  findModal: (triggerId: string) => ModalView | undefined;
 };
 
 type Method = keyof SlackApi;
 type Request<M extends Method> = Parameters<SlackApi[M]>[0];
 type Result<M extends Method> = Awaited<ReturnType<SlackApi[M]>>;
 /** Where a call meets its fault, and its subject. */
-type Described = {
+type Descriptions = {
   [M in Method]: readonly [point: Point, about: (request: Request<M>) => string];
 };
 
@@ -71,8 +71,8 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     refuses: ({ blocks }) =>
       refusedBlocks.size > 0 && blocks !== undefined && refusedBlocks.has(JSON.stringify(blocks)),
     isLate: () => currentProcess() === undefined,
-    onPost({ key }, standing) {
-      if (key.kind !== "placeholder" && standing !== undefined && isAvoidable(standing))
+    onPost({ key }, samePost) {
+      if (key.kind !== "placeholder" && samePost !== undefined && isAvoidable(samePost))
         world.doubled.push(`${key.kind} ${key.index} of ${key.requestId}`);
       if (key.kind === "question" && !world.questionsShownAtMs.has(key.requestId))
         world.questionsShownAtMs.set(key.requestId, worldMs());
@@ -83,11 +83,11 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
    * Whether a part that stands there already did not need to be posted. What lands late, or twice at once, is Slack's doing;
    * nobody can know what landed late since the poster looked.
    */
-  function isAvoidable(standing: Post): boolean {
+  function isAvoidable(samePost: Post): boolean {
     const process = currentProcess();
-    if (process === undefined || standing.atMs === worldMs()) return false;
+    if (process === undefined || samePost.atMs === worldMs()) return false;
     const readMs = lastReadMs.get(process) ?? Number.POSITIVE_INFINITY;
-    return !(standing.isLate && standing.atMs > readMs);
+    return !(samePost.isLate && samePost.atMs > readMs);
   }
 
   function partName({ kind, index, requestId }: PostKey): string {
@@ -102,7 +102,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
   }
 
   const nameOf = ({ requestId }: { requestId: string }) => world.names.of(requestId);
-  const described: Described = {
+  const descriptions: Descriptions = {
     post: ["slack.post", ({ key }) => partName(key)],
     update: ["slack.update", ({ key }) => partName(key)],
     remove: ["slack.remove", ({ ts }) => postName(ts)],
@@ -152,12 +152,12 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
 
   const operateCall: OperateSlack = (call) => {
     const { method, request } = call;
-    const [point, about] = described[method];
-    const isOut = () => isShut || (isGone && !stillPossible.includes(point));
-    const observed = observe(call);
+    const [point, about] = descriptions[method];
+    const isRefusing = () => isShut || (isGone && !stillPossible.includes(point));
+    const runObserved = observe(call);
     const effect = () => {
-      if (isOut()) throw new SlackError("gone");
-      return observed();
+      if (isRefusing()) throw new SlackError("gone");
+      return runObserved();
     };
     const blocks = "content" in request && request.content.blocks?.length && request.content.blocks;
     const blocksRefused = () => {
@@ -169,7 +169,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
       detail: () => (method === "update" || method === "remove" ? `at ${Object(request).ts}` : ""),
       failures: {
         ...failures,
-        refused: () => new SlackError(isOut() ? "gone" : "unavailable"),
+        refused: () => new SlackError(isRefusing() ? "gone" : "unavailable"),
         blocksRefused: blocks ? blocksRefused : undefined,
       },
     });
@@ -181,7 +181,7 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     gone: () => isGone,
     shut: () => isShut,
     issueTrigger: (triggerId) => void triggersMs.set(triggerId, worldMs()),
-    openedModal: (triggerId) => modals.find((modal) => modal.triggerId === triggerId)?.view,
+    findModal: (triggerId) => modals.find((modal) => modal.triggerId === triggerId)?.view,
     api: api(operateCall),
   };
 }
@@ -217,13 +217,13 @@ function createObserver({
   };
   const noteStream = () => void world.streamedAtMs.push(worldMs());
 
-  const before: { [M in Method]?: (request: Request<M>) => void } = {
+  const beforeEffect: { [M in Method]?: (request: Request<M>) => void } = {
     person: () =>
       lookUp("people", () => new SlackError("refused", { slackError: "missing_scope" })),
     groupHandles: () =>
       lookUp("groups", () => new SlackError("rate_limited", { retryAfterMs: 30_000 })),
   };
-  const after: { [M in Method]?: (request: Request<M>) => void } = {
+  const afterEffect: { [M in Method]?: (request: Request<M>) => void } = {
     replies: noteRead,
     posts: noteRead,
     startStream: noteStream,
@@ -259,9 +259,9 @@ function createObserver({
         });
         if (story.hasNoNames) return describeNoChannel();
       }
-      before[method]?.(request);
+      beforeEffect[method]?.(request);
       const result = effect();
-      after[method]?.(request);
+      afterEffect[method]?.(request);
       return result;
     };
   };

@@ -14,7 +14,7 @@ const searches = [
   ],
 ];
 
-it("keeps the promise while one version replaces another", async () => {
+it("keeps the guarantees while one version replaces another", async () => {
   const results = await Promise.all(
     searches.map((names) => {
       const runs = String(74 * names.length);

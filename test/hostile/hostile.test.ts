@@ -78,7 +78,7 @@ afterAll(async () => {
 });
 
 describe.each(engines)("on %s, one visible answer follows", (engine) => {
-  it.each(corpus)("$name", async (entry) => {
+  it.each(corpus)("posts one visible answer for the hostile input $name", async (entry) => {
     const { shows } = entry;
     const story = await stories.get(engine)?.get(entry);
     if (story === undefined) throw new Error("nobody asked");
@@ -99,7 +99,7 @@ describe.each(engines)("on %s, one visible answer follows", (engine) => {
     if (shows !== undefined) expect(said.map(shownBy).join("\n")).toMatch(shows);
   });
 
-  it("a further message, and nothing has failed in silence", async () => {
+  it("answers a further message and logs no silent failure", async () => {
     const closers = worlds.get(engine) ?? [];
     const again = await closers.at(-1)?.askFor(0);
     expect(again?.task.outcome).toMatchObject({ type: "answer" });

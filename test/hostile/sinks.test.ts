@@ -225,7 +225,7 @@ const sinks: Record<string, () => string | Promise<string>> = {
 };
 
 describe("what acts on a terminal, or turns a text around", () => {
-  it.each(Object.entries(sinks))("does not get into %s", async (_name, show) => {
+  it.each(Object.entries(sinks))("keeps control characters out of %s", async (_name, show) => {
     const shownText = await show();
     expect(shownText).toContain("be");
     expect(shownText.match(acting)).toBeNull();
@@ -234,14 +234,14 @@ describe("what acts on a terminal, or turns a text around", () => {
   it.each([
     ["each", hostileEntities],
     ["one within the other", "be&#82&#8238;38;&#&#8238;8238;fore"],
-  ])("does not get into Slack as an entity: %s", (_what, writtenText) => {
+  ])("keeps control characters out of Slack as entities: %s", (_what, writtenText) => {
     const shownText = shownBySlack(writtenText);
     expect(shownText).toContain("be");
     expect(shownText.match(acting)).toBeNull();
     expect(decodeEntities(writtenText).match(acting)).toBeNull();
   });
 
-  it("is escaped in JSON on the terminal, and nothing of it is lost", async () => {
+  it("escapes control characters in JSON on the terminal without losing content", async () => {
     const extra = { note: hostile, "a \u009b name": "\u007f" };
     const answer = { status: "success", response_text: "be", artifacts: [{ data: extra }] };
     const shownText = await sentIds((call) => result(call, answer), "--json");
@@ -267,7 +267,7 @@ describe("whoever writes to a terminal", () => {
     "lib/local/terminal-log.ts",
   ];
 
-  it("is in this list, so that a new way to the terminal is looked at", () => {
+  it("lists every file that writes to a terminal, so that a new one is reviewed", () => {
     const files = ["bin", "lambdas", "lib"].flatMap((root) =>
       readdirSync(root, { recursive: true, encoding: "utf8" }).map((file) => `${root}/${file}`),
     );

@@ -50,7 +50,7 @@ export function describeStories({
       await peer?.close();
     });
 
-    it("knows it by its card", async () => {
+    it("knows the name and the version of the agent by its card", async () => {
       const described = await transport?.describe?.({ signal: hangSignal() });
       expect(described).toMatchObject({ name: expect.any(String), version: speaks });
     });

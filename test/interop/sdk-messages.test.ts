@@ -45,7 +45,7 @@ async function startStreamingFront(cardUrl: string) {
 describe.each(["1.0", "0.3"] as const)(
   "an agent of the official SDK without tasks, in %s",
   (version) => {
-    it("is understood by its message", async () => {
+    it("understands a message of an agent without tasks", async () => {
       const { cardUrl } = closeAfterTest(await startSdkServer({ agent, versions: [version] }));
       const { call } = clientTo(cardUrl, { version });
       expect(await call("execute_task", hello)).toEqual({
@@ -54,7 +54,7 @@ describe.each(["1.0", "0.3"] as const)(
       });
     });
 
-    it("is understood by its stream", async () => {
+    it("understands a streamed message of an agent without tasks", async () => {
       const sdk = closeAfterTest(await startSdkServer({ agent, versions: [version] }));
       const { cardUrl, types } = await startStreamingFront(sdk.cardUrl);
       const { call } = clientTo(cardUrl, { version });

@@ -19,7 +19,7 @@ afterAll(() => host.close());
 describe.each(["1.0", "0.3"] as const)(
   "notifications of our host, as the SDK's client asks for them, %s",
   (version) => {
-    it("tell of a task's end, asked for with the message or later, until they are no longer wanted", async () => {
+    it("notifies the SDK's client of the end of a task until the notifications are deleted", async () => {
       const client = await sdkClient({ host, version });
       const receiver = await startReceiver();
       const inSend = { taskPushNotificationConfig: pushConfig({ id: "early", url: receiver.url }) };
@@ -60,7 +60,7 @@ describe.each(["1.0", "0.3"] as const)(
 );
 
 describe("the list of tasks", () => {
-  it("has those of a conversation, page by page, the newest first", async () => {
+  it("lists the tasks of a conversation page by page, the newest first", async () => {
     const client = await sdkClient({ host, version: "1.0" });
     const contextId = randomUUID();
     const ids: string[] = [];

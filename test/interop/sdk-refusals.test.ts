@@ -24,7 +24,7 @@ describe.each(["1.0", "0.3"] as const)(
     /** The SDK's client of 0.3 tells an error of a stream as a plain Error. */
     const onStream = (name: string) => (version === "0.3" ? "Error" : name);
 
-    it("is a task that it does not know", async () => {
+    it("refuses a task that it does not know", async () => {
       const id = randomUUID();
       const names = await Promise.all([
         nameOf(client.getTask({ tenant, id, historyLength: undefined })),
@@ -37,7 +37,7 @@ describe.each(["1.0", "0.3"] as const)(
       );
     });
 
-    it("is what a finished task cannot do", async () => {
+    it("refuses operations that a finished task does not support", async () => {
       const { id } = await sendForTask(client, saying("tck-complete-task"));
       expect(await nameOf(client.cancelTask({ tenant, id, metadata }))).toBe(
         "TaskNotCancelableError",
@@ -50,7 +50,7 @@ describe.each(["1.0", "0.3"] as const)(
       );
     });
 
-    it("is the extended card, where there is none", async () => {
+    it("refuses the extended card when it has not configured one", async () => {
       const pending = client.transport.getExtendedAgentCard(
         { tenant },
         { serviceParameters: { "A2A-Version": version } },
@@ -75,7 +75,7 @@ describe.each(["1.0", "0.3"] as const)("a host with a token, %s", (version) => {
   });
   afterAll(() => host.close());
 
-  it("lets in who has it, and shows the extended card", async () => {
+  it("accepts a client with the token and shows it the extended card", async () => {
     const client = await sdkClient({ host, version, token });
     expect((await sendForTask(client, saying("tck-complete-task"))).status.state).toBe(
       "TASK_STATE_COMPLETED",
@@ -85,7 +85,7 @@ describe.each(["1.0", "0.3"] as const)("a host with a token, %s", (version) => {
     expect(Object.keys(securitySchemes)).toEqual(["bearer"]);
   });
 
-  it.each([undefined, "another-token"])("refuses who comes with %s", async (values) => {
+  it.each([undefined, "another-token"])("refuses a client with the token %s", async (values) => {
     const client = await sdkClient({ host, version, ...(values && { token: values }) });
     await expect(client.sendMessage(saying("tck-complete-task"))).rejects.toMatchObject({
       envelopeCode: -32066,

@@ -18,14 +18,14 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
     expect((await client.getAgentCard()).name).toBe("Sekisho");
   });
 
-  it("waits for a task that ends", async () => {
+  it("waits for a task to end", async () => {
     const task = await sendForTask(client, saying("tck-complete-task"));
     expect([task.status.state, task.status.message]).toEqual(["TASK_STATE_COMPLETED", undefined]);
     expect(task.artifacts).toMatchObject([{ parts: [{ text: "Hello from TCK" }] }]);
     expect(task.history).toMatchObject([{ role: "ROLE_USER", parts: [{ text: "hello" }] }]);
   });
 
-  it("sees a stream begin with the task and end with its state", async () => {
+  it("receives a stream that begins with the task and ends with its state", async () => {
     const events = await eventsOf(client.sendMessageStream(saying("tck-stream-artifact-file")));
     expect(events[0]).toMatchObject({ task: { id: expect.any(String) } });
     expect(events).toContainEqual({
@@ -40,7 +40,7 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
     });
   });
 
-  it("comes back to a stream, beside others", async () => {
+  it("resubscribes to a stream beside another subscriber", async () => {
     // It works until it is canceled.
     const request = saying("tck-cancel", { configuration: { returnImmediately: true } });
     const { id } = await sendForTask(client, request);
@@ -56,7 +56,7 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
     }
   });
 
-  it("answers a question, and the task goes on", async () => {
+  it("answers a question and receives the completed task", async () => {
     const { id, contextId, status } = await sendForTask(client, saying("tck-input-required"));
     expect(status).toMatchObject({
       state: "TASK_STATE_INPUT_REQUIRED",

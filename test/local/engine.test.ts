@@ -38,7 +38,7 @@ async function kill(): Promise<void> {
 }
 
 describe("the folder of a start", () => {
-  it("is refused to a second process, with what to do, and another folder is not", async () => {
+  it("refuses a locked folder to a second process, says what to do, and allows another folder", async () => {
     await hold();
     expect(() => lockFolder({ folder })).toThrow(
       `Another \`sekisho start\` uses ${folder}. Stop it, or start in another folder.`,
@@ -46,13 +46,13 @@ describe("the folder of a start", () => {
     lockFolder({ folder: join(parent, "another") }).release();
   });
 
-  it("is free at once when the process that held it was killed with SIGKILL", async () => {
+  it("frees the folder at once when its process is killed with SIGKILL", async () => {
     await hold();
     await kill();
     lockFolder({ folder }).release();
   });
 
-  it("is free again after a release, and made where it was missing", () => {
+  it("creates a missing folder and can be locked again after a release", () => {
     expect(existsSync(folder)).toBe(false);
     const lock = lockFolder({ folder });
     expect(() => lockFolder({ folder })).toThrow("Another");
@@ -60,7 +60,7 @@ describe("the folder of a start", () => {
     lockFolder({ folder }).release();
   });
 
-  it("tells others that it is held, by whatever process, and that it is free again; looking makes nothing", async () => {
+  it("reports whether any process holds the folder, and does not create it", async () => {
     expect(isFolderLocked({ folder })).toBe(false);
     expect(existsSync(folder)).toBe(false);
     await hold();
@@ -72,7 +72,7 @@ describe("the folder of a start", () => {
     lock.release();
   });
 
-  it("that cannot be made is not said to be in use", () => {
+  it("does not report a folder that cannot be created as in use", () => {
     expect(() => lockFolder({ folder: "/dev/null/folder" })).toThrow("ENOTDIR");
   });
 });

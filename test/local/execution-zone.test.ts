@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-it("accepts callers on this machine where a platform would authenticate, but no browser page", async () => {
+it("accepts local callers where a platform would authenticate them, but no browser page", async () => {
   const directory = mkdtempSync(join(tmpdir(), "sekisho-zone-"));
   closing.push(() => rmSync(directory, { recursive: true }));
   const { url, close } = await startExecutionZone({

@@ -86,7 +86,7 @@ function statusOf(path: string, method = "GET"): Promise<number | undefined> {
   return promise;
 }
 
-it("leaves alone what is no path at all", async () => {
+it("answers 404 to an address without a valid path", async () => {
   expect(await statusOf("//")).toBe(404);
   expect(await statusOf("http://")).toBe(404);
 });
@@ -98,7 +98,7 @@ function changed(url: string, change: (url: URL) => void): URL {
 }
 
 describe("files on one machine", () => {
-  it("are read by their URL, as something to save and never as a page", async () => {
+  it("serves a file by its URL as a download and never as a page", async () => {
     const { url, expiresAtMs } = await put();
     const response = await fetch(url);
     expect(response.status).toBe(200);
@@ -120,7 +120,7 @@ describe("files on one machine", () => {
     expect([head.status, head.headers.get("content-length")]).toEqual([200, `${words.byteLength}`]);
   });
 
-  it("are not read by a URL that was not signed here, is of another file, or is over", async () => {
+  it("refuses a forged or expired URL and the URL of another file", async () => {
     const { url } = await put();
     const other = await put({ id: "F2" });
     const signature = new URL(other.url).searchParams.get("signature") ?? "";
@@ -143,7 +143,7 @@ describe("files on one machine", () => {
     expect((await fetch(url)).status).toBe(403);
   });
 
-  it("are no way to the rest of the disk, and not listed", async () => {
+  it("serves neither a listing nor other files of the disk", async () => {
     const { url } = await put();
     const { search } = new URL(url);
     const paths = [
@@ -161,7 +161,7 @@ describe("files on one machine", () => {
     for (const path of paths) expect([path, await statusOf(path + search)]).toEqual([path, 404]);
   });
 
-  it("are only read, and what is not theirs is left to others", async () => {
+  it("allows only reads, and leaves other paths to other handlers", async () => {
     const { url } = await put();
     const { pathname, search } = new URL(url);
     for (const method of ["POST", "PUT", "DELETE"])
@@ -170,7 +170,7 @@ describe("files on one machine", () => {
     expect(await statusOf("/file")).toBe(404);
   });
 
-  it("are still read after a restart, by the URL of before", async () => {
+  it("serves a file after a restart by the URL from before", async () => {
     const { url } = await put();
     const key = readFileSync(join(folder, "signing.key"));
     store.close();
@@ -179,7 +179,7 @@ describe("files on one machine", () => {
     expect(readFileSync(join(folder, "signing.key"))).toEqual(key);
   });
 
-  it("are private to whoever runs it", async () => {
+  it("makes its files private to the user who runs it", async () => {
     await put();
     const modeOf = (...path: string[]) =>
       (statSync(join(folder, ...path)).mode & 0o777).toString(8);
@@ -187,7 +187,7 @@ describe("files on one machine", () => {
     expect([modeOf("signing.key"), modeOf(requestId, "F1")]).toEqual(["600", "600"]);
   });
 
-  it("are replaced as a whole when they are put there again, with nothing left over", async () => {
+  it("replaces a file as a whole when it is put again, and leaves nothing over", async () => {
     const first = await put({ bytes: Buffer.from("old") });
     await put({ bytes: Buffer.from("new bytes") });
     expect(await (await fetch(first.url)).text()).toBe("new bytes");
@@ -198,7 +198,7 @@ describe("files on one machine", () => {
     expect(readdirSync(join(folder, requestId))).toEqual(["F1", "F4"]);
   });
 
-  it("are gone after a day, with their folders, and what is younger stays", async () => {
+  it("deletes files after a day, with their folders, and keeps newer ones", async () => {
     const old = await put();
     await put({ id: "F2" });
     const before = new Date(nowMs - 25 * hourMs);
@@ -218,7 +218,7 @@ describe("files on one machine", () => {
     expect(readdirSync(folder)).toEqual(["signing.key"]);
   });
 
-  it("refuse to begin with a key that is none", () => {
+  it("refuses to start with an invalid signing key", () => {
     store.close();
     writeFileSync(join(folder, "signing.key"), "short");
     expect(open).toThrow(/signing\.key is no signing key/);

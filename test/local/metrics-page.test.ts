@@ -29,7 +29,7 @@ async function start({ metrics = true } = {}) {
 
 describe("who is on this machine", () => {
   it.each(["127.0.0.1", "localhost", "[::1]"])(
-    "reads the metrics under the name %s, what waits in the queues with them",
+    "serves the metrics under the name %s, including the lengths of the queues",
     async (name) => {
       const { url, port } = await start();
       const { status, headers, body } = await httpGet(url, {
@@ -45,7 +45,7 @@ describe("who is on this machine", () => {
     },
   );
 
-  it("gets the headers alone with HEAD, 405 for another method, and 404 where metrics are switched off", async () => {
+  it("answers HEAD without a body, another method with 405, and 404 when metrics are off", async () => {
     const { url } = await start();
     expect(await httpGet(url, { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
     const posted = await httpGet(url, { method: "POST" });
@@ -65,7 +65,7 @@ describe("who comes through a tunnel or from a page of another site", () => {
     ["a proxy that says so by the standard", { forwarded: "for=203.0.113.9" }],
     ["a page's origin", { origin: "https://evil.example" }],
     ["a page of another site", { "sec-fetch-site": "cross-site" }],
-  ])("is refused: %s", async (_, headers: Record<string, string>) => {
+  ])("refuses %s", async (_, headers: Record<string, string>) => {
     const { url } = await start();
     expect(await httpGet(url, { headers })).toMatchObject({ status: 403, body: "" });
   });

@@ -50,7 +50,7 @@ function send(options: Partial<Parameters<typeof sendEvent>[0]> = {}) {
 }
 
 describe("a signed event", () => {
-  it("carries the signature that Slack's documentation describes", async () => {
+  it("signs an event as Slack's documentation describes", async () => {
     expect(await send()).toEqual({ status: 200, deliveries: 1, isAmbiguous: false });
     const body = Buffer.from(requests[0]?.body ?? []);
     const base = Buffer.concat([Buffer.from(`v0:${nowMs / 1000}:`), body]);
@@ -61,12 +61,12 @@ describe("a signed event", () => {
     expect(JSON.parse(body.toString())).toEqual(payload);
   });
 
-  it("is not repeated once it is acknowledged", async () => {
+  it("does not repeat an acknowledged event", async () => {
     await send();
     expect(header("retry-num")).toEqual([null]);
   });
 
-  it("is sent up to three times more, with Slack's headers and delays, if it is not acknowledged", async () => {
+  it("repeats an unacknowledged event up to three times with Slack's headers and delays", async () => {
     statuses = [503, 500, 503, 503, 503];
     const waits: number[] = [];
     const delivery = await send({ sleep: async (ms) => void waits.push(ms) });
@@ -77,7 +77,7 @@ describe("a signed event", () => {
     expect(new Set(requests.map(({ body }) => Buffer.from(body).toString())).size).toBe(1);
   });
 
-  it("is signed anew for each delivery", async () => {
+  it("signs each delivery anew", async () => {
     statuses = [503];
     const times = [nowMs, nowMs + 60_000];
     await send({ now: () => times.shift() ?? 0 });
@@ -88,22 +88,25 @@ describe("a signed event", () => {
     { answers: [403, 403], isAmbiguous: false },
     { answers: [503, 403], isAmbiguous: true },
     { answers: [503, 200], isAmbiguous: false },
-  ])("may have been taken after $answers: $isAmbiguous", async ({ answers, isAmbiguous }) => {
-    statuses = [...answers];
-    expect(await send({ retryDelaysMs: [0] })).toEqual({
-      status: answers[1],
-      deliveries: 2,
-      isAmbiguous,
-    });
-  });
+  ])(
+    "reports whether the event may have been taken after $answers: $isAmbiguous",
+    async ({ answers, isAmbiguous }) => {
+      statuses = [...answers];
+      expect(await send({ retryDelaysMs: [0] })).toEqual({
+        status: answers[1],
+        deliveries: 2,
+        isAmbiguous,
+      });
+    },
+  );
 
-  it("is not repeated if the answer forbids it", async () => {
+  it("does not repeat an event if the answer forbids it", async () => {
     statuses = [503];
     answerHeaders = { "x-slack-no-retry": "1" };
     expect(await send()).toEqual({ status: 503, deliveries: 1, isAmbiguous: true });
   });
 
-  it("survives that no server listens, and ends with its signal", async () => {
+  it("survives a server that does not listen, and stops with its signal", async () => {
     const gone = await startWebServer({ handle: async () => new Response() });
     await gone.close();
     const stop = new AbortController();
@@ -121,17 +124,20 @@ describe("a payload", () => {
     ["app_mention", "app-mention", message],
     ["message", "message-im", { ...message, channel: workspace.directMessages.id }],
     ["message", "message-with-mention", message],
-  ] as const)("of %s has the fields of Slack's (%s)", (event, fixture, values) => {
-    const real = JSON.parse(
-      readFileSync(new URL(`../fixtures/slack/${fixture}.json`, import.meta.url), "utf8"),
-    );
-    const made = createEventPayload({ event, message: values });
-    expect(Object.keys(made).sort()).toEqual(Object.keys(real).sort());
-    expect(Object.keys(made.event).sort()).toEqual(Object.keys(real.event).sort());
-    expect(made.event.channel_type).toBe(real.event.channel_type);
-  });
+  ] as const)(
+    "creates a payload of %s with the fields of Slack's (%s)",
+    (event, fixture, values) => {
+      const real = JSON.parse(
+        readFileSync(new URL(`../fixtures/slack/${fixture}.json`, import.meta.url), "utf8"),
+      );
+      const made = createEventPayload({ event, message: values });
+      expect(Object.keys(made).sort()).toEqual(Object.keys(real).sort());
+      expect(Object.keys(made.event).sort()).toEqual(Object.keys(real.event).sort());
+      expect(made.event.channel_type).toBe(real.event.channel_type);
+    },
+  );
 
-  it("differs between the two events for one post in its event id, not in what names the post", () => {
+  it("gives the two events for one post different event ids but the same channel and ts", () => {
     const other = createEventPayload({ event: "message", message });
     expect(other.event_id).not.toBe(payload.event_id);
     expect([other.api_app_id, other.event.channel, other.event.ts]).toEqual([

@@ -46,7 +46,7 @@ async function answered(text: string): Promise<void> {
 }
 
 describe("sekisho start with an app token", () => {
-  it("says who it is, how people are let in and what to type, answers over the connection, and ends cleanly", async () => {
+  it("prints how to allow people and what to type, answers over the connection, and ends cleanly", async () => {
     const process = start(["start"], { ...tokens, ...anyPort });
     await process.prints("Connected to Slack over Socket Mode");
     const { team } = workspace;
@@ -90,7 +90,7 @@ describe("sekisho start with an installation flow", () => {
   const words = ["start", "--config", config];
   const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
 
-  it("does without a bot token, and serves the flow beside the connection", async () => {
+  it("starts an installation flow without a bot token, beside the connection", async () => {
     writeFileSync(config, JSON.stringify({ slack: { apiUrl: slack.apiUrl, install } }));
     const { SLACK_APP_TOKEN } = tokens;
     const process = start(words, {
@@ -108,7 +108,7 @@ describe("sekisho start with an installation flow", () => {
     expect((await process.kill("SIGTERM")).code).toBe(0);
   });
 
-  it("is refused without its client secret", async () => {
+  it("refuses to start an installation flow without its client secret", async () => {
     writeFileSync(config, JSON.stringify({ slack: { apiUrl: slack.apiUrl, install } }));
     const result = await run(words, { ...tokens, ...anyPort });
     expect(result).toMatchObject({
@@ -119,7 +119,7 @@ describe("sekisho start with an installation flow", () => {
 });
 
 describe("tokens that do not do", () => {
-  it("end the start in words, without a token in them", async () => {
+  it("refuses to start with wrong tokens and explains why without printing a token", async () => {
     const rows = [
       ["start", { SLACK_BOT_TOKEN: "" }, 2, "SLACK_BOT_TOKEN is not set"],
       [

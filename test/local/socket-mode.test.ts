@@ -60,7 +60,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe("over Socket Mode", () => {
-  it("everything that Slack sends goes the same way as over HTTP, and is acknowledged", async () => {
+  it("handles everything that Slack sends as over HTTP, and acknowledges it", async () => {
     await start();
     const envelopes = [
       mention,
@@ -82,7 +82,7 @@ describe("over Socket Mode", () => {
     expect(slack.replies()).toEqual([{}, {}, {}, {}]);
   });
 
-  it("a modal that is filled in wrongly is acknowledged with what is wrong, and nothing is sent", async () => {
+  it("acknowledges a wrongly filled modal with its errors and sends nothing", async () => {
     await start();
     const { view, ...rest } = fixture("view-submission") as unknown as { view: { state: object } };
     await slack.deliver({
@@ -95,7 +95,7 @@ describe("over Socket Mode", () => {
     expect(sentMessages).toEqual([]);
   });
 
-  it("what is not for the bot is acknowledged and forgotten, also what nobody knows", async () => {
+  it("acknowledges and ignores what is unknown or not for the bot", async () => {
     await start();
     for (const envelope of [
       { type: "events_api", payload: fixture("own-message") },
@@ -111,7 +111,7 @@ describe("over Socket Mode", () => {
     expect(sentMessages).toEqual([]);
   });
 
-  it("what tells of the app instead of an event is acknowledged, and no name of an event ends the connection", async () => {
+  it("acknowledges messages about the app, and keeps the connection for any event name", async () => {
     await start();
     const rateLimited = {
       type: "app_rate_limited",
@@ -131,7 +131,7 @@ describe("over Socket Mode", () => {
     expect([slack.connections(), slack.hellos()]).toEqual([1, 1]);
   });
 
-  it("a frame that is no envelope is passed over", async () => {
+  it("ignores a frame that is not an envelope", async () => {
     await start();
     for (const text of [
       "null",
@@ -146,7 +146,7 @@ describe("over Socket Mode", () => {
     expect([sentMessages.length, slack.hellos()]).toEqual([1, 1]);
   });
 
-  it("a message that the queue did not take is not acknowledged, so that it comes again as the same one", async () => {
+  it("does not acknowledge a message that the queue did not take, so that Slack sends it again", async () => {
     let failures = 2;
     await start({
       send: async (request) => {
@@ -165,7 +165,7 @@ describe("over Socket Mode", () => {
     ]);
   });
 
-  it("a connection that Slack refreshes is followed by another one, and nothing is lost", async () => {
+  it("opens another connection when Slack refreshes one, and loses nothing", async () => {
     await start();
     await slack.deliver(mention);
     slack.refresh();
@@ -174,7 +174,7 @@ describe("over Socket Mode", () => {
     expect(new Set(sentMessages.map(({ requestId }) => requestId)).size).toBe(1);
   });
 
-  it("a connection that was cut is followed by another one, however often Slack is away meanwhile", async () => {
+  it("opens another connection after a cut, however often Slack is unavailable meanwhile", async () => {
     await start();
     slack.refuse(503);
     slack.cut();
@@ -184,7 +184,7 @@ describe("over Socket Mode", () => {
     expect(await delivered).toBe(1);
   });
 
-  it("the end lets what is under way be acknowledged, and leaves no connection", async () => {
+  it("acknowledges what is under way when it closes, and leaves no connection", async () => {
     const arrival = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     await start({
@@ -204,7 +204,7 @@ describe("over Socket Mode", () => {
     expect(slack.hellos()).toBe(1);
   });
 
-  it("the end ends also a connection that is being made at that moment", async () => {
+  it("closes a connection that is being opened at that moment", async () => {
     await start();
     const { until: connected, release } = slack.holdHellos();
     slack.cut();
@@ -216,7 +216,7 @@ describe("over Socket Mode", () => {
     expect(slack.hellos()).toBe(2);
   });
 
-  it("neither texts nor tokens nor the address of the connection are in the log", async () => {
+  it("logs neither texts nor tokens nor the address of the connection", async () => {
     await start();
     await slack.deliver(mention);
     slack.cut();
@@ -235,7 +235,7 @@ describe("a start that cannot be", () => {
     ["a token without the scope", appToken, "missing_scope", "connections:write"],
     ["an app without Socket Mode", appToken, "not_allowed", "manifest --socket"],
     ["Slack being away", appToken, 503, "cannot be reached"],
-  ])("says why in words, without the token: %s", async (_what, token, answer, words) => {
+  ])("explains why a start fails, without the token: %s", async (_what, token, answer, words) => {
     slack.refuse(answer);
     const refusal = await start({ token }).then(
       () => undefined,

@@ -9,7 +9,7 @@ import { start } from "@sekisho/sekisho/start/command.ts";
 it.each([
   ["with the fake Slack", {}],
   ["with the real Slack", { SLACK_SIGNING_SECRET: "s".repeat(32), SLACK_BOT_TOKEN: "xoxb-1" }],
-])("leaves no listener and no lock: %s", async (_name, secrets) => {
+])("leaves no listener and no lock after a failed start %s", async (_name, secrets) => {
   const directory = mkdtempSync(join(tmpdir(), "sekisho-start-"));
   const env = {
     PATH: process.env.PATH,

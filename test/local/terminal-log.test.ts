@@ -31,7 +31,7 @@ const onTerminal = {
 };
 
 describe("log lines", () => {
-  it("are readable and coloured on a terminal, and so is what went wrong in the agent", async () => {
+  it("prints readable, coloured log lines and agent errors on a terminal", async () => {
     const text = await linesOf(onTerminal);
     expect(text).toMatch(/\d\d:\d\d:\d\d.*warn.*execution.*agent_threw/);
     expect(text).toContain(`${controlSequence}[33mwarn `);
@@ -39,14 +39,14 @@ describe("log lines", () => {
     expect(text).not.toContain('{"level"');
   });
 
-  it("have no colour where NO_COLOR is set", async () => {
+  it("prints no colours when NO_COLOR is set", async () => {
     const text = await linesOf({ ...onTerminal, NO_COLOR: "1" });
     expect(text).toMatch(/^\d\d:\d\d:\d\d warn {2}execution {4}agent_threw request_id=/m);
     expect(text).toContain("agent.mjs:1:");
     expect(text).not.toContain(controlSequence);
   });
 
-  it("are JSON in a pipe, without colours, beside what went wrong in the agent", async () => {
+  it("prints JSON log lines without colours into a pipe, beside the errors of the agent", async () => {
     const text = await linesOf({});
     const [line = ""] = text.split("\n").filter((each) => each.startsWith("{"));
     expect(JSON.parse(line)).toMatchObject({ service: "execution", message: "agent_threw" });
@@ -55,7 +55,7 @@ describe("log lines", () => {
   });
 });
 
-it("a line shows what a field holds without the characters that control a terminal", () => {
+it("removes the characters that control a terminal from the fields of a line", () => {
   const json = {
     level: "warn",
     message: "odd",

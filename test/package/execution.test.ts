@@ -26,7 +26,7 @@ function post(url: string, bearer = token): Request {
 }
 
 describe("fetch of an Execution zone", () => {
-  it("serves the paths below its own, and nothing else", async () => {
+  it("serves only the paths below its own", async () => {
     const zone = openZone({ path: "/agents/sekisho" });
     for (const path of ["", "/", "/invocations", "?a=b"]) {
       const response = await zone.fetch(post(`https://example.com/agents/sekisho${path}`));
@@ -37,7 +37,7 @@ describe("fetch of an Execution zone", () => {
     }
   });
 
-  it("leaves the body of a caller that it refuses alone", async () => {
+  it("does not touch the body of a caller that it refuses", async () => {
     const request = post(
       "https://example.com/agents/sekisho",
       "another-token-that-nobody-gave-out",
@@ -67,7 +67,7 @@ it.each([[[]], [["short"]], [undefined]])(
   },
 );
 
-it("an Execution zone without a file leaves none behind", () => {
+it("creates no file when an Execution zone has no file configured", () => {
   const savedDirectory = process.cwd();
   process.chdir(folderOfTest());
   afterTest(() => process.chdir(savedDirectory));

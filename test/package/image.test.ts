@@ -152,7 +152,7 @@ const last = instructions.at(-1)?.stage ?? 0;
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 describe("the Dockerfile", () => {
-  it("copies what there is, and what .dockerignore lets through", () => {
+  it("copies only files that exist and that .dockerignore lets through", () => {
     const sources = listedNames("COPY").flatMap(({ options, text }) =>
       options.from ? [] : text.split(" ").slice(0, -1),
     );
@@ -160,7 +160,7 @@ describe("the Dockerfile", () => {
     expect(sources.filter((path) => !existsSync(join(root, path)) || isIgnored(path))).toEqual([]);
   });
 
-  it("leaves out of its context what no build needs, secrets above all", () => {
+  it("excludes from its context secrets and everything that no build needs", () => {
     const kept = [
       ".git",
       ".env",
@@ -178,7 +178,7 @@ describe("the Dockerfile", () => {
     ).toEqual([]);
   });
 
-  it("uses each of its stages, and copies from none that it has not", () => {
+  it("uses each of its stages and copies from no others", () => {
     const stages = listedNames("FROM").flatMap(({ text }) => / AS (\w+)$/.exec(text)?.[1] ?? []);
     const usedNames = listedNames("COPY").flatMap(({ options }) => options.from ?? []);
     expect([...new Set(usedNames)]).toEqual(stages);
@@ -206,7 +206,7 @@ describe("the Dockerfile", () => {
     );
   });
 
-  it("is for every processor: the build runs on the builder's own, and the image itself runs nothing", () => {
+  it("builds on the builder's own processor and runs nothing in the image, for every target processor", () => {
     expect(listedNames("FROM").map(({ options }) => options.platform)).toEqual([
       "$BUILDPLATFORM",
       undefined,
@@ -214,7 +214,7 @@ describe("the Dockerfile", () => {
     expect(listedNames("RUN").filter(({ stage }) => stage === last)).toEqual([]);
   });
 
-  it("has annotations, a volume for the tasks, a port, and a user that is a number and not root", () => {
+  it("sets annotations, a volume for the tasks, a port, and a numeric user that is not root", () => {
     const labels = [
       ...(listedNames("LABEL")[0]?.text.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]+)"/g) ??
         []),
@@ -234,7 +234,7 @@ describe("the Dockerfile", () => {
     expect(listedNames("EXPOSE").map(({ text }) => text)).toEqual(["8080"]);
   });
 
-  it("takes no secret, neither as an argument nor as a variable", () => {
+  it("takes no secret as an argument or a variable", () => {
     const names = [...listedNames("ARG"), ...listedNames("ENV")].map(
       ({ text }) => text.split("=")[0],
     );
@@ -260,7 +260,7 @@ describe("what the Dockerfile makes", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("is the handler, its configuration, its agent, and a bill of materials", () => {
+  it("contains the handler, its configuration, its agent, and a bill of materials", () => {
     const files = [
       "THIRD-PARTY-NOTICES.txt",
       "agent.cjs",
@@ -277,7 +277,7 @@ describe("what the Dockerfile makes", () => {
       expect(names).not.toContain(absent);
   });
 
-  it("does not start beyond loopback with the repository's own configuration, which lets anyone in", () => {
+  it("refuses to start beyond loopback with a configuration that lets anyone in", () => {
     const config = join(folder, "own.json");
     writeFileSync(config, readFileSync(join(root, "sekisho.config.json")));
     const args = startText.map((word) => word.replace(/^\/app/, built.at("/app")));
@@ -293,7 +293,7 @@ describe("what the Dockerfile makes", () => {
     });
   });
 
-  it("starts, is well, keeps its tasks in /data, ends by SIGTERM, and writes nothing where it is", async () => {
+  it("starts healthy, keeps its tasks in /data, ends on SIGTERM, and writes nothing to its own folder", async () => {
     const before = filesOf(built.at("/app"));
     const inImage = (args: readonly string[]) =>
       args.map((word) => word.replace(/^\/app/, built.at("/app")));

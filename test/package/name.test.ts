@@ -12,11 +12,11 @@ const readManifest = (folder: string) =>
   JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
 
 describe("the names of the packages", () => {
-  it.each(packages)("has $folder as $name", ({ folder, name }) => {
+  it.each(packages)("names the package in $folder $name", ({ folder, name }) => {
     expect(readManifest(folder).name).toBe(name);
   });
 
-  it("has each package as a workspace, with one version", () => {
+  it("lists each package as a workspace with the same version", () => {
     const { workspaces, version } = readManifest(".");
     expect(workspaces.map((folder: string) => `${folder}/`)).toEqual(
       packages.map(({ folder }) => folder),
@@ -24,7 +24,7 @@ describe("the names of the packages", () => {
     for (const { folder } of packages) expect(readManifest(folder).version).toBe(version);
   });
 
-  it("names one version of each dependency", () => {
+  it("names one version of each dependency in all packages", () => {
     const pairs = [".", ...packages.map(({ folder }) => folder)].flatMap((folder) => {
       const { dependencies, devDependencies } = readManifest(folder);
       return Object.entries({ ...dependencies, ...devDependencies });
@@ -34,7 +34,7 @@ describe("the names of the packages", () => {
     expect([...versions].filter(([, some]) => some.size > 1)).toEqual([]);
   });
 
-  it("has only published packages in the documents of users", () => {
+  it("mentions only published packages in the documents of users", () => {
     const listedNames = pages
       .filter((page) => !page.includes("explanation/"))
       .flatMap((page) => textOf(page).match(/@sekisho\/[\w-]+/g) ?? []);

@@ -17,7 +17,7 @@ it.each(packages)("names $name in the title of its page", ({ name, folder }) => 
   expect(readPage(folder).startsWith(`# ${name}\n`)).toBe(true);
 });
 
-it.each(publishedPackages)("imports in the page of $name what is installed", ({ folder }) => {
+it.each(publishedPackages)("imports in the page of $name only what is installed", ({ folder }) => {
   const imported = [...readPage(folder).matchAll(/from "(@sekisho\/[^"]+)"/g)].map(
     ([, specifier]) => specifier,
   );

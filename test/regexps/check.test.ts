@@ -30,7 +30,7 @@ it("names the file and line of an expression that takes exponential or polynomia
   ]);
 });
 
-it("accepts a slow expression whose input is bounded, and refuses an exception that nothing uses", async () => {
+it("accepts a slow expression whose input is bounded, and refuses an unused exception", async () => {
   const exception = { file: example, pattern: "\\s*,", bound: "A name of at most 80 characters." };
   expect((await check("const c = /\\s*,/;", { allowed: [exception] })).problems).toEqual([]);
   expect((await check("const c = /,/;", { allowed: [exception] })).problems).toEqual([
@@ -38,12 +38,12 @@ it("accepts a slow expression whose input is bounded, and refuses an exception t
   ]);
 });
 
-it("refuses an expression that is made in a function, because its source is not known", async () => {
+it("refuses an expression that is created in a function, because its source is not known", async () => {
   const { problems } = await check("export const f = (a: string) => new RegExp(a);");
   expect(problems).toEqual([expect.stringContaining("made in a function")]);
 });
 
-it("checks an expression that a module makes of parts while it loads", async () => {
+it("checks an expression that a module builds from parts while it loads", async () => {
   const { problems } = await check(readFileSync(join(import.meta.dirname, "../..", made), "utf8"), {
     file: made,
   });

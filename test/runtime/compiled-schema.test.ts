@@ -6,7 +6,7 @@ import * as z from "zod";
 const values = [{ a: 1 }, { a: 1, b: "x", c: true }, { a: "1" }, {}, null, "text"];
 const createSchema = () => z.object({ a: z.int(), b: z.string().optional() });
 
-it("gives the same values and issues before and after it compiles", () => {
+it("returns the same values and issues before and after it compiles", () => {
   const schema = createSchema();
   const checked = compileWhenBusy(createSchema());
   for (let use = 0; use < 120; use += 1) {
@@ -20,7 +20,7 @@ it("gives the same values and issues before and after it compiles", () => {
   }
 });
 
-it("compiles at the hundredth use", () => {
+it("compiles the schema at the hundredth use", () => {
   const schema = createSchema();
   const plainChecks = jest.spyOn(schema, "safeParse");
   const checked = compileWhenBusy(schema);

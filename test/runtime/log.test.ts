@@ -18,7 +18,7 @@ function logToArray(level?: LogLevel) {
 }
 
 describe("a log line", () => {
-  it("is one JSON object with level, message, timestamp and service before its fields", () => {
+  it("writes one JSON object with level, message, timestamp and service before the other fields", () => {
     const { log, written: writtenLines, lines } = logToArray();
     log.info("task_claimed", { request_id: "r-1", duration_ms: 3, drop: false });
     expect(writtenLines).toHaveLength(1);
@@ -36,7 +36,7 @@ describe("a log line", () => {
     ]);
   });
 
-  it("drops every field that the allowlist does not name, whatever it is called", () => {
+  it("drops every field that is not on the allowlist", () => {
     const known = ["level", "message", "timestamp", "service", "request_id"];
     forAll(fc.dictionary(fc.string(), fc.string())).hold((extra) => {
       const { log, lines } = logToArray();
@@ -54,14 +54,14 @@ describe("a log line", () => {
     });
   });
 
-  it("cuts a long value and leaves out one that is undefined", () => {
+  it("cuts a long value and leaves out an undefined one", () => {
     const { log, lines } = logToArray();
     log.warn("event", { address: "a".repeat(1000), task_id: undefined });
     expect(lines()[0].address).toBe("a".repeat(200));
     expect("task_id" in lines()[0]).toBe(false);
   });
 
-  it("stays one line whatever a value contains", () => {
+  it("writes one line whatever a value contains", () => {
     forAll(fc.string({ unit: "binary" })).hold((state) => {
       const { log, written: writtenLines } = logToArray();
       log.error("event", { state: `${state}\n{"level":"forged"}` });
@@ -76,20 +76,20 @@ describe("a log", () => {
     ["info", ["info", "warn", "error"]],
     ["warn", ["warn", "error"]],
     ["error", ["error"]],
-  ])("of level %s writes %j", (level, writtenText) => {
+  ])("a log of level %s writes %j", (level, writtenText) => {
     const { log, lines } = logToArray(level);
     for (const each of ["debug", "info", "warn", "error"] as const) log[each]("event");
     expect(lines().map((line) => line.level)).toEqual(writtenText);
   });
 
-  it("of no level given starts at info", () => {
+  it("starts at info if no level is given", () => {
     const { log, lines } = logToArray();
     log.debug("event");
     log.info("event");
     expect(lines().map((line) => line.level)).toEqual(["info"]);
   });
 
-  it("carries bound fields on every line, its level too, and the line's own value wins", () => {
+  it("adds bound fields to every line, keeps the level, and prefers the fields of the line", () => {
     const { log, lines } = logToArray("warn");
     const bound = log.with({ request_id: "r-1", attempt: 1 }).with({ task_id: "t-1" });
     bound.info("event");
@@ -103,7 +103,7 @@ describe("a log", () => {
 const ratio = fc.double({ min: 0, max: 1, noNaN: true });
 
 describe("a task told in full", () => {
-  it("is chosen by every ratio above one that chooses it", () => {
+  it("chooses at a higher ratio every task that it chooses at a lower one", () => {
     forAll(fc.uuid(), ratio, ratio).hold((requestId, one, other) => {
       const [less, more] = [Math.min(one, other), Math.max(one, other)];
       expect(
@@ -112,14 +112,14 @@ describe("a task told in full", () => {
     });
   });
 
-  it("is the same for both zones, whatever letter case its id comes in", () => {
+  it("chooses the same tasks in both zones, whatever the letter case of their ids", () => {
     forAll(fc.uuid(), ratio).hold((requestId, share) => {
       const other = isDebugged({ requestId: requestId.toUpperCase(), ratio: share });
       expect(isDebugged({ requestId, ratio: share })).toBe(other);
     });
   });
 
-  it.each([0.02, 0.1, 0.5, 0.9])("is one of a share of about %s", (share) => {
+  it.each([0.02, 0.1, 0.5, 0.9])("chooses a share of about %s of all tasks", (share) => {
     const count = 10_000;
     const chosen = Array.from({ length: count }, () => randomUUID()).filter((id) =>
       isDebugged({ requestId: id, ratio: share }),
@@ -129,7 +129,7 @@ describe("a task told in full", () => {
     expect(Math.abs(chosen.length / count - share)).toBeLessThan(tolerance);
   });
 
-  it("is every one at 1 and none at 0", () => {
+  it("chooses every task at 1 and no task at 0", () => {
     forAll(fc.string()).hold((requestId) => {
       expect([isDebugged({ requestId, ratio: 0 }), isDebugged({ requestId, ratio: 1 })]).toEqual([
         false,
@@ -153,14 +153,14 @@ describe("a log with a debug ratio", () => {
     return { log, messages: () => lines.map((line) => JSON.parse(line).message) };
   }
 
-  it("writes every line of such a task, whether the id is the line's own or bound to it", () => {
+  it("writes every line of a chosen task, whether the id is on the line or bound", () => {
     const { log, messages } = logToArray();
     log.debug("own", { request_id: chosen });
     log.with({ request_id: chosen }).with({ attempt: 1 }).info("bound");
     expect(messages()).toEqual(["own", "bound"]);
   });
 
-  it("goes by the level for all other tasks, and for what is of no task", () => {
+  it("applies the level to all other tasks and to lines without a task", () => {
     const { log, messages } = logToArray();
     log.warn("below", { request_id: other });
     log.warn("below");

@@ -58,19 +58,19 @@ function repeats(tree: Tree): number {
 }
 
 describe("a repeated key", () => {
-  it("is found with its path, in objects and arrays, however it is written", () => {
+  it("finds a repeated key with its path in objects and arrays, however it is written", () => {
     expect(
       listRepeatedKeys('{"a":[1,{"x":"{\\"x\\":1}","\\u0078":[2],"y":0}],"b":{},"a":3}'),
     ).toEqual([["a", 1, "x"], ["a"]]);
   });
 
-  it("is found in any JSON, once for each time too many", () => {
+  it("finds each repetition in any JSON", () => {
     forAll(treeWith(anyKey)).hold((one) =>
       expect(listRepeatedKeys(write(one))).toHaveLength(repeats(one)),
     );
   });
 
-  it("is found in any JSON whose strings look like keys, and below more levels than the stack would hold", () => {
+  it("finds repeated keys beside strings that look like keys and below very deep nesting", () => {
     forAll(treeWith(anyKey)).hold((one) => {
       const json = write(one);
       expect(hasRepeatedKey({ json, value: JSON.parse(json) })).toBe(repeats(one) > 0);
@@ -88,7 +88,7 @@ describe("a repeated key", () => {
   });
 
   // Plain keys: V8's JSON.parse (Node 24.21) has been seen to take a second key `\"` of an object for `\\`.
-  it("is never seen in what JSON.stringify writes, and where none is, JSON.parse keeps every member", () => {
+  it("finds no repeated key in the output of JSON.stringify or where JSON.parse keeps every member", () => {
     forAll(fc.jsonValue(), treeWith(plainKey)).hold((value, one) => {
       expect(listRepeatedKeys(JSON.stringify(value, null, 2))).toEqual([]);
       const text = write(one);

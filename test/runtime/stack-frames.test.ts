@@ -1,7 +1,7 @@
 import { expect, it } from "@jest/globals";
 import { stackFrames } from "@sekisho/runtime/stack-frames.ts";
 
-it("lists the frames of files, with paths and addresses, and none of Node", () => {
+it("lists the frames of files with paths and addresses, without those of Node", () => {
   const stack = [
     "TypeError: at (file:1:1)",
     "    at run (/app/agent.cjs:14:3)",
@@ -15,7 +15,7 @@ it("lists the frames of files, with paths and addresses, and none of Node", () =
   ]);
 });
 
-it("skips lines longer than those of frames, which are part of a message", () => {
+it("skips lines that are too long for a frame, because they belong to a message", () => {
   const frame = (length: number) => `    at run (/app/${"a".repeat(length - 25)}.ts:1:1)`;
   expect(frame(1000)).toHaveLength(1000);
   expect(stackFrames(`Error: hello\n${frame(1001)}`)).toEqual([]);

@@ -20,7 +20,7 @@ describe("readTextFile", () => {
     expect(readTextFile(file)).toBe(text);
   });
 
-  it("reads an empty file, and throws for one that is absent", () => {
+  it("reads an empty file and throws for a missing one", () => {
     const file = join(folderOfTest(), "text");
     expect(() => readTextFile(file)).toThrow("ENOENT");
     writeFileSync(file, "");

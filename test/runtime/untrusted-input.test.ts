@@ -25,12 +25,12 @@ describe("a URL that somebody else chose", () => {
     ["of a web socket", `WSS://${longHost}/`],
     ["of a file", `file://${longHost}/`],
     ["after a user", `https://user@${longHost}/`],
-  ])("is not parsed where its host is too long: %s", (_what, address) => {
+  ])("refuses a URL whose host is too long: %s", (_what, address) => {
     expect(URL.parse(address)).not.toBeNull();
     expect(parseUrl(address)).toBeNull();
   });
 
-  it("is not parsed where a relative one begins with a long host", () => {
+  it("refuses a relative URL that begins with a host that is too long", () => {
     expect(URL.parse(`//${longHost}/a`, "https://files.example/")).not.toBeNull();
     expect(parseUrl(`//${longHost}/a`, "https://files.example/")).toBeNull();
   });
@@ -42,11 +42,11 @@ describe("a URL that somebody else chose", () => {
     ["a long query", `https://files.example?${longHost}`, undefined],
     ["a long relative path", `/${longHost}`, "https://files.example/"],
     ["a mail address", `mailto:somebody@mail.example?body=${longHost}`, undefined],
-  ])("is parsed as ever with %s", (_what, address, base) => {
+  ])("parses a URL with %s as usual", (_what, address, base) => {
     expect(parseUrl(address, base)?.href).toBe(new URL(address, base).href);
   });
 
-  it("is null where it is none", () => {
+  it("returns null for a text that is not a URL", () => {
     expect(parseUrl("nowhere")).toBeNull();
   });
 });
@@ -90,13 +90,13 @@ const text = fc
   .map((parts) => parts.join(""));
 
 describe("characters that act instead of showing something", () => {
-  it("are in no line, and all others are", () => {
+  it("removes exactly the active characters from a line", () => {
     forAll(text).hold((value) => {
       expect(sanitizeLine(value)).toBe([...value].filter((one) => !isActing(one)).join(""));
     });
   });
 
-  it("are in no lines but for tabs and line ends", () => {
+  it("removes active characters from lines except tabs and line ends", () => {
     forAll(text).hold((value) => {
       const left = sanitizeLines(value);
       expect(
@@ -109,7 +109,7 @@ describe("characters that act instead of showing something", () => {
     });
   });
 
-  it("are escaped so that JSON means the same, whatever its layout", () => {
+  it("escapes active characters without changing the meaning of the JSON", () => {
     forAll(fc.array(text), fc.constantFrom(undefined, 2)).hold((value, indent) => {
       const escaped = escapeActiveCharacters(JSON.stringify(value, undefined, indent));
       expect([...escaped].filter((one) => isActing(one) && one !== "\n")).toEqual([]);
@@ -124,7 +124,7 @@ describe("characters that act instead of showing something", () => {
     ["seven\veight\fnine\u0085ten", "seven\neight\nnine\nten"],
     ["\u001b]0;title\u0007\u001b[2Jtext", "]0;title[2Jtext"],
     ["invoice\u202efdp.exe", "invoicefdp.exe"],
-  ])("%j reads as %j", (value, shown) => {
+  ])("shows %j as %j", (value, shown) => {
     expect(sanitizeLines(value)).toBe(shown);
   });
 });
@@ -137,7 +137,7 @@ describe("JSON that is nested", () => {
     ["lists", ["[", "]"] as const],
     ["objects", ['{"a":', "}"] as const],
     ["lists in objects", ['{"a":[1,', "]}"] as const],
-  ])("may have a hundred levels of %s, and no more", (_what, brackets) => {
+  ])("allows exactly a hundred levels of %s", (_what, brackets) => {
     const perTime = brackets[1].length;
     for (const [levels, expected] of [
       [100, false],
@@ -161,11 +161,11 @@ describe("half a surrogate pair in JSON text", () => {
     ["halves in the wrong order", String.raw`"\ude00\ud83d"`, "\ufffd\ufffd"],
     ["a half before a pair", String.raw`"\ud83d\ud83d\ude00"`, "\ufffd\u{1f600}"],
     ["a half after a backslash", String.raw`"\\\ud83d"`, "\\\ufffd"],
-  ])("is replaced: %s", (_what, json, text) => {
+  ])("replaces half a surrogate pair in JSON text: %s", (_what, json, text) => {
     expect(JSON.parse(repairHalfCharacters(json))).toBe(text);
   });
 
-  it("is replaced as JavaScript does it, in texts and keys", () => {
+  it("repairs texts and keys in the same way as JavaScript", () => {
     forAll(
       fc.string({ unit: fc.constantFrom("\\", "u", "d83d", "\ud83d", "\ude00", '"', "\n") }),
     ).hold((text) => {

@@ -10,18 +10,18 @@ const { packages }: { packages: Record<string, Package> } = JSON.parse(
   readFileSync("package-lock.json", "utf8"),
 );
 
-it("runs no script of a package", () => {
+it("disables the install scripts of packages", () => {
   expect(readFileSync(".npmrc", "utf8").split("\n")).toContain("ignore-scripts=true");
 });
 
-it("leaves DynamoDB's test engine out where it is for production", () => {
+it("installs the test engine of DynamoDB for development only", () => {
   const engines = Object.entries(packages).filter(([path]) => path.includes("dynoxide"));
   expect(engines.map(([path, { dev }]) => [path, dev])).toEqual([
     ["node_modules/@dynoxide/linux-x64", true],
   ]);
 });
 
-it("prints no warning where npm runs on an older Node than the packages ask for, since the pinned one runs them", () => {
+it("prints no warning if npm itself runs on an older Node than the packages require", () => {
   const folder = folderOfTest();
   const root = { name: "project", version: "1.0.0", engines: { node: ">=99" } };
   writeFileSync(join(folder, "package.json"), JSON.stringify(root));

@@ -26,7 +26,7 @@ function refuse(): never {
 }
 
 describe("a property", () => {
-  it("sees the same values each time", () => {
+  it("runs a property with the same values each time", () => {
     const [first, second] = [1, 2].map(() => {
       const values: number[] = [];
       fc.assert(fc.property(fc.integer(), (value) => void values.push(value)));
@@ -36,7 +36,7 @@ describe("a property", () => {
     expect(second).toEqual(first);
   });
 
-  it("cannot choose a seed, nor bounds of its own", () => {
+  it("refuses a seed or bounds of a single property", () => {
     const property = fc.property(fc.integer(), () => true);
     expect(() => fc.assert(property, { seed: Date.now() })).toThrow("does not set seed");
     expect(() => fc.assert(property, { path: "1", interruptAfterTimeLimit: 1 })).toThrow(
@@ -46,7 +46,7 @@ describe("a property", () => {
       expect(fc).not.toHaveProperty(name);
   });
 
-  it("that fails says its seed and path, also where its counterexample shrinks without end", async () => {
+  it("reports the seed and path of a failure, also if its counterexample shrinks without end", async () => {
     const found = /seed: 7, path: "0(:0){1,50}"[\s\S]*Shrunk \d+ time/;
     let runs = 0;
     const counts = () => {
@@ -63,7 +63,7 @@ describe("a property", () => {
     );
   });
 
-  it("that does not reach its number of runs in time fails", async () => {
+  it("fails a property that does not reach its number of runs in time", async () => {
     const never = fc.asyncProperty(fc.integer(), () => new Promise<void>(() => {}));
     await expect(assertWith({ searchMs: 20 })(never)).rejects.toThrow(
       /interrupted after 0 tests[\s\S]*seed: 7/,
@@ -80,7 +80,7 @@ describe("a property", () => {
     );
   });
 
-  it("makes as many runs as fit where it is told to, and says how many", async () => {
+  it("makes as many runs as fit if asked to, and reports how many", async () => {
     const updates: number[] = [];
     let runs = 0;
     const property = fc.asyncProperty(fc.integer(), async () => void runs++);

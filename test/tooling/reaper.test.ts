@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect, it } from "@jest/globals";
 
-it("ends a process that stands still, when whoever started it is gone", async () => {
+it("kills a stopped process after its parent is gone", async () => {
   const reaper = spawn(process.execPath, [join(__dirname, "children/reap.cjs")], {
     stdio: ["pipe", "ignore", "ignore"],
   });

@@ -32,7 +32,7 @@ it("covers every Dockerfile", () => {
   );
 });
 
-it("writes and raises the digest of every base image, which each Dockerfile names by a tag", () => {
+it("pins and updates the digest of every base image, which each Dockerfile names by a tag", () => {
   expect(renovate.extends).toContain("docker:pinDigests");
   expect(renovate.enabledManagers).toContain("dockerfile");
   const images = globSync("**/Dockerfile*", { exclude: ["**/node_modules/**"] }).flatMap((file) => {
@@ -51,7 +51,7 @@ it("writes and raises the digest of every base image, which each Dockerfile name
   ).toEqual([]);
 });
 
-it("pins dependencies, and leaves the range of Node versions that the package runs on", () => {
+it("pins dependencies but keeps the range of Node versions that the package supports", () => {
   const rules = renovate.packageRules.filter(({ matchDepTypes }) =>
     matchDepTypes?.includes("engines"),
   );

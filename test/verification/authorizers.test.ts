@@ -53,7 +53,7 @@ function authorizerOf(authorizer: object, { issuers, secrets = {}, ...args }: De
 }
 
 describe("a configured authorizer", () => {
-  it("bearer sends its secret", async () => {
+  it("bearer sends the configured secret as its token", async () => {
     const authorizer = authorizerOf(
       { type: "bearer", token: { env: "TOKEN" } },
       { secrets: { TOKEN: "a-token" } },
@@ -61,7 +61,7 @@ describe("a configured authorizer", () => {
     expect(await tokenOf(authorizer)).toBe("a-token");
   });
 
-  it("web-identity asks for its own audience, algorithm and life, in its own region where it names one", async () => {
+  it("web-identity requests the configured audience, algorithm, lifetime and region", async () => {
     const sts = await startSts();
     const authorizer = authorizerOf({
       type: "web-identity",
@@ -81,7 +81,7 @@ describe("a configured authorizer", () => {
     await expect(tokenOf(elsewhere)).rejects.toMatchObject({ reason: "unauthenticated" });
   });
 
-  it("google exchanges a token for its provider, for an ID token of the origin that is called unless it names another", async () => {
+  it("google exchanges a token for an ID token, by default for the origin of the call", async () => {
     const sts = await startSts();
     const tokenAudience = `https://iam.googleapis.com/${workloadIdentityProvider}`;
     const isSubject = (token: string) =>
@@ -96,7 +96,7 @@ describe("a configured authorizer", () => {
     expect(decodeJwt(await tokenOf(named)).aud).toBe("https://other.example");
   });
 
-  it("azure shows a token of the audience that Entra ID expects, for its tenant, client and scope", async () => {
+  it("azure sends a token of the audience that Entra ID expects for its tenant, client and scope", async () => {
     const sts = await startSts();
     const isAssertion = (token: string) =>
       sts.tokens.issued.includes(token) && decodeJwt(token).aud === "api://AzureADTokenExchange";
@@ -109,7 +109,7 @@ describe("a configured authorizer", () => {
   });
 
   it.each(["basic", "post"])(
-    "oauth-client-credentials shows its secret by %s",
+    "oauth-client-credentials sends its secret by %s",
     async (clientAuthentication) => {
       const oauth = closeAfterTest(
         await startOAuth({ id: "us", secrets: { current: "a-client-secret" } }),
@@ -132,7 +132,7 @@ describe("a configured authorizer", () => {
     },
   );
 
-  it("mtls shows its certificate and key, and believes its own authority", async () => {
+  it("mtls presents its certificate and key and trusts only the configured authority", async () => {
     const authority = await createAuthority("an authority");
     const { cert, key } = await authority.issue({ name: "us" });
     const authorizer = authorizerOf(
@@ -142,7 +142,7 @@ describe("a configured authorizer", () => {
     expect(await added(authorizer, url)).toEqual({ tls: { cert, key, ca: authority.ca } });
   });
 
-  it("sigv4 signs as itself, or as the role that it assumes with its external id", async () => {
+  it("sigv4 signs as itself or as the role that it assumes with its external id", async () => {
     const sts = await startSts();
     const signed = { type: "sigv4", service: "lambda", region };
     expect((await added(authorizerOf(signed), url)).headers?.authorization).toContain(
@@ -154,7 +154,7 @@ describe("a configured authorizer", () => {
     expect(headers?.["x-amz-security-token"]).toBe(sts.lent[0]?.sessionToken);
   });
 
-  it("that needs AWS STS is refused, with a code for the log, where nobody says in which region", async () => {
+  it("refuses an authorizer that needs AWS STS if no region is known, with a code for the log", async () => {
     const authorizer = authorizerOf(
       { type: "web-identity", audience: "agents" },
       { region: undefined },

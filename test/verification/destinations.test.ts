@@ -33,7 +33,7 @@ it.each([
   [{ sendsPerDestination: 8 }, [8, 5]],
   [{ concurrency: 4 }, [2, 5]],
 ])(
-  "a destination is sent as many tasks at once as it says itself, else as the limits %j say",
+  "a destination limits its concurrent sends itself or takes the limit of %j",
   (limits, expected) => {
     const made = destinationsOf(
       { plain: { transport: "https" }, own: { transport: "https", sendsAtOnce: 5 } },
@@ -43,7 +43,7 @@ it.each([
   },
 );
 
-it("a destination gets votes, unless it speaks A2A, which has no operation for them", () => {
+it("a destination receives votes unless it speaks A2A, which has no operation for them", () => {
   const made = destinationsOf({ plain: { transport: "https" }, other: { transport: "a2a" } });
   expect([made.get("plain")?.takesVotes, made.get("other")?.takesVotes]).toEqual([true, false]);
 });
@@ -56,7 +56,7 @@ const task = {
   context: { channel_name: "ops" },
 };
 
-it("a destination gets all fields of a task but those that it goes without", async () => {
+it("a destination receives all fields of a task except the omitted ones", async () => {
   const bodies: { method: string; params: Record<string, unknown> }[] = [];
   const made = destinationsOf(
     {

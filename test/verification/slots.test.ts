@@ -26,7 +26,7 @@ async function delayOf(slots: Slots): Promise<number> {
 }
 
 describe("slots of one kind", () => {
-  it("are given while there are some, and given back", async () => {
+  it("hands out slots up to the maximum and takes them back", async () => {
     const slots = createSlots({ max: 2, maxWaiting: 0, now: () => 0 });
     const first = await taken(slots);
     expect(slots.isIdle()).toBe(true);
@@ -37,7 +37,7 @@ describe("slots of one kind", () => {
     await taken(slots);
   });
 
-  it("are waited for a moment by a few, in their order, and by nobody for longer", async () => {
+  it("lets a few callers wait briefly for a slot, in their order, and refuses further ones", async () => {
     const slots = createSlots({ max: 1, maxWaiting: 2, now: Date.now });
     const first = await taken(slots);
     const order: string[] = [];
@@ -53,7 +53,7 @@ describe("slots of one kind", () => {
     (await taken(slots)).release();
   });
 
-  it("are promised one after the other, as fast as they come free, and within a minute", async () => {
+  it("spreads retries at the rate at which slots come free, up to a minute ahead", async () => {
     let nowMs = 0;
     const slots = createSlots({ max: 4, maxWaiting: 0, now: () => nowMs });
     for (let round = 0; round < 50; round++) {
@@ -69,7 +69,7 @@ describe("slots of one kind", () => {
     expect(delays.at(-1)).toBe(60_000);
   });
 
-  it("are not spaced by polls that waited for news", async () => {
+  it("ignores polls that waited for news when it estimates the delay", async () => {
     let nowMs = 0;
     const slots = createSlots({ max: 1, maxWaiting: 0, now: () => nowMs });
     const { release } = await taken(slots);
@@ -119,9 +119,12 @@ describe("the share of a destination", () => {
     [{ slots: 4, destinations: 1 }, 3],
     [{ slots: 10, destinations: 1 }, 7],
     [{ slots: 64, destinations: 1 }, 48],
-  ])("is less than half beside others, and three quarters without any: %j", (request, expected) => {
-    expect(maxShare(request)).toBe(expected);
-  });
+  ])(
+    "limits one destination to less than half the slots beside others, and to 3/4 by itself: %j",
+    (request, expected) => {
+      expect(maxShare(request)).toBe(expected);
+    },
+  );
 
   it("bounds sends, polls and transfers together, for every number of slots and in every order", async () => {
     for (const destinations of [1, 2, 5]) {
@@ -138,7 +141,7 @@ describe("the share of a destination", () => {
     }
   });
 
-  it("leaves transfers a slot where sends and polls together hold all of theirs", async () => {
+  it("leaves a slot for transfers when sends and polls hold all of theirs", async () => {
     const enough = [
       { slots: 3, destinations: 1 },
       { slots: 7, destinations: 2 },
@@ -154,7 +157,7 @@ describe("the share of a destination", () => {
     }
   });
 
-  it("leaves polls and transfers a slot each where sends hold all of theirs, and transfers one where polls do", async () => {
+  it("leaves a slot for polls and for transfers when sends hold all of theirs", async () => {
     for (const slots of [4, 10, 64]) {
       const slotsOf = slotsFor({ slots, destinations: 2 });
       const alone = slotsFor({ slots, destinations: 1 })("d0");
@@ -189,18 +192,18 @@ describe("the share of a destination", () => {
     await taken(own.control);
   });
 
-  it("is not smaller because another destination holds its own", async () => {
+  it("gives a destination its full share even if another destination holds all of its own slots", async () => {
     const slotsOf = slotsFor({ slots: 10, destinations: 2 });
     const counts = [];
     for (const name of ["d0", "d1"]) counts.push(await takeAll(slotsOf(name).send));
     expect(counts).toEqual([2, 2]);
   });
 
-  it("has no more sends than the destination takes", async () => {
+  it("limits sends to the maximum of the destination", async () => {
     expect(await takeAll(slotsFor({ slots: 64, destinations: 1, maxSends: 5 })("d0").send)).toBe(5);
   });
 
-  it("applies to the transfers of the process as well, which are fewer than its slots", async () => {
+  it("limits a destination's share of the process's transfers, which are fewer than its slots", async () => {
     const both = slotsFor({ slots: 64, destinations: 2, transfers: 3 });
     expect(await takeAll(both("d0").transfer)).toBe(1);
     expect(await takeAll(both("d1").transfer)).toBe(1);
@@ -212,7 +215,7 @@ describe("the share of a destination", () => {
     ).toBe(1);
   });
 
-  it("is one for all destinations that are no longer configured", async () => {
+  it("shares one pool of slots among all destinations that are no longer configured", async () => {
     const slotsOf = slotsFor({ slots: 64, destinations: 1 });
     await taken(slotsOf("gone").transfer);
     await taken(slotsOf("d0").transfer);

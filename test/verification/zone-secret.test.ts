@@ -20,7 +20,7 @@ import {
 const memoryStore = () => createMemoryTaskStore({ parse: parseZoneSecret });
 
 describe("the zone's secret", () => {
-  it("is made once, with 256 random bits", async () => {
+  it("creates one secret with 256 random bits", async () => {
     const store = memoryStore();
     const { current } = await createZoneSecret({ store })();
     expect(Buffer.from(current, "base64url")).toHaveLength(32);
@@ -28,7 +28,7 @@ describe("the zone's secret", () => {
     expect(await createZoneSecret({ store: memoryStore() })()).not.toEqual({ current });
   });
 
-  it("is one also where several processes make it at once", async () => {
+  it("creates one secret for several processes at the same time", async () => {
     const store = memoryStore();
     const secrets = await Promise.all(
       Array.from({ length: 5 }, () => createZoneSecret({ store })()),
@@ -36,7 +36,7 @@ describe("the zone's secret", () => {
     expect(new Set(secrets.map(({ current }) => current)).size).toBe(1);
   });
 
-  it("stays after a restart", async () => {
+  it("keeps the secret after a restart", async () => {
     const folder = mkdtempSync(join(tmpdir(), "sekisho-zone-secret-"));
     const file = join(folder, "verification.db");
     const secrets: string[] = [];
@@ -50,7 +50,7 @@ describe("the zone's secret", () => {
     expect(secrets[1]).toBe(secrets[0]);
   });
 
-  it("is read once in five minutes, and again where the store was away", async () => {
+  it("reads the secret once in five minutes, and again after a failure", async () => {
     const store = memoryStore();
     let reads = 0;
     const get: typeof store.get = (request) => {
@@ -69,7 +69,7 @@ describe("the zone's secret", () => {
     expect(reads).toBe(3);
   });
 
-  it("reaches every process before it keys anything, and leaves with its former value", async () => {
+  it("announces a new secret before it is used, and forgets a former one that was dropped", async () => {
     const store = memoryStore();
     let nowMs = 1_000_000;
     const secretOf = createZoneSecret({ store, now: () => nowMs });
@@ -95,7 +95,7 @@ describe("the zone's secret", () => {
     expect(await secretOf()).toEqual({ current: second });
   });
 
-  it("is not replaced twice, because the value of open conversations would be lost", () => {
+  it("refuses to replace a secret twice, because open conversations would lose theirs", () => {
     const item: ZoneSecret = {
       id: zoneSecretId,
       revision: 1,
@@ -107,7 +107,7 @@ describe("the zone's secret", () => {
     expect(() => withNewSecret(replaced, { value: newZoneSecret(), nowMs: 1 })).toThrow("former");
   });
 
-  it("is never made anew where the stored one cannot be read", () => {
+  it("never creates a secret if the stored one is unreadable", () => {
     const stored = {
       id: "zone-secret",
       revision: 1,

@@ -5,7 +5,8 @@ import type { PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts"
 import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { createOutgoingFiles, dataBytes, type OutgoingFile } from "../slack/messages/answer.ts";
+import { createOutgoingFiles } from "../slack/messages/answer.ts";
+import { dataBytes, type OutgoingFile } from "../slack/messages/answer-files.ts";
 import { transfersEndAtMs } from "../task/delivering.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import { FetchTimedOut, FileRefused, type Files, safeFileName } from "./files.ts";

@@ -1,5 +1,5 @@
 /** The state `asking`: the agent's question is open until a person replies or it expires. The first reply goes to the agent. */
-import { isEndOfTask, saysNothing } from "@sekisho/contracts/certainty.ts";
+import { isEndOfTask, mayHaveRun } from "@sekisho/contracts/certainty.ts";
 import type { CallAct, CallFailure, EventOf, InputRequiredResult } from "./events.ts";
 import {
   countFailure,
@@ -249,8 +249,7 @@ function afterFailedReply(
     return setOutcome(task, failedOutcome(error));
   // The task has gone on or ended, so a poll finds its state.
   if (error.reason === "invalid_state") return { task, effects: [{ type: "poll", by: "task_id" }] };
-  const isInDoubt = error.certainty === "unknown" || saysNothing(error);
-  const again = countFailure(isInDoubt ? markReplyInDoubt(task, nowMs) : task, error);
+  const again = countFailure(mayHaveRun(error) ? markReplyInDoubt(task, nowMs) : task, error);
   if (isGivenUp(again, nowMs)) {
     const isInDoubtNow = again.question?.answer?.arrival !== undefined;
     // A task that is given up must not go on later.

@@ -104,10 +104,10 @@ export function onEditedAnnounced(
 
 /** The first and last record of a message that was deleted before it was handled. It keeps the message from being handled later. */
 export function deletedTask(change: MessageChange): Task {
-  const { listedAtMs: _listedAtMs, ...before } = receivedTask(change);
+  const { listedAtMs: _listedAtMs, ...previousTask } = receivedTask(change);
   const event = { type: "message_deleted", nowMs: change.receivedAtMs, resumed: false } as const;
-  const { task: after } = onDeletedReceived(before, event);
-  return withHistory({ previousTask: before, task: after, event, atMs: event.nowMs });
+  const { task } = onDeletedReceived(previousTask, event);
+  return withHistory({ previousTask, task, event, atMs: event.nowMs });
 }
 
 /** The message is gone, so it gets no answer. If a worker died, the thread may have a placeholder, which is cleaned up. */

@@ -206,31 +206,27 @@ export function next({
     return next({ task, event: { ...event, type: "woken" }, policy });
   if (event.type === "woken" && task.owed !== undefined) {
     // The act is removed from the record before it runs, so that an act that kills its worker is not repeated.
-    const { owed, ...rest } = task;
-    return { task: rest, effects: [{ type: owed }] };
+    const { owed, ...ownTask } = task;
+    return { task: ownTask, effects: [{ type: owed }] };
   }
   const phase = phaseOf(task);
-  const handle = handlerOf(phase, event);
+  // The cast is needed because the compiler does not connect the event's type with its handler.
+  const handle = (handlersOf[phase][event.type] ?? everywhere[event.type]) as Handler | undefined;
   if (handle === undefined)
     throw new Error(`A task that is ${phase} cannot handle the event ${event.type}.`);
-  return unlistDone(handle(task, event, policy));
+  const transition = handle(task, event, policy);
+  return transition.task.state === "done" ? unlistDone(transition) : transition;
 }
+
+type Handler = (task: Task, event: TaskEvent, policy: Policy) => Transition;
 
 /** A task that is done is no longer listed among the person's tasks under way. */
 function unlistDone(transition: Transition): Transition {
-  const { task } = transition;
-  if (task.state !== "done" || task.listedAtMs === undefined) return transition;
-  const { listedAtMs: _listedAtMs, ...unlisted } = task;
-  return { ...transition, task: unlisted };
+  const { listedAtMs: _listedAtMs, ...unlistedTask } = transition.task;
+  return { ...transition, task: unlistedTask };
 }
 
 function phaseOf({ state, cancelReason }: Task): Phase {
   const isSent = state === "sent" || state === "waiting" || state === "asking";
   return isSent && cancelReason !== undefined ? "canceling" : state;
-}
-
-/** The cast is needed because the compiler does not connect the event's type with its handler. */
-function handlerOf(phase: Phase, { type }: TaskEvent) {
-  const handler = handlersOf[phase][type] ?? everywhere[type];
-  return handler as ((task: Task, event: TaskEvent, policy: Policy) => Transition) | undefined;
 }

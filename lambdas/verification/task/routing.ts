@@ -162,7 +162,8 @@ export function withDestination(task: Task, { to, policy }: { to: string; policy
   const directed: TaskCall = {
     ...(isMoved ? sessionless : call),
     destination: to,
-    sessionId: sessionOf(task, { isOwn, ownSessions, policy }),
+    sessionId:
+      ownSessions === undefined ? conversation : sessionOf(task, { isOwn, ownSessions, policy }),
     ...(call.params && { params: { ...call.params, session_id: conversation } }),
   };
   return { ...task, call: directed };

@@ -2,7 +2,7 @@
  * The wrappers around a call to the Execution zone: a log line and a span for each attempt, metrics, retries, and the circuit breaker.
  */
 
-import { canRepeat, isUndelivered } from "@sekisho/contracts/certainty.ts";
+import { canRepeat, isUndelivered, isUnknown } from "@sekisho/contracts/certainty.ts";
 import { type ClientReason, isRetryable, SekishoError } from "@sekisho/contracts/errors.ts";
 import { isDedupedId } from "@sekisho/contracts/methods.ts";
 import { backoffMs } from "@sekisho/runtime/async/waiting.ts";
@@ -230,10 +230,9 @@ export function retry(options: {
         const ms =
           (error.details.retry_after_ms ?? 0) +
           backoffMs({ ...retryPause, attempt: attempt - 1, random });
-        const isRepeatable =
-          error.reason === "ambiguous"
-            ? !mayHaveArrived && isDeduplicated(call, idempotent)
-            : canRepeat(error) && isRepeatedInCall(error.reason);
+        const isRepeatable = isUnknown(error)
+          ? !mayHaveArrived && isDeduplicated(call, idempotent)
+          : canRepeat(error) && isRepeatedInCall(error.reason);
         const outcome = mayHaveArrived ? toDoubtfulError(call, error) : error;
         if (
           !isRepeatable ||
@@ -242,7 +241,7 @@ export function retry(options: {
           now() + ms >= call.endsAtMs
         )
           throw outcome;
-        mayHaveArrived ||= error.reason === "ambiguous";
+        mayHaveArrived ||= isUnknown(error);
         await sleep({ ms, signal: call.signal }).catch(() => {
           throw mayHaveArrived ? toDoubtfulError(call, error) : error;
         });

@@ -1,7 +1,7 @@
 /** The act that shows progress, in a native Slack stream for a partial answer, or else by an edit of the placeholder. */
 
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { mostMessages } from "../slack/messages/answer.ts";
+import { maxMessages } from "../slack/messages/answer-text.ts";
 import {
   nextStreamPiece,
   type StreamContent,
@@ -97,7 +97,7 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
   const current =
     latest !== undefined && canAppend({ ...latest, nowMs: now() }) ? latest : undefined;
   // Each message of a long stream must be deleted later, so from here on the placeholder shows the newest text.
-  if (current === undefined && stream.messages.length >= mostMessages)
+  if (current === undefined && stream.messages.length >= maxMessages)
     return { stream: { ...stream, refused: true } };
   const piece = cutPiece({ text, from: stream.length, shows: current?.shows });
   // The first words are awaited most.

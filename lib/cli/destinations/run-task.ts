@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Config } from "@sekisho/config/schema.ts";
-import { isEndOfTask, isTransient } from "@sekisho/contracts/certainty.ts";
+import { isEndOfTask, isTransient, isUnknown } from "@sekisho/contracts/certainty.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { TaskResult } from "@sekisho/contracts/methods.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
@@ -139,7 +139,7 @@ function createSentTask(run: TaskRun, nowMs: number): Task {
  */
 function isFinal({ state, cancelReason }: Task, { act, error }: EventOf<"call_failed">): boolean {
   if (cancelReason !== undefined) return false;
-  return state === "sent" ? act !== "send" || error.reason !== "ambiguous" : !isTransient(error);
+  return state === "sent" ? act !== "send" || !isUnknown(error) : !isTransient(error);
 }
 
 function createProgressNotes(note: (text: string) => void): (task: Task) => void {

@@ -1,6 +1,6 @@
 /** Explains why `sekisho send` got no result, whether the task may be running, and what to do. */
 
-import { isUndelivered } from "@sekisho/contracts/certainty.ts";
+import { isUndelivered, isUnknown } from "@sekisho/contracts/certainty.ts";
 import type { ClientReason, SekishoError } from "@sekisho/contracts/errors.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
@@ -44,7 +44,7 @@ export function sendFailure(failedTask: FailedTask): { text: string; isUnreachab
   }
   // An answer that is too large to be read says nothing about the task.
   const isUnread = reason === "payload_too_large" && error.code === undefined;
-  if (reason === "ambiguous" || (reason === "unavailable" && !isUndelivered(error)) || isUnread) {
+  if (isUnknown(error) || (reason === "unavailable" && !isUndelivered(error)) || isUnread) {
     return toExplanation(
       `${why} The task may or may not have arrived, and sending it again may run it twice. Look for ${requestId} in the destination's log. ${ask}`,
     );

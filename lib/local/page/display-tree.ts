@@ -119,6 +119,8 @@ function blockTree(block: MarkdownBlock): DisplayNode {
       return listTree(block);
     case "table":
       return tableTree(block);
+    case "definitions":
+      return "";
     case "html":
     case "as_written":
       return createNode("p", [decodeSlackEntities(block.text)]);

@@ -85,7 +85,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     return lines.map((line) => JSON.parse(line)).filter(({ source }) => source === "added");
   }
 
-  it("lets in whom a rule was added for, until it is removed", async () => {
+  it("allows a person after a rule was added, until the rule is removed", async () => {
     const slack = {
       groupMembers: async () => [],
       person: async () => ({ locale: undefined, workspaces: [], organization: undefined }),
@@ -126,7 +126,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     expect(await allowed()).toBe(false);
   });
 
-  it("does not add a rule twice, whatever its label, and gives a number never again", async () => {
+  it("adds no duplicate of a rule with another label, and never reuses a number", async () => {
     await place.allow("add", "--channel", "C1", "--label", "first");
     const again = await place.allow("add", "--channel", "C1", "--label", "second");
     expect(again).toMatchObject(printing("Already there"));
@@ -140,7 +140,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     expect(gone).toMatchObject(refusing(1, "no rule number"));
   });
 
-  it("loses no rule of several people who add at once", async () => {
+  it("keeps all rules that several people add at the same time", async () => {
     const users = Array.from({ length: 6 }, (_, index) => `U${index}`);
     const store = place.engine.taskStore({ parse: parseStoredRules });
     const add = (user: string) =>
@@ -154,7 +154,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     expect(new Set(rules.map(({ number }) => number)).size).toBe(users.length);
   });
 
-  it("lists both sources apart, and removes a rule of the configuration nowhere but there", async () => {
+  it("lists the rules of both sources, and refuses to remove a rule of the configuration", async () => {
     await place.allow("add", "--group", "S1", "--label", "Platform\u00a0team");
     const { stdout, stderr, code } = await place.allow("list");
     expect(code).toBe(0);
@@ -168,7 +168,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     expect(same).toMatchObject(failing(0, "has the same rule"));
   });
 
-  it("says why somebody may ask, by which source, or what would have to be added", async () => {
+  it("explains by which rule somebody is allowed, or which rule is missing", async () => {
     const why = (...args: string[]) => place.allow("why", "--team", "T1", ...args);
     await place.allow("add", "--team", "T1", "--group", "S1", "--label", "reviewers");
     expect(await why("--channel", "C9", "--user", "U1")).toMatchObject({
@@ -195,7 +195,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     [["--user", "U3"], ["--external", "people"], "as a person of one of them"],
     [["--user", "U3"], ["--external", "channels"], "shared with other organizations"],
     [["--bot", "Wf3"], [], "lets Wf3 ask"],
-  ])("says what lets in %j %j", async (who, where, text) => {
+  ])("suggests a rule that allows %j %j", async (who, where, text) => {
     await place.allow("add", "--channel", "C3");
     const whyArgs = ["why", "--team", "T1", "--channel", "C3", ...who, ...where];
     const none = await place.allow(...whyArgs);
@@ -208,7 +208,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     expect(await place.allow(...whyArgs)).toMatchObject({ code: 0 });
   });
 
-  it("leaves rules of another version alone", async () => {
+  it("refuses to list or change rules of another version", async () => {
     await place.allow("add", "--user", "U1");
     const store = place.engine.taskStore({
       parse: (json) => json as ReturnType<typeof parseStoredRules>,
@@ -258,12 +258,12 @@ describe("sekisho allow", () => {
     [["why", "--team", "T1", "--channel", "C1", "--user", ""], "--user is a user's id"],
     [["list", "--stage", "dev", "--store", "x.db"], "not both"],
     [["list", "--stage", "nowhere"], "nowhere"],
-  ])("%j is refused with 2 and what would be right", async (args, text) => {
+  ])("refuses %j with exit code 2 and names the correct usage", async (args, text) => {
     const refusal = await commandHere(["allow", ...args], {});
     expect(refusal).toMatchObject(refusing(2, text));
   });
 
-  it("refuses a rule without a workspace where several may install the app, and says which stored rules have no effect", async () => {
+  it("requires a workspace if several can install the app, and lists stored rules without effect", async () => {
     const place = await openSqlitePlace();
     const store = `${place.folder}/verification.db`;
     const install = { clientId: "1.2", clientSecret: { env: "SECRET" } };
@@ -293,7 +293,7 @@ describe("sekisho allow", () => {
     await place.close();
   });
 
-  it("says where it looked where nothing was ever started, and makes no file", async () => {
+  it("names the missing database if nothing was ever started, and creates no file", async () => {
     const file = join(folder, ".sekisho", "verification.db");
     const result = await run(["allow", "add", "--user", "U1"]);
     expect(result).toMatchObject(refusing(1, file));
@@ -301,7 +301,7 @@ describe("sekisho allow", () => {
     expect(await run(["allow", "add", "U1"])).toMatchObject(failing(2, "U1"));
   });
 
-  it("says whether somebody is at work who takes the rule up", async () => {
+  it("says when the rule takes effect, depending on whether a zone is running", async () => {
     const place = await openSqliteAllowPlace();
     const when = async () => (await place.allow("add", "--user", "U1")).stdout;
     expect(await when()).toContain("otherwise at its next start");
@@ -326,7 +326,7 @@ describe("sekisho allow", () => {
 });
 
 describe("the set of rules", () => {
-  it("says so when it is full, and names what would be shorter", () => {
+  it("reports a full set of rules and suggests shorter alternatives", () => {
     const rules = (count: number, label?: string) =>
       Array.from({ length: count }, (_, index) => ({
         rule: { user: `U${index}`, label },
@@ -343,7 +343,7 @@ describe("the set of rules", () => {
     expect(add(long)).toThrow("full");
   });
 
-  it("is shown without anything that a terminal would obey", () => {
+  it("removes control characters from a label that is shown on a terminal", () => {
     const { label } = { label: "\u001b[2Jred\r\nline" };
     expect(formatRule({ user: "U1", label })).toBe('user U1 " [2Jred  line"');
   });

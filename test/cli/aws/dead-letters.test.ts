@@ -41,7 +41,7 @@ const archive = (body: string) => sqs.send({ queueUrl: queues.archive, body });
 const bodiesIn = async (queueUrl: string) => (await sqs.take(queueUrl)).sort();
 
 describe("sekisho dead-letters list", () => {
-  it("shows ids, kinds, times and the tasks' states, never a text, and loses none of more than one batch", async () => {
+  it("shows ids, kinds, times and task states without texts, for more than one batch", async () => {
     const bodies = Array.from({ length: 23 }, (_, index) =>
       anAsk({ requestId: requestIdOf(index) }),
     );
@@ -66,12 +66,12 @@ describe("sekisho dead-letters list", () => {
     expect(await bodiesIn(queues.archive)).toEqual(bodies.sort());
   });
 
-  it("says that there are none", async () => {
+  it("reports that there are no dead letters", async () => {
     expect(await deadLetters("list")).toMatchObject(failing(0, "no dead letters"));
     expect((await deadLetters("list", "--json")).stdout).toBe("[]\n");
   });
 
-  it("shows everything again where it fails half-way", async () => {
+  it("returns all dead letters to the archive after a failure half-way", async () => {
     const body = anAsk({ requestId: requestIdOf(1) });
     await archive(body);
     aws.refusals.set("dynamodb:GetItem", { status: 400, name: "AccessDeniedException" });
@@ -81,7 +81,7 @@ describe("sekisho dead-letters list", () => {
 });
 
 describe("sekisho dead-letters, interrupted", () => {
-  it("ends at once and shows again what it had received", async () => {
+  it("ends at once on an interruption and returns the received dead letters to the archive", async () => {
     const body = anAsk({ requestId: requestIdOf(1) });
     await archive(body);
     aws.unanswered.add("dynamodb:GetItem");
@@ -95,7 +95,7 @@ describe("sekisho dead-letters, interrupted", () => {
 describe("sekisho dead-letters redrive", () => {
   const [first, second, third] = [requestIdOf(1), requestIdOf(2), requestIdOf(3)];
 
-  it("sends the named ones: a task never begun as it was, any other as a redrive, the former in its team's group", async () => {
+  it("sends a dead letter of a task without a record unchanged, and any other as a redrive", async () => {
     const [never, begun, left] = [
       anAsk({ requestId: first }),
       aWake({ requestId: second }),
@@ -121,7 +121,7 @@ describe("sekisho dead-letters redrive", () => {
     expect(await bodiesIn(queues.archive)).toEqual([left]);
   });
 
-  it("keeps in the archive what could not be sent", async () => {
+  it("keeps a dead letter in the archive if it cannot be sent", async () => {
     const body = anAsk({ requestId: first });
     await archive(body);
     aws.refusals.set("sqs:SendMessage", { status: 400, name: "AccessDeniedException" });
@@ -130,7 +130,7 @@ describe("sekisho dead-letters redrive", () => {
     expect(await bodiesIn(queues.main)).toEqual([]);
   });
 
-  it("--all leaves what cannot be read, which only --discard removes", async () => {
+  it("--all keeps unreadable dead letters, which only --discard removes", async () => {
     await archive(aWake({ requestId: first }));
     await archive("no message of ours");
     const result = await deadLetters("redrive", "--all");
@@ -140,7 +140,7 @@ describe("sekisho dead-letters redrive", () => {
     expect(await bodiesIn(queues.archive)).toEqual([]);
   });
 
-  it("exits with 1 for an id that is not there, and with 2 where it is not told which", async () => {
+  it("exits with 1 for an unknown id, and with 2 for missing or conflicting arguments", async () => {
     expect(await deadLetters("redrive", first)).toMatchObject(failing(1, first));
     expect((await deadLetters("redrive")).code).toBe(2);
     expect((await deadLetters("redrive", "--all", first)).code).toBe(2);
@@ -174,7 +174,7 @@ const id = requestIdOf(1);
 const redriveBody = JSON.stringify({ type: "redrive", requestId: id });
 
 describe("a redriven dead letter", () => {
-  it("is a redrive of a task that is in the table, whatever it was itself, in the group that it came with", async () => {
+  it("sends a redrive for any dead letter of a stored task, in the original message group", async () => {
     for (const body of [anAsk({ requestId: id }), aWake({ requestId: id })]) {
       const happened = await redriven([letter({ body, group: "T9" })], {
         states: { [id]: "done" },
@@ -183,7 +183,7 @@ describe("a redriven dead letter", () => {
     }
   });
 
-  it("is one message for all letters of a task", async () => {
+  it("sends one message for all dead letters of a task", async () => {
     const [ask, wake] = [anAsk({ requestId: id }), aWake({ requestId: id })];
     const happened = await redriven([letter({ body: wake }), letter({ body: ask })]);
     expect(happened).toEqual([

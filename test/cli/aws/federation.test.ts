@@ -53,7 +53,7 @@ const iamCalls = () =>
   aws.calls.filter(({ action }) => action.startsWith("iam:")).map(({ action }) => action.slice(4));
 
 describe("sekisho federation enable", () => {
-  it("switches it on once, shows the account first, and changes nothing where it is on already", async () => {
+  it("enables the federation once, shows the account first, and changes nothing the second time", async () => {
     const first = await federation(["enable"]);
     expect(first).toMatchObject({
       code: 0,
@@ -66,7 +66,7 @@ describe("sekisho federation enable", () => {
     expect(again.stdout).toBe(first.stdout);
   });
 
-  it("asks IAM nothing with the credentials of another account, and says what AWS refuses", async () => {
+  it("calls IAM only with the credentials of the right account, and explains a refusal of AWS", async () => {
     aws.account = executionAccount;
     expect(await federation(["enable"])).toMatchObject(failing(1, "AWS_PROFILE"));
     expect(iamCalls()).toEqual([]);
@@ -82,7 +82,7 @@ describe("sekisho federation enable", () => {
 
 describe("sekisho federation show", () => {
   it.each(["never", "off"] as const)(
-    "says how to switch it on where it is not (%s), and switches nothing",
+    "explains how to enable a federation in the state %s, and enables nothing itself",
     async (state) => {
       aws.federation.state = state;
       const result = await federation(["show"]);
@@ -118,7 +118,7 @@ describe("sekisho federation show", () => {
     expect(stdout).toBe((await federation(["show"])).stdout);
   });
 
-  it("prints an authenticator that our own host takes as it is", async () => {
+  it("prints an authenticator that our own host accepts unchanged", async () => {
     aws.federation.state = "on";
     const { stdout } = await federation(["show", "--json"]);
     const { destinations } = JSON.parse(stdout);
@@ -167,7 +167,7 @@ describe("sekisho federation show", () => {
     );
   });
 
-  it("makes no service account that Google makes itself", async () => {
+  it("creates no service account that Google creates itself", async () => {
     aws.federation.state = "on";
     const serviceAccount = "123456789-compute@developer.gserviceaccount.com";
     const run = at({ ...(federated.destinations.run.authorizer as object), serviceAccount });
@@ -180,7 +180,7 @@ describe("sekisho federation show", () => {
     expect(stdout).not.toContain("service-accounts create");
   });
 
-  it("quotes for a shell what a shell would take apart", async () => {
+  it("quotes arguments with special characters for the shell", async () => {
     aws.federation.state = "on";
     const tokenAudience = "it's $HOME";
     const run = at({ ...(federated.destinations.run.authorizer as object), tokenAudience });
@@ -191,7 +191,7 @@ describe("sekisho federation show", () => {
     expect(stdout).toContain(`--allowed-audiences='it'\\''s $HOME'`);
   });
 
-  it("has nothing to run where no destination needs it", async () => {
+  it("prints no commands if no destination needs a federation", async () => {
     aws.federation.state = "on";
     const result = await federation(["show"], twoAccounts);
     expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining("No destination") });

@@ -30,7 +30,7 @@ const openBucket = (bucket: string) =>
     endpointOf: () => new URL(server.url),
   });
 
-it("lists the files of one task over all pages, and deletes no others", async () => {
+it("lists the files of one task over all pages, and deletes only these", async () => {
   const bucket = openBucket("files");
   const keys: string[] = [];
   for await (const key of bucket.listKeys("id-1/")) {

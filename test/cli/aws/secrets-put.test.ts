@@ -41,7 +41,7 @@ async function put(
 }
 
 describe("sekisho secrets put", () => {
-  it("creates every secret of the Verification account, and says whose account the others belong to", async () => {
+  it("creates every secret of the Verification account, and names the account of the others", async () => {
     const result = await put([], values, run);
     expect(result.code).toBe(0);
     expect([...aws.secrets.all.keys()].sort()).toEqual([
@@ -58,7 +58,7 @@ describe("sekisho secrets put", () => {
     expect(result.stderr).toContain(executionAccount);
   });
 
-  it("with the other account's credentials creates that account's secret, in its region", async () => {
+  it("creates the secret of the other account, in its region, with the credentials of that account", async () => {
     aws.account = executionAccount;
     expect((await put([])).code).toBe(0);
     expect([...aws.secrets.all.keys()]).toEqual(["sekisho/prod/MODEL_KEY"]);
@@ -75,7 +75,7 @@ describe("sekisho secrets put", () => {
     expect(aws.secrets.all.size).toBe(0);
   });
 
-  it("leaves a secret that exists, needs no value for it, and writes it only with --overwrite", async () => {
+  it("keeps an existing secret without asking for its value, and replaces it only with --overwrite", async () => {
     for (const name of ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN", "FAR_TOKEN"]) {
       aws.secrets.all.set(`sekisho/prod/${name}`, { value: "old" });
     }
@@ -92,7 +92,7 @@ describe("sekisho secrets put", () => {
     ]);
   });
 
-  it("names every value that it lacks and cannot ask for, before it writes any", async () => {
+  it("names every missing value that it cannot ask for, before it writes any secret", async () => {
     const result = await put([], { SLACK_BOT_TOKEN: values.SLACK_BOT_TOKEN });
     expect(result).toMatchObject(failing(2, "SLACK_SIGNING_SECRET, FAR_TOKEN"));
     expect(aws.secrets.all.size).toBe(0);
@@ -101,7 +101,7 @@ describe("sekisho secrets put", () => {
   it.each([
     ["SLACK_SIGNING_SECRET", "not-a-signing-secret", "32 hexadecimal digits"],
     ["SLACK_BOT_TOKEN", values.SLACK_SIGNING_SECRET, "xoxb-"],
-  ])("refuses a %s that does not look like one, unless forced", async (name, value, expected) => {
+  ])("refuses a malformed %s, unless forced", async (name, value, expected) => {
     const refusal = await put([], { ...values, [name]: value });
     expect(refusal).toMatchObject(failing(2, expected));
     expect(aws.secrets.all.size).toBe(0);
@@ -109,7 +109,7 @@ describe("sekisho secrets put", () => {
     expect(aws.secrets.all.get(`sekisho/prod/${name}`)?.value).toBe(value);
   });
 
-  it("puts the client secret of an installation flow, and the bot token only where one is given", async () => {
+  it("stores the client secret of an installation flow, and the bot token only if one is given", async () => {
     const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
     const path = writeConfig({
       folder,
@@ -136,7 +136,7 @@ describe("sekisho secrets put", () => {
     });
   });
 
-  it("puts the token for an A2A agent as for any other endpoint", async () => {
+  it("stores the token for an A2A agent as for any other endpoint", async () => {
     const { local, far } = twoAccounts.destinations;
     const agent = {
       transport: "a2a",
@@ -149,7 +149,7 @@ describe("sekisho secrets put", () => {
     expect(aws.secrets.all.get("sekisho/prod/FAR_TOKEN")?.value).toBe(values.FAR_TOKEN);
   });
 
-  it("puts the header for a collector of spans in both accounts, since each zone sends its own", async () => {
+  it("stores the header for a collector of spans in both accounts, since each zone sends its own", async () => {
     const headers = { "x-key": { env: "COLLECTOR_KEY" } };
     const exporter = { type: "otlp", url: "https://collector.example/v1/traces", headers };
     const json = { ...twoAccounts, telemetry: { traces: { exporter } } };
@@ -167,7 +167,7 @@ describe("sekisho secrets put", () => {
     ]);
   });
 
-  it("puts whatever authorizers need, and refuses a certificate or a key that is none, or a key that is encrypted", async () => {
+  it("stores the secrets of all authorizers, and refuses an invalid certificate or private key", async () => {
     const far = { transport: "https", url: "https://far.example/rpc" };
     const clientSecret = { env: "CLIENT_SECRET" };
     const tokenUrl = "https://login.example/token";
@@ -211,7 +211,7 @@ describe("sekisho secrets put", () => {
     for (const secret of Object.values(good)) expect(output).not.toContain(secret);
   });
 
-  it("only looks for a secret that someone else keeps, and exits with 1 where it is not there", async () => {
+  it("only checks a secret that someone else manages, and exits with 1 if it does not exist", async () => {
     const slack = { botToken: { secretsManager: "our/slack" } };
     const kept = writeConfig({ folder, name: "kept.json", json: { ...twoAccounts, slack } });
     const again = () => put(["--only", "our/slack", "--overwrite", "--config", kept]);
@@ -221,19 +221,19 @@ describe("sekisho secrets put", () => {
     expect(aws.secrets.all.get("our/slack")?.value).toBe("theirs");
   });
 
-  it("says how to restore a secret that is scheduled for deletion", async () => {
+  it("explains how to restore a secret that is scheduled for deletion", async () => {
     aws.secrets.all.set("sekisho/prod/FAR_TOKEN", { value: "old", deleted: true });
     const result = await put([]);
     expect(result).toMatchObject({ code: 1, stdout: expect.stringContaining("restore-secret") });
   });
 
-  it("fills a secret that has a name but no value yet", async () => {
+  it("sets the value of a secret that has a name but no value yet", async () => {
     aws.secrets.all.set("sekisho/prod/FAR_TOKEN", {});
     expect((await put([])).code).toBe(0);
     expect(aws.secrets.all.get("sekisho/prod/FAR_TOKEN")?.value).toBe(values.FAR_TOKEN);
   });
 
-  it("says in one line what to do when AWS refuses, and nothing of what AWS says", async () => {
+  it("explains a refusal of AWS in one line, without the message of AWS", async () => {
     for (const [name, status, text] of [
       ["AccessDeniedException", 400, "lack the permission"],
       ["ExpiredTokenException", 400, "Log in again"],
@@ -246,7 +246,7 @@ describe("sekisho secrets put", () => {
     }
   });
 
-  it("exits with 3 where AWS cannot be reached, and with 1 without credentials", async () => {
+  it("exits with 3 if AWS cannot be reached, and with 1 without credentials", async () => {
     expect((await put([], { ...values, AWS_ENDPOINT_URL: "http://127.0.0.1:9" })).code).toBe(3);
     const wrong = await put([], { ...values, AWS_ENDPOINT_URL: "localhost" });
     expect(wrong).toMatchObject(failing(1, "AWS_ENDPOINT_URL is not a URL"));
@@ -259,7 +259,7 @@ describe("sekisho secrets put", () => {
     expect(result).toMatchObject(failing(1, "AWS_PROFILE"));
   });
 
-  it("refuses a stage or a name that the configuration does not know", async () => {
+  it("refuses a stage or a name that is not in the configuration", async () => {
     expect(await put(["--stage", "test"])).toMatchObject(failing(2, "the configuration has: prod"));
     expect(await put(["--only", "NOTHING"])).toMatchObject(failing(2, "FAR_TOKEN"));
     const none = writeConfig({ folder, name: "none.json", json: {} });
@@ -273,7 +273,7 @@ describe("sekisho secrets put", () => {
 });
 
 describe("a secret given as an argument", () => {
-  it("is refused without being repeated", async () => {
+  it("refuses a secret as an argument without repeating it", async () => {
     for (const args of [[values.SLACK_BOT_TOKEN], ["--only", values.SLACK_BOT_TOKEN]]) {
       expect(await put(args)).toMatchObject({ code: 2 });
       expect(aws.secrets.all.size).toBe(0);
@@ -282,7 +282,7 @@ describe("a secret given as an argument", () => {
 });
 
 describe("a secret that is asked for on the terminal", () => {
-  it("is read without being shown, and an ended input is no secret", async () => {
+  it("reads a secret from the terminal without showing it, and ignores an interrupted input", async () => {
     for (const [typed, expected] of [
       ["xoxb-typed\r", "xoxb-typed"],
       ["xoxb-typed\u0003", undefined],

@@ -42,7 +42,7 @@ function conformance(args: string[]) {
 }
 
 describe("sekisho conformance of our own host", () => {
-  it("passes what a host that answers at once can be asked, and exits with 0", async () => {
+  it("passes a host that answers at once, skips the cases of slow answers, and exits with 0", async () => {
     const url = await serveHost({ syncBudgetMs: 5000 });
     const { code, stdout, stderr } = await conformance([
       url,
@@ -60,7 +60,7 @@ describe("sekisho conformance of our own host", () => {
     expect(stdout + stderr).not.toContain(token);
   });
 
-  it("passes all of a destination of the configuration, which is told as JSON and as JUnit XML", async () => {
+  it("passes every case of a configured destination, and reports as JSON and as JUnit XML", async () => {
     const url = await serveHost({ syncBudgetMs: 50 });
     const authorizer = { type: "bearer", token: { env: "AGENTS_TOKEN" } };
     const far = { transport: "https", url, authorizer, idempotent: true };
@@ -106,7 +106,7 @@ describe("sekisho conformance of our own host", () => {
 });
 
 describe("sekisho conformance of a destination without a URL", () => {
-  it("tests the host in the same program, and says which callers it cannot try", async () => {
+  it("tests the host in the same program, and names the callers that it cannot test", async () => {
     const config = join(folder, "here.json");
     const here = { transport: "in-process" };
     writeFileSync(
@@ -122,7 +122,7 @@ describe("sekisho conformance of a destination without a URL", () => {
 });
 
 describe("sekisho conformance of an endpoint that breaks the contract", () => {
-  it("names what is broken and exits with 1", async () => {
+  it("names the failed case of an endpoint that breaks the contract, and exits with 1", async () => {
     const keeps = minimalEndpoint({ token });
     const url = await serve(async (call) => {
       const text = Buffer.from(call.body).toString();
@@ -136,7 +136,7 @@ describe("sekisho conformance of an endpoint that breaks the contract", () => {
     expect(stdout).toContain(`${url} fails required cases: envelope/no-object.`);
   });
 
-  it("says so of one whose answers never are JSON-RPC", async () => {
+  it("fails an endpoint whose answers are never JSON-RPC", async () => {
     const { code, stdout } = await conformance([
       await serve(async () => json({ message: "hello" })),
       ...auth,
@@ -148,7 +148,7 @@ describe("sekisho conformance of an endpoint that breaks the contract", () => {
 });
 
 describe("sekisho conformance --junit", () => {
-  it("tells its report even where the file can be written no longer, and exits with 1", async () => {
+  it("prints its report even if the file of --junit cannot be written, and exits with 1", async () => {
     const junit = join(folder, "taken.xml");
     const keeps = minimalEndpoint({ token });
     const url = await serve(async (call) => {
@@ -162,7 +162,7 @@ describe("sekisho conformance --junit", () => {
     });
   });
 
-  it("leaves the place as it was where there is no report", async () => {
+  it("keeps an older file of --junit and creates no new one without a report", async () => {
     const url = await serve(async () => raw("", { status: 404 }));
     const [kept, missing] = [join(folder, "kept.xml"), join(folder, "missing.xml")];
     writeFileSync(kept, "an older report");
@@ -191,7 +191,7 @@ describe("sekisho conformance where there is nothing to test", () => {
     expect(await conformance([url, ...auth])).toMatchObject(refusing(3, text));
   });
 
-  it("exits with 3 where nobody listens, and where nobody answers", async () => {
+  it("exits with 3 if nothing listens or nothing answers", async () => {
     const reached = expect.stringContaining("cannot be reached: no connection");
     const nobody = await conformance([`http://127.0.0.1:${await freePort()}/`]);
     expect(nobody).toMatchObject({ code: 3, stdout: "", stderr: reached });
@@ -203,7 +203,7 @@ describe("sekisho conformance where there is nothing to test", () => {
     });
   });
 
-  it("exits with 3 where there are no credentials to be had", async () => {
+  it("exits with 3 if there are no usable credentials", async () => {
     const url = await serve(minimalEndpoint({ token }));
     const result = await commandHere(["conformance", url, ...auth], { AGENTS_TOKEN: "no token" });
     expect(result).toMatchObject(failing(3, "credential cannot be sent"));
@@ -245,14 +245,14 @@ describe("sekisho conformance with wrong words", () => {
     [[url, ...auth, "--junit", "/no/such/folder/x.xml"], "no folder /no/such/folder"],
     [[url, ...auth, "--junit", folder], `${folder} cannot be written (EISDIR)`],
     [[url, ...auth, "--junit", join(__filename, "x.xml")], "cannot be written (ENOTDIR)"],
-  ])("exits with 2 for %j", async (args, text) => {
+  ])("exits with 2 for the arguments %j", async (args, text) => {
     const result = await conformance(args);
     expect(result).toMatchObject(refusing(2, text));
     expect(result.stderr).not.toMatch(/the-token-itself|destinations\.endpoint/);
   });
 });
 
-it("sekisho conformance refuses an A2A agent, whose contract is another, and says what there is for it", async () => {
+it("sekisho conformance refuses an A2A agent, which has another contract, and suggests the doctor", async () => {
   const config = join(folder, "a2a.json");
   writeFileSync(
     config,
@@ -271,7 +271,7 @@ describe("the words of --auth", () => {
       "web-identity:api://agents",
       { type: "web-identity", audience: "api://agents", signingAlgorithm: "RS256" },
     ],
-  ])("%s is an authorizer of the configuration", (args, authorizer) => {
+  ])("reads %s as an authorizer of the configuration", (args, authorizer) => {
     const url = "https://agents.sekisho.invalid/";
     const place = { directory: folder };
     const { destination } = findEndpoint({
@@ -294,7 +294,7 @@ describe("the words of --auth", () => {
 describe("sekisho conformance at Ctrl-C", () => {
   const { start } = commandsInFolder();
 
-  it("ends at once with 130 and without a report, whatever the endpoint does", async () => {
+  it("ends at once on Ctrl-C with 130 and without a report, even if the endpoint hangs", async () => {
     const keeps = minimalEndpoint({ token });
     const url = await serve((call) =>
       Buffer.from(call.body).toString().includes("slow") ? silence(call.request) : keeps(call),
@@ -309,7 +309,7 @@ describe("sekisho conformance at Ctrl-C", () => {
   });
 });
 
-it("sekisho conformance exits with 3 where AWS gives no token, and says how the account is made to issue some", async () => {
+it("sekisho conformance exits with 3 if AWS gives no token, and explains how to enable the federation", async () => {
   const aws = await startAwsServices({ account: verificationAccount });
   afterTest(aws.close);
   aws.refusals.set("sts:GetWebIdentityToken", {

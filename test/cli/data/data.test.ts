@@ -94,7 +94,7 @@ describe.each(places)("sekisho data at $name", ({ open }) => {
   });
   afterAll(() => place.close());
 
-  it("deletes all of one person and nothing of another, and what it repeats does no harm", async () => {
+  it("deletes the data of only one person, and runs again safely", async () => {
     await keep(1);
     await keep(2, {
       receivedAtMs: nowMs - 3 * dayMs,
@@ -123,7 +123,7 @@ describe("sekisho data", () => {
   });
   afterAll(() => place.close());
 
-  it("counts what there is, shows no texts and deletes nothing", async () => {
+  it("counts the data, shows no texts and deletes nothing", async () => {
     await keep(1);
     await keep(2, { user: other() });
     await keepRule();
@@ -142,7 +142,7 @@ describe("sekisho data", () => {
     expect(await everything()).toBe(recordsBefore);
   });
 
-  it("stops where a task is under way, and says what to do", async () => {
+  it("stops if a task of the person is running, and suggests --cancel", async () => {
     await keep(1, { state: "waiting", cleanupDone: false });
     const recordsBefore = await everything();
     const { code, stderr } = await data("delete", ...who(), "--yes");
@@ -154,7 +154,7 @@ describe("sekisho data", () => {
     expect(await everything()).toBe(recordsBefore);
   });
 
-  it("does not say that all is deleted where an answer is left in somebody else's task", async () => {
+  it("reports an answer that stays in a running task of another person", async () => {
     const answer = {
       user: me(),
       atMs: 1,
@@ -173,7 +173,7 @@ describe("sekisho data", () => {
     expect((await data("show", ...who(), "--json")).stdout).toContain('"tasks":0');
   });
 
-  it("leaves of a young task a record that says so, and that nobody can try again", async () => {
+  it("keeps a record of a recent task, which explains the deletion and refuses a retry", async () => {
     await keep(1);
     await data("delete", ...who(), "--yes");
     for (const command of ["retry", "cancel", "show"]) {
@@ -187,7 +187,7 @@ describe("sekisho data", () => {
     expect(await queue.receive({ max: 1, visibilityTimeoutMs: 1000, waitMs: 0 })).toEqual([]);
   });
 
-  it("does not say that anything was deleted where nothing is found, and names the workspaces that know the user", async () => {
+  it("reports that no data was found, and names the workspaces that know the user", async () => {
     await keep(1);
     const { code, stdout, stderr } = await data("delete", "--team", "T9", "--user", me(), "--yes");
     expect(code).toBe(0);
@@ -197,7 +197,7 @@ describe("sekisho data", () => {
     expect((await data("show", "--team", "T9", "--user", me())).stderr).toContain("--team T1.");
   });
 
-  it("asks nobody where there is no terminal", async () => {
+  it("requires --yes without a terminal", async () => {
     await keep(1);
     const { code, stderr } = await data("delete", ...who());
     expect(code).toBe(2);
@@ -208,7 +208,7 @@ describe("sekisho data", () => {
   it.each([
     [["delete", "--team", "T1"], "--team T and --user U are needed"],
     [["show", "--team", "T1", "--user", "@me"], "--team T and --user U are needed"],
-  ])("refuses %j", async (args, why) => {
+  ])("refuses the arguments %j", async (args, why) => {
     expect(await data(...args)).toMatchObject(refusing(2, why));
   });
 });
@@ -231,7 +231,7 @@ const id = "00000001-0000-5000-8000-000000000000";
     };
     const records = () => place.engine.taskStore({ parse: parseRecord });
 
-    it("deletes the person's dead letters, and leaves what it cannot reach to a command that it tells", async () => {
+    it("deletes the person's dead letters, and prints a command for the data that it cannot reach", async () => {
       const { message } = sampleTask();
       const times = { receivedAtMs: nowMs - 1000, expiresAtMs: nowMs + dayMs };
       const mine = {
@@ -299,7 +299,7 @@ const id = "00000001-0000-5000-8000-000000000000";
       expect(await records().get({ id: "e1" })).toBeUndefined();
     });
 
-    it("refuses a file that holds something else", async () => {
+    it("refuses a file that does not hold request ids", async () => {
       const file = join(place.folder, "two.json");
       expect(await place.command("data", "delete", "--request-ids", file, "--yes")).toMatchObject(
         failing(2, "does not hold request ids, one per line"),

@@ -131,7 +131,7 @@ async function everything(zone: OpenZone): Promise<string> {
 }
 
 describe("erasing the data of one person", () => {
-  it("leaves nothing that names the person, and everything of others", async () => {
+  it("erases everything that names the person, and keeps everything of others", async () => {
     const { zone, store, execution, folder } = await openZoneWithData();
     expect(await countData(await find(zone))).toEqual({
       ...{ tasks: 2, underWay: 0, history: 1, answered: 1, quotas: 1 },
@@ -152,15 +152,18 @@ describe("erasing the data of one person", () => {
     expect(await find(zone)).toMatchObject(none);
   });
 
-  it.each([1, 2, 3, 4, 5, 6])("finishes what was cut off at write %i", async (last) => {
-    const { zone } = await openZoneWithData();
-    await expect(erase(dyingAt(zone, last))).rejects.toThrow("cut off");
-    expect(await everything(zone)).toContain("U0PERSON1");
-    await erase(zone);
-    expect(await everything(zone)).not.toContain("U0PERSON1");
-  });
+  it.each([1, 2, 3, 4, 5, 6])(
+    "completes an erasure that was interrupted at write %i",
+    async (last) => {
+      const { zone } = await openZoneWithData();
+      await expect(erase(dyingAt(zone, last))).rejects.toThrow("cut off");
+      expect(await everything(zone)).toContain("U0PERSON1");
+      await erase(zone);
+      expect(await everything(zone)).not.toContain("U0PERSON1");
+    },
+  );
 
-  it("leaves an answer in a running task of another person until that has ended", async () => {
+  it("keeps an answer in a running task of another person until that task has ended", async () => {
     const { zone, store } = await openZoneWithData();
     const set = async (changes: object) => {
       const task = await store.get({ id: idOf(3) });
@@ -176,7 +179,7 @@ describe("erasing the data of one person", () => {
     expect(await everything(zone)).not.toContain("U0PERSON1");
   });
 
-  it("leaves a task that has begun to run again", async () => {
+  it("refuses to erase a task that has begun to run again", async () => {
     const { zone, store } = await openZoneWithData();
     const data = await find(zone);
     const task = await store.get({ id: idOf(1) });
@@ -217,7 +220,7 @@ describe("erasing the Execution zone's records", () => {
     ["asks a question that nobody will answer", { state: "input_required" }],
     ["has not begun", { state: "submitted" }],
     ["has not begun again after an answer", {}],
-  ])("erases a record that %s", async (_, changes) => {
+  ])("erases an execution record that %s", async (_, changes) => {
     const { eraseRecords, readRecord } = await openZoneWithRecord(changes);
     expect(await eraseRecords()).toBe(1);
     expect(await readRecord()).toBeUndefined();
@@ -242,7 +245,7 @@ async function finishTask() {
 }
 
 describe("the record that remains of an erased task", () => {
-  it("names no person, channel and text, and can be read as a task", async () => {
+  it("keeps a valid record of an erased task without person, channel and text", async () => {
     const { task, ask } = await finishTask();
     const tombstone = createTombstone({ task, nowMs: task.receivedAtMs + hourMs });
     expect(taskSchema.parse(tombstone)).toEqual(tombstone);
@@ -251,7 +254,7 @@ describe("the record that remains of an erased task", () => {
       expect(JSON.stringify(tombstone)).not.toContain(`"${word}"`);
   });
 
-  it("keeps a message that is delivered once more from running again, as long as one could", async () => {
+  it("keeps a redelivered message of an erased task from running again, as long as one can arrive", async () => {
     const { world, ask, task } = await finishTask();
     const tombstone = createTombstone({ task, nowMs: world.now() });
     if (tombstone === undefined) throw new Error("The message is young.");
@@ -274,7 +277,7 @@ describe("canceling the tasks of one person", () => {
       ...{ receivedAtMs: nowMs, expiresAtMs: nowMs + dayMs },
     });
 
-  it("cancels each task, and waits until all are over", async () => {
+  it("cancels each task of the person, and waits until all have ended", async () => {
     const { zone, store } = openZone();
     for (const item of [running(1), running(2)]) await store.create({ item });
     async function send({ body }: { body: string }): Promise<void> {
@@ -287,7 +290,7 @@ describe("canceling the tasks of one person", () => {
     expect(await cancelTasks(data, { pollMs: 1, maxPolls: 1 })).toBe(true);
   });
 
-  it("gives up if no zone ends them", async () => {
+  it("stops waiting if no zone ends the tasks", async () => {
     const { zone, store } = openZone();
     await store.create({ item: running(1) });
     expect(await cancelTasks(await find(zone), { pollMs: 1, maxPolls: 3 })).toBe(false);

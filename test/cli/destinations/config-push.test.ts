@@ -42,7 +42,7 @@ function withFar(changes: Record<string, unknown>) {
 const stored = async () => JSON.parse((await pushedSettings({ client: aws.table })) ?? "{}");
 
 describe("sekisho config push", () => {
-  it("brings changed routes and live fields to where the deployed worker finds them, and shows what changes", async () => {
+  it("pushes changed routes and live fields to the deployed worker, and shows the changes", async () => {
     await push(twoAccounts);
     const changed = { ...withFar({ deadlineMs: 60_000 }), routes: [{ destination: "far" }] };
     const result = await push(changed);
@@ -59,7 +59,7 @@ describe("sekisho config push", () => {
     expect(again).toMatchObject({ code: 0, stdout: "Nothing changes.\n" });
   });
 
-  it("says what another address of the same name means for the tasks that the old one accepted", async () => {
+  it("warns about tasks at the old address if the address of a destination changes", async () => {
     await push(twoAccounts);
     const moved = await push(withFar({ url: "https://farther.example/rpc" }));
     expect(moved).toMatchObject(failing(0, "the address of far changes"));
@@ -67,7 +67,7 @@ describe("sekisho config push", () => {
     expect(other).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("says so of another agent card, too", async () => {
+  it("warns about tasks at the old agent card if the card changes", async () => {
     const agent = { transport: "a2a", url: undefined, card: "https://far.example/card.json" };
     deploy({ aws, json: withFar(agent) });
     await push(withFar(agent));
@@ -81,13 +81,13 @@ describe("sekisho config push", () => {
     expect(moved).toMatchObject(failing(0, "the address of far changes"));
   });
 
-  it("--dry-run shows the same and writes nothing", async () => {
+  it("--dry-run shows the changes and writes nothing", async () => {
     const result = await push(withFar({ deadlineMs: 60_000 }), "--dry-run");
     expect(result).toMatchObject(printing("destinations.far.deadlineMs: 60000"));
     expect(await stored()).toEqual({});
   });
 
-  it("refuses by name the destinations that need a deploy, where a route leads there", async () => {
+  it("refuses and names a destination that needs a deploy if a route leads there", async () => {
     const functionArn = "arn:aws:lambda:eu-west-1:222222222222:function:host";
     const json = withFar({
       authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1", functionArn },
@@ -97,7 +97,7 @@ describe("sekisho config push", () => {
     expect(await stored()).toEqual({});
   });
 
-  it("leaves out what needs a deploy and no route uses, so that the deployed worker takes the rest", async () => {
+  it("leaves out a destination that needs a deploy if no route uses it, and pushes the rest", async () => {
     const { far } = twoAccounts.destinations;
     const changed = withFar({ deadlineMs: 60_000 });
     const json = {
@@ -113,7 +113,7 @@ describe("sekisho config push", () => {
     expect(live.destinations.far?.deadlineMs).toBe(60_000);
   });
 
-  it("takes up to 64 KB, and refuses more", async () => {
+  it("accepts up to 64 KB, and refuses more", async () => {
     const routes = (count: number) => [
       ...Array.from({ length: count }, (_, index) => ({
         channel: `C${1000 + index}`,
@@ -129,7 +129,7 @@ describe("sekisho config push", () => {
     expect((await stored()).routes).toHaveLength(1001);
   });
 
-  it("compares with what an older version pushed, and takes it over", async () => {
+  it("compares with the settings that an older version pushed, and replaces them", async () => {
     const far = { deadlineMs: 60_000, url: "https://moved.example/" };
     pushFormerly(aws, JSON.stringify({ routes: [{ destination: "far" }], destinations: { far } }));
     aws.parameters.put({ name: formerParameter, value: "{}", user: cloudFormation });
@@ -147,7 +147,7 @@ describe("sekisho config push", () => {
     expect(aws.calls.slice(calls).map(({ action }) => action)).not.toContain("ssm:GetParameter");
   });
 
-  it("refuses a stage of an older version, whose workers would not see the push", async () => {
+  it("refuses a stage of an older version, whose workers do not read the push", async () => {
     const stackName = "Sekisho-prod-Verification";
     const { FormerLiveSettings: RoutesParameter = "", ...outputs } =
       aws.stacks.get(stackName) ?? {};
@@ -170,31 +170,34 @@ describe("sekisho config push", () => {
       { settings: {}, recordVersion: "1.0.0" },
       "the record in the table is damaged. Restore or delete",
     ],
-  ])("says what to do about a record %s, and leaves it alone", async (_title, content, advice) => {
-    const data = {
-      id: "live-settings",
-      revision: 1,
-      state: "live_settings",
-      expiresAtMs: 253_370_764_800_000,
-      ...content,
-    };
-    const Item = {
-      id: { S: data.id },
-      revision: { N: "1" },
-      expiresAtMs: { N: String(data.expiresAtMs) },
-      data: { S: JSON.stringify(data) },
-    };
-    await aws.table.call("PutItem", { TableName: "tasks", Item });
-    expect(await push(twoAccounts)).toMatchObject(failing(1, advice));
-    const { Item: newValue } = await aws.table.call("GetItem", {
-      TableName: "tasks",
-      Key: { id: Item.id },
-      ConsistentRead: true,
-    });
-    expect(newValue).toEqual(Item);
-  });
+  ])(
+    "explains what to do about a record %s, and does not change it",
+    async (_title, content, advice) => {
+      const data = {
+        id: "live-settings",
+        revision: 1,
+        state: "live_settings",
+        expiresAtMs: 253_370_764_800_000,
+        ...content,
+      };
+      const Item = {
+        id: { S: data.id },
+        revision: { N: "1" },
+        expiresAtMs: { N: String(data.expiresAtMs) },
+        data: { S: JSON.stringify(data) },
+      };
+      await aws.table.call("PutItem", { TableName: "tasks", Item });
+      expect(await push(twoAccounts)).toMatchObject(failing(1, advice));
+      const { Item: newValue } = await aws.table.call("GetItem", {
+        TableName: "tasks",
+        Key: { id: Item.id },
+        ConsistentRead: true,
+      });
+      expect(newValue).toEqual(Item);
+    },
+  );
 
-  it("writes nothing where somebody else pushes at the same time", async () => {
+  it("writes nothing if somebody else pushes at the same time", async () => {
     await push(twoAccounts);
     const call = aws.table.call.bind(aws.table);
     const other = await call("GetItem", {
@@ -217,7 +220,7 @@ describe("sekisho config push", () => {
     expect(await stored()).toEqual(textBefore);
   });
 
-  it("says that the stage is not deployed, or that the credentials are the other account's", async () => {
+  it("reports that the stage is not deployed, or that the credentials are of the other account", async () => {
     aws.stacks.clear();
     expect(await push(twoAccounts)).toMatchObject(failing(1, "npx cdk deploy --all"));
     aws.account = executionAccount;
@@ -228,7 +231,7 @@ describe("sekisho config push", () => {
 });
 
 describe("sekisho manifest of a stage", () => {
-  it("holds the address that the stack published, unless --url says another", async () => {
+  it("prints a manifest with the address of the stack, unless --url gives another", async () => {
     const config = writeConfig({ folder, name: "manifest.json", json: twoAccounts });
     const urlOf = async (...args: string[]) => {
       const result = await commandHere(["manifest", "--config", config, ...args], aws.env);
@@ -243,7 +246,7 @@ describe("sekisho manifest of a stage", () => {
 });
 
 describe("the changes between two JSON values", () => {
-  it("are none between equal values, and only between those", () => {
+  it("lists changes between two JSON values exactly if they differ", () => {
     const value = fc.oneof(
       fc.integer({ min: 0, max: 2 }),
       fc.array(fc.integer({ min: 0, max: 2 })),
@@ -258,7 +261,7 @@ describe("the changes between two JSON values", () => {
     );
   });
 
-  it("say what is new, what is gone and what is another", () => {
+  it("lists added, removed and changed JSON values", () => {
     const before = { routes: [{ destination: "a" }, { destination: "b" }], gone: 1 };
     const after = { routes: [{ destination: "c" }], added: { deep: true } };
     expect(jsonChanges({ before, after })).toEqual([
@@ -295,7 +298,7 @@ const plan = (
 ) => planPush({ config: configOf(destinations, routes), deployed, before: oldValue });
 
 describe("a push to a stage whose deployed destinations are not all those of the file", () => {
-  it("brings everything where everything is deployed", () => {
+  it("pushes everything if everything is deployed", () => {
     const { settings, refused: refusal, leftOut } = plan({ near, far });
     expect({ refused: refusal, leftOut }).toEqual({ refused: [], leftOut: [] });
     expect(settings).toMatchObject({
@@ -307,13 +310,13 @@ describe("a push to a stage whose deployed destinations are not all those of the
   it.each([
     ["first", [{ channel: "C1", destination: "far" }, { destination: "near" }]],
     ["for what does not arrive at another", [{ destination: ["near", "far"] }]],
-  ])("is refused where a route names what needs a deploy, %s", (_what, routes) => {
+  ])("refuses a route to a destination that needs a deploy, %s", (_what, routes) => {
     expect(plan({ near, far: changed }, { routes }).refused).toEqual([
       { name: "far", why: "a route leads there" },
     ]);
   });
 
-  it("leaves out what was never deployed, where no route names it", () => {
+  it("leaves out a destination that was never deployed, if no route names it", () => {
     const {
       settings,
       refused: refusal,
@@ -323,7 +326,7 @@ describe("a push to a stage whose deployed destinations are not all those of the
     expect(Object.keys(settings.destinations ?? {})).toEqual(["near"]);
   });
 
-  it("leaves as it was pushed what is deployed otherwise, where no route names it", () => {
+  it("keeps the pushed settings of a destination that is deployed differently, if no route names it", () => {
     const pushed = { url: "https://moved.example/", deadlineMs: 60_000 };
     const {
       settings,
@@ -338,14 +341,14 @@ describe("a push to a stage whose deployed destinations are not all those of the
     expect(settings.destinations).not.toHaveProperty("gone");
   });
 
-  it("keeps what was pushed for what is deployed and no longer in the file: its tasks are asked for there", () => {
+  it("keeps the pushed settings of a deployed destination that the file omits, for its tasks", () => {
     const pushed = { url: "https://moved.example/" };
     expect(
       plan({ near }, { before: { destinations: { far: pushed } } }).settings.destinations?.far,
     ).toEqual(pushed);
   });
 
-  it("is refused where a field of such a one is another than was pushed, which would go unnoticed", () => {
+  it("refuses a field that differs from the pushed one for a destination that needs a deploy", () => {
     const before = { destinations: { far: { url: far.url, deadlineMs: 60_000 } } };
     const { refused: refusal } = plan(
       { near, far: { ...changed, deadlineMs: 90_000 } },

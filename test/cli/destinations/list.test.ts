@@ -42,7 +42,7 @@ function list(of: unknown, args: string[], env: Record<string, string> = {}) {
 }
 
 describe("sekisho destinations list", () => {
-  it("shows destinations with the routes that lead there, and the routes in their order, to a person", async () => {
+  it("shows each destination with the routes to it, and the routes in their order", async () => {
     const { code, stdout } = await list(json, [], { SEKISHO_EXECUTION_PORT: "8099" });
     expect(code).toBe(0);
     expect(stdout).toContain("near\n  https http://127.0.0.1:8099/\n  authorizer none\n");
@@ -50,7 +50,7 @@ describe("sekisho destinations list", () => {
     expect(stdout).toMatch(/ 1\. .*far, then runtime\n.* 2\. .*runtime\n.* 3\. .*near/);
   });
 
-  it("shows of an A2A agent its card, and where its messages go if not where the card says", async () => {
+  it("shows the card of an A2A agent, and the address of its messages if that differs", async () => {
     const card = "https://far.example/.well-known/agent-card.json";
     const { authorizer } = json.destinations.far;
     const agent = { transport: "a2a", card, url: "https://far.example/a2a", authorizer };
@@ -62,7 +62,7 @@ describe("sekisho destinations list", () => {
     );
   });
 
-  it("says where a message of a channel would go, as far as what is given tells", async () => {
+  it("shows the routes that a message of a channel can take, as far as it is known", async () => {
     const { stdout } = await list(json, ["--channel", "C1"]);
     expect(stdout).toContain('if "deploy: ...": far, then runtime (route 1)\n  runtime (route 2)');
     const result = await list(json, [
@@ -81,7 +81,7 @@ describe("sekisho destinations list", () => {
     expect(nowhere.stdout).toContain("nowhere: no route fits");
   });
 
-  it("has the same with --json for scripts, and no secret's value anywhere", async () => {
+  it("prints the same data with --json, and never the value of a secret", async () => {
     const { stdout } = await list(json, ["--json"], { FAR_TOKEN: "a-token-of-this-test" });
     const { destinations, routes } = JSON.parse(stdout);
     expect(destinations).toHaveLength(4);
@@ -116,7 +116,7 @@ describe("sekisho destinations list --stage", () => {
   const listed = (of: unknown, ...args: string[]) =>
     list(of, ["--stage", "prod", ...args], aws.env);
 
-  it("shows what is in force: the deployed destinations with what was pushed since", async () => {
+  it("shows the settings in effect: the deployed destinations with the pushed changes", async () => {
     const far = {
       fingerprint: fingerprints.far,
       deadlineMs: 60_000,
@@ -137,7 +137,7 @@ describe("sekisho destinations list --stage", () => {
     expect(stderr).toBe("");
   });
 
-  it("shows the deployed address, and says so, where another was pushed for another credential", async () => {
+  it("shows the deployed address and a warning if another was pushed for another credential", async () => {
     const far = { fingerprint: "another", url: "https://moved.example/" };
     const value = JSON.stringify({ routes: twoAccounts.routes, destinations: { far } });
     await pushSettings({ client: aws.table, settings: value });
@@ -151,7 +151,7 @@ describe("sekisho destinations list --stage", () => {
     expect(stderr).toMatch(/settings of far are ignored, because another peer or credential/);
   });
 
-  it("shows where the stage's own Execution zone is, as the stack tells", async () => {
+  it("shows the address of the stage's own Execution zone from the stack", async () => {
     const unknown = await listed(twoAccounts);
     expect(unknown.stdout).toContain("https the stage's own Execution zone\n  authorizer sigv4");
     expect(unknown.stderr).toContain("No routes were pushed");
@@ -170,7 +170,7 @@ describe("sekisho destinations list --stage", () => {
     });
   });
 
-  it("marks what the file has and the stage has not, and refuses a file that lacks what the stage has", async () => {
+  it("marks a destination that needs a deploy, and refuses a file without a deployed destination", async () => {
     const { local, far } = twoAccounts.destinations;
     const further = { ...far, url: "https://further.example/" };
     const { stdout } = await listed(
@@ -187,7 +187,7 @@ describe("sekisho destinations list --stage", () => {
     expect(await listed(without)).toMatchObject(failing(1, "this file lacks: far"));
   });
 
-  it("leaves out what was pushed for a destination that a rollback took away", async () => {
+  it("leaves out pushed settings for a destination that a rollback removed", async () => {
     const { local } = twoAccounts.destinations;
     const older = { ...twoAccounts, destinations: { local }, routes: [{ destination: "local" }] };
     deploy({ aws, json: older });
@@ -210,7 +210,7 @@ const routes = [
 ];
 
 describe("the routes that a message could take", () => {
-  it("are those that nothing known rules out, up to the first that is certain", () => {
+  it("lists the routes that are possible for a partly known message, up to the first certain one", () => {
     expect(listPossibleRoutes({ routes, known: { channel: "C1" } })).toEqual([
       { position: 1, destination: ["a", "b"], certain: false },
       { position: 2, destination: ["c"], certain: false },
@@ -224,7 +224,7 @@ describe("the routes that a message could take", () => {
     ]);
   });
 
-  it("have the one among them that the message takes, whatever of it is known", () => {
+  it("lists the route that a message takes for every known part of the message", () => {
     const message = fc.record({
       team: fc.constantFrom("T1", "T2"),
       channel: fc.constantFrom("C1", "C2"),

@@ -51,7 +51,7 @@ const set = (...args: string[]) =>
 const content = () => readFileSync(file, "utf8");
 
 describe("sekisho destinations set", () => {
-  it("changes the one route, shows from where to where, and says what becomes of tasks", async () => {
+  it("changes the one matching route, shows the old and the new one, and explains what happens to tasks", async () => {
     const result = await set("near,far", "--channel", "C1");
     expect(result).toMatchObject(failing(0, "Running tasks stay where they are"));
     expect(result.stdout).toContain("route 1, channel C1: far -> near, then far");
@@ -69,14 +69,14 @@ describe("sekisho destinations set", () => {
     );
   });
 
-  it("adds a route where there was none, and says which earlier ones keep what fits them", async () => {
+  it("adds a route for a new key, and names the earlier routes that still come first", async () => {
     const result = await set("far", "--word", "deploy:");
     expect(result.stdout).toContain('+ route 2, "deploy: ...": far');
     expect(result.stderr).toContain("route 1, channel C1, comes first");
     expect(JSON.parse(content()).routes[1]).toEqual({ word: "deploy", destination: "far" });
   });
 
-  it("writes nothing with --dry-run, for names that do not exist, and where config check would refuse the result", async () => {
+  it("writes nothing with --dry-run, for an unknown destination or for an invalid result", async () => {
     expect(await set("far", "--dry-run")).toMatchObject(printing("near -> far"));
     for (const [args, message] of [
       [["nowhere"], 'no destination "nowhere". Known: near, far.'],
@@ -93,7 +93,7 @@ describe("sekisho destinations set", () => {
     expect(readdirSync(folder)).toEqual(["sekisho.config.json"]);
   });
 
-  it("says that there is no file where there is none, instead of making one", async () => {
+  it("refuses to create a missing configuration file", async () => {
     rmSync(file);
     const here = jest.spyOn(process, "cwd").mockReturnValue(folder);
     const result = await commandHere(["destinations", "set", "local"], {});
@@ -104,7 +104,7 @@ describe("sekisho destinations set", () => {
 });
 
 describe("the file of the configuration", () => {
-  it("keeps its mode, and stays a link where it is one", () => {
+  it("keeps the mode of the configuration file and the link that leads to it", () => {
     chmodSync(file, 0o660);
     const link = join(folder, "link.json");
     symlinkSync(file, link);
@@ -114,7 +114,7 @@ describe("the file of the configuration", () => {
     expect(readdirSync(folder).sort()).toEqual(["link.json", "sekisho.config.json"]);
   });
 
-  it("is not replaced where someone else changed it meanwhile", () => {
+  it("keeps a configuration file that someone else has changed in the meantime", () => {
     expect(() => replace({ path: file, before: "{}", after: "[]" })).toThrow(
       "changed by someone else",
     );
@@ -136,7 +136,7 @@ describe("sekisho destinations set --stage", () => {
     commandHere(["destinations", "set", ...args, "--config", file, "--stage", "prod"], aws.env);
   const stored = async () => JSON.parse((await pushedSettings({ client: aws.table })) ?? "{}");
 
-  it("brings the changed route to the stage as well", async () => {
+  it("changes the route in the file and in the stage", async () => {
     const result = await setInStage("far,local");
     expect(result).toMatchObject(printing("within a minute"));
     expect((await stored()).routes.at(-1)).toEqual({ destination: ["far", "local"] });
@@ -160,7 +160,7 @@ describe("sekisho destinations set --stage", () => {
     destinations: { ...twoAccounts.destinations, further },
   });
 
-  it("writes neither the stage nor the file where the route leads to what is not deployed", async () => {
+  it("writes neither the stage nor the file if the route leads to an undeployed destination", async () => {
     const textBefore = JSON.stringify(withFurther());
     writeFileSync(file, textBefore);
     const result = await setInStage("far,further");
@@ -172,7 +172,7 @@ describe("sekisho destinations set --stage", () => {
     expect(content()).toBe(textBefore);
   });
 
-  it("moves a route although another destination of the file, which no route uses, waits for its deploy", async () => {
+  it("changes a route even if another, unused destination of the file needs a deploy", async () => {
     writeFileSync(file, JSON.stringify(withFurther()));
     const result = await setInStage("far");
     expect(result).toMatchObject(failing(0, "further is left out"));
@@ -181,7 +181,7 @@ describe("sekisho destinations set --stage", () => {
     expect(JSON.parse(content()).routes.at(-1)).toEqual({ destination: "far" });
   });
 
-  it("leaves the file as it is where AWS refuses, and the stage as it is where the file cannot be replaced", async () => {
+  it("keeps the file if AWS refuses, and the stage if the file cannot be replaced", async () => {
     const textBefore = content();
     aws.refusals.set("dynamodb:PutItem", { status: 400, name: "AccessDeniedException" });
     expect(await setInStage("far")).toMatchObject(failing(1, "lack the permission"));
@@ -226,7 +226,7 @@ const lines = `{
 `;
 
 describe("setting a route in the text of the configuration", () => {
-  it("replaces the destination alone, and leaves every other character as it is", () => {
+  it("replaces only the destination of the route, and keeps every other character", () => {
     expect(setIn(lines, { channel: "C1" }, "c")).toBe(
       lines.replace('"C1", "destination": "a"', '"C1", "destination": "c"'),
     );
@@ -236,7 +236,7 @@ describe("setting a route in the text of the configuration", () => {
     expect(setIn(lines, { word: "X" }, "c")).toBe(lines.replace('["a",\n      "b"]', '"c"'));
   });
 
-  it("puts a new route before the first that would take its messages, on a line of its own where the others are", () => {
+  it("inserts a route before the first that would take its messages, on its own line like the others", () => {
     const put = (neighbour: string, route: string) =>
       lines.replace(neighbour, `${route},\n    ${neighbour}`);
     expect(setIn(lines, { team: "T1" }, "c")).toBe(
@@ -247,7 +247,7 @@ describe("setting a route in the text of the configuration", () => {
     );
   });
 
-  it("keeps routes of one line in one line, and appends where no route takes every message", () => {
+  it("keeps the routes of one line in one line, and appends if no route matches every message", () => {
     const text = '{"routes": [{"channel":"C1","destination":"a"}]}';
     expect(setIn(text, { channel: "C2" }, "b")).toBe(
       '{"routes": [{"channel":"C1","destination":"a"}, { "channel": "C2", "destination": "b" }]}',
@@ -255,7 +255,7 @@ describe("setting a route in the text of the configuration", () => {
     expect(setIn('{ "routes": [] }', {}, "b")).toBe('{ "routes": [{ "destination": "b" }] }');
   });
 
-  it("writes the routes out where the file had the default ones, in the file's own indentation", () => {
+  it("writes out the default routes of a file without routes, in its own indentation", () => {
     const text = '{\n\t"allowlist": []\n}\n';
     const changed = setIn(text, { channel: "C1" }, "a", "b");
     expect(changed).toContain('\n\t"routes": [');
@@ -266,12 +266,12 @@ describe("setting a route in the text of the configuration", () => {
     expect(JSON.parse(setIn(text, {}, "c")).routes).toEqual([{ destination: "c" }]);
   });
 
-  it("leaves line ends as they are", () => {
+  it("keeps the line endings", () => {
     const windows = lines.replaceAll("\n", "\r\n");
     expect(setIn(windows, { team: "T1" }, "c").replaceAll("\r\n", "")).not.toContain("\n");
   });
 
-  it("decides over every message that fits and no earlier route has, and over no other", () => {
+  it("routes exactly the messages that match the key and no earlier route", () => {
     const key = fc.record(
       {
         team: fc.constantFrom("T1", "T2"),

@@ -75,7 +75,7 @@ it("gives a problem the remedy of its finding, and else the advice of its row", 
   ]);
 });
 
-it("skips a check whose need another check reports", async () => {
+it("skips a check whose prerequisite another check reports", async () => {
   const [report] = await run({ needy: () => need(Promise.reject(new Error()), "Not there.") });
   expect(report).toMatchObject({ status: "skipped", what: "Not there." });
 });
@@ -111,7 +111,7 @@ describe("the report", () => {
     { group: "Two", name: "c", ...warning("hm"), remedy: "look" },
   ];
 
-  it("groups the lines, puts the remedy below a problem, and ends with a summary", () => {
+  it("groups the lines of the report, puts a remedy below its problem, and ends with a summary", () => {
     expect(formatDoctorText({ results, subject: "here" })).toBe(`sekisho doctor: here
 
 One
@@ -127,7 +127,7 @@ Two
 Something is wrong: 1 ok, 1 warning, 1 failed, 1 skipped.`);
   });
 
-  it("is one object for scripts, in which a warning is no failure", () => {
+  it("formats the report as one JSON object, in which a warning is not a failure", () => {
     expect(JSON.parse(formatDoctorJson(results))).toEqual({ ok: false, checks: results });
     const rest = results.filter(({ status }) => status !== "failed");
     expect(JSON.parse(formatDoctorJson(rest)).ok).toBe(true);

@@ -245,7 +245,7 @@ const expectedResult = (tried: Record<string, Peer>) =>
   );
 
 describe("sekisho doctor at destinations", () => {
-  it("authenticates and calls rpc.discover twice, of the named destination only", async () => {
+  it("authenticates and calls rpc.discover twice, only at the named destination", async () => {
     const destinations = { one: healthy(), two: at(`${peer.url}/rpc/refuses`) };
     const report = await check(destinations, { args: ["--destination", "one"] });
     expect(report).toMatchObject({ code: 0, stderr: "", checks: [{ name: "one" }] });
@@ -257,17 +257,17 @@ describe("sekisho doctor at destinations", () => {
     }
   });
 
-  it("knows our own host, also as a function of the same process", async () => {
+  it("recognizes our own host, also in the same process", async () => {
     const report = await check({ here: { transport: "in-process" } });
     expect(shownText(report, "here")).toContain(`ok: Sekisho zone contract ${contractVersion}`);
   });
 
-  it("says of each that cannot be used why not, and what to do", async () => {
+  it("explains why each unusable destination fails, and what to do", async () => {
     const check = await shownAll(peers, (name) => at(`${peer.url}/rpc/${name}`));
     expect(check).toEqual(expectedResult(peers));
   });
 
-  it("says of one that is silent how long it was waited for", async () => {
+  it("reports how long it waited for a silent destination", async () => {
     const report = await check(
       { one: at(`${peer.url}/rpc/is-silent`) },
       { limits: { ...longestLimits, callTimeoutMs: 400 } },
@@ -275,7 +275,7 @@ describe("sekisho doctor at destinations", () => {
     expect(shownText(report, "one")).toMatch(/^failed: It did not answer within 0\.4 s /);
   });
 
-  it("says what the network or TLS said", async () => {
+  it("reports the error of the network or of TLS", async () => {
     const tls = await startTlsPeer({ authority: await createAuthority("own"), required: false });
     const report = await check({
       nobody: at(`https://127.0.0.1:${await freePort()}/`),
@@ -290,7 +290,7 @@ describe("sekisho doctor at destinations", () => {
     expect(shownText(report, "clear")).toMatch(/^failed: The TLS handshake with .* failed/);
   });
 
-  it("says of each A2A agent what its card says, or why it cannot be used", async () => {
+  it("shows what the card of each A2A agent says, or why the agent cannot be used", async () => {
     const toAgent = (name: string) => {
       return { transport: "a2a", card: `${peer.url}/a2a/${name}/card`, authorizer: bearer };
     };
@@ -318,7 +318,7 @@ describe("sekisho doctor at a destination with credentials of AWS", () => {
   afterEach(() => aws.close());
   const region = "eu-central-1";
 
-  it("says whose they are", async () => {
+  it("shows the identity behind the AWS credentials", async () => {
     const signed = healthy({ type: "sigv4", service: "lambda", region });
     const report = await check({ signed }, { env: aws.env });
     expect(shownText(report, "AWS credentials")).toMatch(

@@ -124,7 +124,7 @@ describe("sekisho doctor where a zone runs", () => {
   const doctor = (port: number, env: Record<string, string>) =>
     machine.doctor({ SEKISHO_PORT: String(port), SEKISHO_EXECUTION_PORT: "0", ...env });
 
-  it("checks that zone, or says that it has other secrets", async () => {
+  it("checks the zone on this machine, or reports that it has other secrets", async () => {
     machine.write(config);
     const report = await doctor(zone.port, { SLACK_SIGNING_SECRET: secret, SLACK_BOT_TOKEN });
     expect(shownText(report, "Verification port")).toMatch(/^ok: The Verification zone is running/);
@@ -140,7 +140,7 @@ describe("sekisho doctor where a zone runs", () => {
     );
   });
 
-  it("expects its Execution zone to answer, but not on a machine where nothing runs", async () => {
+  it("expects the Execution zone of a running zone to answer, and skips it if nothing runs", async () => {
     machine.write({ ...config, destinations: { local: { transport: "https" } } });
     const env = { SEKISHO_EXECUTION_PORT: String(await freePort()) };
     expect(shownText(await doctor(zone.port, env), "local")).toMatch(
@@ -149,7 +149,7 @@ describe("sekisho doctor where a zone runs", () => {
     expect(shownText(await doctor(0, env), "local")).toMatch(/^skipped/);
   });
 
-  it("sees without its secret that it refuses unsigned requests, or accepts nothing over HTTP", async () => {
+  it("checks without a secret that the zone refuses unsigned requests or accepts nothing over HTTP", async () => {
     machine.write(config);
     expect(shownText(await doctor(zone.port, {}), "entry")).toMatch(/^ok: .*refuses an unsigned/);
     const overSocket = await startZone("");
@@ -184,11 +184,11 @@ describe("the clock", () => {
     [[far(-90_000)], here],
     [[broken, slack(undefined), far(0)], /^ok/],
     [[], /^skipped/],
-  ])("is compared with those of servers (%#)", async (clocks, pattern) => {
+  ])("compares the clock with those of servers (%#)", async (clocks, pattern) => {
     expect(formatFinding(await checkClock({ clocks }))).toMatch(pattern);
   });
 
-  it("is read from a date to the second, however long the request takes", () => {
+  it("reads the clock from a date with a resolution of a second, however long the request takes", () => {
     const ms = fc.nat({ max: 5000 });
     fc.assert(
       fc.property(fc.integer({ min: -1e6, max: 1e6 }), ms, ms, (ahead, out, back) => {
@@ -203,7 +203,7 @@ describe("the clock", () => {
       expect(readSkewMs(date, { sentAtMs: 0, receivedAtMs: 0 })).toBeUndefined();
   });
 
-  it("is read from a destination even where it refuses us, but not from one on this machine", async () => {
+  it("reads the clock of a remote destination even if that refuses the request", async () => {
     const date = new Date(Date.now() + 200_000).toUTCString();
     answer = () => new Response(null, { status: 401, headers: { date } });
     const skewMs = await measureSkew({ url: inFront.url, signal });

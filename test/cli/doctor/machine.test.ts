@@ -70,7 +70,7 @@ function configure({
 }
 
 describe("sekisho doctor", () => {
-  it("finds nothing wrong in an empty folder, calls nobody, and leaves nothing behind", async () => {
+  it("reports no failure in an empty folder, calls nothing, and leaves no files behind", async () => {
     const result = await machine.run([], ports);
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(result.stdout).toMatch(/^sekisho doctor: this machine, /);
@@ -111,7 +111,7 @@ describe("sekisho doctor", () => {
     expect(result.stdout).toContain(" – app token");
   });
 
-  it("runs the checks that need no configuration where the file cannot be used", async () => {
+  it("runs the checks that need no configuration if the file is invalid", async () => {
     machine.write({ routes: [{ destination: "nowhere" }], limits: { concurrency: 0 } });
     const report = await machine.doctor({ ...ports }, "--stage", "prod");
     expect(report).toMatchObject({ code: 1, ok: false });
@@ -123,7 +123,7 @@ describe("sekisho doctor", () => {
     expect(await machine.run(["--destination", "far"], ports)).toMatchObject({ code: 2 });
   });
 
-  it("calls an unknown stage bad usage", async () => {
+  it("exits with 2 for an unknown stage", async () => {
     expect(await machine.run(["--stage", "prod"], ports)).toMatchObject({ code: 2, stdout: "" });
   });
 });
@@ -256,7 +256,7 @@ const problems: Record<string, Problem> = {
 
 describe("sekisho doctor explains", () => {
   it.each(Object.entries(problems))(
-    "%s",
+    "explains %s",
     async (_title, { config, env, slack: change, found: results }) => {
       configure(config);
       change?.();
@@ -269,13 +269,13 @@ describe("sekisho doctor explains", () => {
     },
   );
 
-  it("a token of another shape without sending it anywhere", async () => {
+  it("explains a malformed token without sending it anywhere", async () => {
     configure();
     await machine.doctor({ ...withSlack, SLACK_BOT_TOKEN: PEER_TOKEN });
     expect(slack.calls).toEqual([]);
   });
 
-  it("rules of sekisho allow that let nobody in", async () => {
+  it("explains rules of sekisho allow that allow nobody", async () => {
     configure();
     const file = join(machine.folder, ".sekisho", "verification.db");
     await openSqliteEngine({ file }).close();
@@ -289,7 +289,7 @@ describe("sekisho doctor explains", () => {
     );
   });
 
-  it("a port on which another program listens", async () => {
+  it("explains a port on which another program listens", async () => {
     const other = createServer((_request, response) => void response.end("hello"));
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;
@@ -313,7 +313,7 @@ describe("sekisho doctor explains", () => {
     ["22.19.0", /^ok: 22\.19\.0$/],
     ["23.11.0", /^warning/],
     ["24.21.0", /^ok/],
-  ])("whether Node %s can be used", (version, pattern) => {
+  ])("checks whether Node %s can be used", (version, pattern) => {
     expect(formatFinding(checkNode(version))).toMatch(pattern);
   });
 
@@ -321,7 +321,7 @@ describe("sekisho doctor explains", () => {
     [63, /^failed: .*63 MiB are free/],
     [64, /^warning/],
     [1024, /^ok/],
-  ])("a disk with %d MiB", async (count, pattern) => {
+  ])("checks a disk with %d MiB", async (count, pattern) => {
     const { folder } = machine;
     const report = await checkDisk({ folder }, async () => count * 1024 * 1024);
     expect(formatFinding(report)).toMatch(pattern);
@@ -337,7 +337,7 @@ describe("sekisho doctor at the stored data", () => {
   const report = async (name: string) =>
     shownText(await machine.doctor(ports), `${name} verification.db`);
 
-  it("explains a file that is no database", async () => {
+  it("explains a task file that is not a database", async () => {
     mkdirSync(join(machine.folder, ".sekisho"));
     writeFileSync(file(), "this is no database, however long it may be ".repeat(40));
     expect(await report("store")).toMatch(/^failed: .*is not a database.* → Restore it/);
@@ -368,7 +368,7 @@ describe("sekisho doctor at the stored data", () => {
     });
   });
 
-  it("does not disturb a zone: its messages stay, and none is added", async () => {
+  it("leaves the queue of a zone unchanged", async () => {
     const engine = openSqliteEngine({ file: file() });
     const { queue } = engine.taskQueue({ maxReceiveCount: 5 });
     await queue.send({ body: "of a task" });

@@ -112,7 +112,7 @@ const holdUntilAborted = ({ signal }: Request) =>
   new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
 
 describe("an interrupted --send", () => {
-  it("cancels each task that it began", async () => {
+  it("cancels each task that it began on an interruption", async () => {
     const { interrupt, followedIds, listCanceled } = send();
     await interrupt(() => followedIds.size === 3);
     expect(listCanceled()).toEqual([...followedIds].sort());
@@ -120,7 +120,7 @@ describe("an interrupted --send", () => {
     expect(delivered.sort()).toEqual(texts);
   });
 
-  it("waits for the record of a task that the entry has just taken", async () => {
+  it("waits for the record of a task that the entry has just accepted", async () => {
     let readsAfterStop = 0;
     const run = send({ hasRecord: () => run.signal.aborted && ++readsAfterStop > 20 });
     await run.interrupt(() => run.followedIds.size === 3);
@@ -128,7 +128,7 @@ describe("an interrupted --send", () => {
     expect(run.notes.filter((text) => text.startsWith("Could not"))).toEqual([]);
   });
 
-  it("cancels a task that the entry took without an answer, where it gets a record", async () => {
+  it("cancels a task whose delivery got no response, once the task has a record", async () => {
     hold = holdUntilAborted;
     let reads = 0;
     const { interrupt, followedIds, listCanceled } = send({ hasRecord: () => ++reads > 20 });
@@ -137,7 +137,7 @@ describe("an interrupted --send", () => {
     expect(followedIds.size).toBe(3);
   });
 
-  it("says nothing of a task that got no record", async () => {
+  it("reports nothing about a task that got no record", async () => {
     hold = holdUntilAborted;
     const run = send({ hasRecord: () => false, recordPatienceMs: 50 });
     await run.interrupt(() => delivered.length === 3);
@@ -145,7 +145,7 @@ describe("an interrupted --send", () => {
     expect(run.cancelNotes()).toEqual([]);
   });
 
-  it("says which task it could not cancel", async () => {
+  it("names each task that it could not cancel", async () => {
     const run = send({
       hasRecord() {
         if (run.signal.aborted) throw new AwsFailure("The table does not answer.");
@@ -161,7 +161,7 @@ describe("an interrupted --send", () => {
 });
 
 describe("--send", () => {
-  it("cancels the tasks that it began where Slack refuses another", async () => {
+  it("cancels the tasks that it began if Slack refuses another", async () => {
     const refusing: SlackThread = {
       ...slack,
       async post({ text }) {
@@ -203,7 +203,7 @@ describe("--send", () => {
     ["20 minutes on AgentCore", {}, "agentcore", 20],
     ["two minutes on Lambda, which has no sessions", {}, "lambda", 2],
     ["half of a short deadline", { deadlineMs: 10 * 60_000 }, "agentcore", 5],
-  ])("lets the long task take %s", (_title, fields, kind, minutes) => {
+  ])("allows the long task %s", (_title, fields, kind, minutes) => {
     const prod = { ...twoAccounts.stages.prod, execution: { kind } };
     const destinations = { local: { transport: "https", ...fields } };
     const json = { destinations, routes: [{ destination: "local" }], stages: { prod } };
@@ -220,7 +220,7 @@ describe("--send", () => {
     ["a channel's id", ["--stage", "prod", "--channel", "#general", "--user", "U1A"], "--channel"],
     ["all checks", ["--stage", "prod", "--destination", "far", ...ids], "leave out --destination"],
     ["a person's id", ["--stage", "prod", "--channel", "C012AB3CD"], "--user U012AB3CD"],
-  ])("needs %s", async (_title, args, text) => {
+  ])("requires %s for --send", async (_title, args, text) => {
     expect(await commandHere(["doctor", "--send", ...args], {})).toMatchObject(failing(2, text));
   });
 
@@ -246,7 +246,7 @@ describe("--send", () => {
       undefined,
     ],
     ["a route elsewhere for a word", { routes: [{ word: "far", ...toFar }, toLocal] }, undefined],
-  ])("decides about a stage with %s", async (_title, changes, text) => {
+  ])("checks the route to a stage with %s", async (_title, changes, text) => {
     const config = parseConfig({ json: { ...twoAccounts, execution: {}, ...changes } });
     const target = {
       ...chooseStage(config, "prod"),
@@ -263,7 +263,7 @@ describe("--send", () => {
     ["not_in_channel", "Invite it."],
     ["is_archived", "another channel"],
     ["team_access_not_granted", "says what team_access_not_granted means"],
-  ])("says what to do where Slack answers %s", async (error, remedy) => {
+  ])("explains the error %s of Slack", async (error, remedy) => {
     const api = await startWebServer({ handle: async () => Response.json({ ok: false, error }) });
     const { signal } = new AbortController();
     const options = { apiUrl: `${api.url}/`, token: "t", team: "T1", channel: "C1", signal };
@@ -274,7 +274,7 @@ describe("--send", () => {
 });
 
 describe("the checks after --send", () => {
-  it("report each task by its result", async () => {
+  it("reports each task by its result", async () => {
     const stories = new Map([
       ["file", { ok: false, what: "No file.", requestId: "r" }],
       ["long", { ok: true, what: "It answered.", requestId: "s" }],
@@ -297,7 +297,7 @@ describe("the checks after --send", () => {
     ]);
   });
 
-  it("name the alarms that ring", async () => {
+  it("names the alarms in the state ALARM", async () => {
     const MetricAlarms = [{ AlarmName: "Sekisho-prod-Verification-WorkerErrors" }];
     const server = await startWebServer({ handle: async () => Response.json({ MetricAlarms }) });
     const credentials = { AWS_ACCESS_KEY_ID: "AKID", AWS_SECRET_ACCESS_KEY: "none" };

@@ -104,7 +104,7 @@ const failedNames = ({ checks }: Doctored) =>
   checks.filter(({ status }) => status === "failed").map(({ name }) => name);
 
 describe("sekisho doctor --stage", () => {
-  it("passes a healthy stage, writes nothing, and calls destinations by the worker alone", async () => {
+  it("passes a healthy stage, writes nothing, and calls destinations only through the worker", async () => {
     const report = await doctor();
     expect(report).toMatchObject({ code: 0, ok: true, stderr: "" });
     const others = report.checks.filter(({ status }) => status !== "ok");
@@ -183,7 +183,7 @@ describe("sekisho doctor --stage", () => {
     );
   });
 
-  it("explains live settings that cannot be read, or are for another peer", async () => {
+  it("explains live settings that are unreadable or for another peer", async () => {
     await pushSettings({ client: aws.table, settings: "no json" });
     const report = await doctor();
     expect(shownText(report, "live settings")).toMatch(/^failed: .* → .*config push/);
@@ -323,7 +323,7 @@ describe("sekisho doctor --stage", () => {
     expect(doctorReport.stdout).not.toContain("a text with a secret");
   });
 
-  it("asks the worker one thing at a time, and fails each destination that it could not check", async () => {
+  it("sends the worker one request at a time, and fails each destination that was not checked", async () => {
     const answer = aws.functions.get(worker.arn);
     let underWay = 0;
     let maxUnderWay = 0;

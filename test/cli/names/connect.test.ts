@@ -13,7 +13,7 @@ afterEach(() => {
 });
 
 describe("the bot token for names", () => {
-  it("is that of the configuration", async () => {
+  it("connects to Slack with the bot token of the configuration", async () => {
     process.env[variable] = "xoxb-1\n";
     expect(await slackConnectionOf({ at, config })()).toEqual({
       token: "xoxb-1",
@@ -24,7 +24,7 @@ describe("the bot token for names", () => {
   it.each([
     ["is missing", undefined],
     ["looks like another secret, which must be sent nowhere", "a signing secret"],
-  ])("is none where it %s", async (_what, value) => {
+  ])("refuses to connect to Slack if the bot token %s", async (_what, value) => {
     if (value !== undefined) process.env[variable] = value;
     await expect(slackConnectionOf({ at, config })()).rejects.toThrow("token");
   });

@@ -51,7 +51,7 @@ const all = () => ({ users: [user], channels: [channel], threads: [thread()] });
 const nothing = { users: new Map(), channels: new Map(), links: new Map() };
 
 describe("names from Slack", () => {
-  it("are those of people and channels, with the link of a thread", async () => {
+  it("finds the names of people and channels, and the link of a thread", async () => {
     const foundNames = await names.find(all());
     expect(foundNames.users).toEqual(new Map([[user, "Hanako"]]));
     expect(foundNames.channels).toEqual(new Map([[channel, "#general"]]));
@@ -59,12 +59,12 @@ describe("names from Slack", () => {
     expect(foundNames.links).toEqual(new Map([[`${channel}/${slack.asked}`, link]]));
   });
 
-  it("say of a direct message what it is", async () => {
+  it("names a direct message as such", async () => {
     const direct = workspace.directMessages.id;
     expect((await names.find({ channels: [direct] })).channels.get(direct)).toBe("direct message");
   });
 
-  it("are asked for once each, and again when they are old", async () => {
+  it("asks Slack for each name once, and again when it is old", async () => {
     await names.find({ users: [user, user], channels: [channel] });
     await names.find(all());
     expect(methods.toSorted()).toEqual(["chat.getPermalink", "conversations.info", "users.info"]);
@@ -73,7 +73,7 @@ describe("names from Slack", () => {
     expect(methods.filter((method) => method === "users.info")).toHaveLength(2);
   });
 
-  it("are absent for what Slack does not know, which is not asked for again at once", async () => {
+  it("omits a name that Slack does not know, and does not ask for it again at once", async () => {
     const unknown = {
       users: ["UNOBODY"],
       channels: ["CNOWHERE"],
@@ -85,20 +85,20 @@ describe("names from Slack", () => {
     expect((await names.find({ users: ["UNOBODY", user] })).users.get(user)).toBe("Hanako");
   });
 
-  it("need no call where nothing is wanted", async () => {
+  it("calls Slack only for ids that are given", async () => {
     expect(await names.find({})).toEqual(nothing);
     expect(connects).toBe(0);
   });
 });
 
 describe("where Slack gives no names, ids are left", () => {
-  it("without a token", async () => {
+  it("falls back to ids without a token", async () => {
     open({ token: "" });
     expect(await names.find(all())).toEqual(nothing);
     expect(methods).toEqual([]);
   });
 
-  it("with a token that Slack refuses, which is not sent again and again", async () => {
+  it("falls back to ids for a token that Slack refuses, and soon stops sending it", async () => {
     open({ token: "xoxb-revoked" });
     const users = Array.from({ length: 50 }, (_, index) => `U${index}`);
     const refusals: unknown[] = [];
@@ -108,7 +108,7 @@ describe("where Slack gives no names, ids are left", () => {
     expect(refusals.length).toBeLessThanOrEqual(5);
   });
 
-  it("without the scope of one kind, which leaves the others", async () => {
+  it("omits the names of a kind whose scope is missing, and finds the others", async () => {
     await start({ scopes: ["users:read", "im:read"] });
     const direct = workspace.directMessages.id;
     await names.find({ channels: [channel] });
@@ -125,7 +125,7 @@ describe("where Slack gives no names, ids are left", () => {
     expect(methods).toHaveLength(callsBefore);
   });
 
-  it("over Slack's rate limit, until its time is over", async () => {
+  it("stops asking over the rate limit of Slack, until its time has passed", async () => {
     slack.fakeSlack.inject({ method: "users.info", type: "rate_limited", retryAfterSeconds: 7 });
     expect((await names.find(all())).users).toEqual(new Map());
     expect((await names.find(all())).users).toEqual(new Map());
@@ -136,14 +136,17 @@ describe("where Slack gives no names, ids are left", () => {
   it.each([
     ["answers with an error", { type: "status", status: 500 }],
     ["cuts the connection", { type: "reset" }],
-  ] as const)("where it %s", async (_what, fault) => {
-    slack.fakeSlack.inject({ method: "users.info", ...fault });
-    expect((await names.find({ users: [user] })).users).toEqual(new Map());
-    nowMs += 60_001;
-    expect((await names.find({ users: [user] })).users.get(user)).toBe("Hanako");
-  });
+  ] as const)(
+    "falls back to ids if Slack %s, and asks again after a minute",
+    async (_what, fault) => {
+      slack.fakeSlack.inject({ method: "users.info", ...fault });
+      expect((await names.find({ users: [user] })).users).toEqual(new Map());
+      nowMs += 60_001;
+      expect((await names.find({ users: [user] })).users.get(user)).toBe("Hanako");
+    },
+  );
 
-  it("for what is late, while the rest is there in time", async () => {
+  it("omits a name that is late, and returns the others in time", async () => {
     open({ waitMs: 2000 });
     slack.fakeSlack.inject({ method: "users.info", type: "late", delayMs: 60_000 });
     const foundNames = await names.find({ users: [user], channels: [channel] });
@@ -152,7 +155,7 @@ describe("where Slack gives no names, ids are left", () => {
     expect((await names.find({ users: [user] })).users.get(user)).toBe("Hanako");
   });
 
-  it("when nothing answers there", async () => {
+  it("falls back to ids when Slack cannot be reached", async () => {
     open({ apiUrl: "http://127.0.0.1:9/" });
     expect(await names.find(all())).toEqual(nothing);
   });

@@ -26,25 +26,28 @@ describe("sekisho operate", () => {
     [["--hostname", "ops.example.com"]],
     [["--hostname", "127.0.0.2"]],
     [["--authenticate"]],
-  ])("with %j starts nothing where nothing says who may, and tells what to write", async (args) => {
-    const { code, stdout, stderr } = await operate("--port", "0", ...args);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/must say who may use it.*"operators": \{ "authenticator".*ssh -L/s);
-  });
+  ])(
+    "refuses the arguments %j without an authenticator, and suggests how to configure one",
+    async (args) => {
+      const { code, stdout, stderr } = await operate("--port", "0", ...args);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toMatch(/must say who may use it.*"operators": \{ "authenticator".*ssh -L/s);
+    },
+  );
 
-  it("names the token that is missing", async () => {
+  it("names the variable of a missing token", async () => {
     const refusal = await operate("--hostname", "0.0.0.0", "--config", config);
     expect(refusal).toMatchObject(failing(2, "OPERATORS_TOKEN is not set"));
   });
 
-  it("takes no token that could be guessed, and does not repeat it", async () => {
+  it("refuses a short token, and does not repeat it", async () => {
     const args = ["operate", "--store", tasks.file, "--hostname", "0.0.0.0", "--config", config];
     const refusal = await commandHere(args, { OPERATORS_TOKEN: "hunter2" });
     expect(refusal).toMatchObject(failing(2, "shorter than 20 characters"));
     expect(refusal.stderr).not.toContain("hunter2");
   });
 
-  it("takes platform only on loopback, for a proxy that it is told the name of", async () => {
+  it("accepts the authenticator platform only on loopback and with --public-host", async () => {
     const platform = join(tasks.folder, "platform.json");
     writeFileSync(platform, JSON.stringify({ operators: { authenticator: { type: "platform" } } }));
     const open = await operate("--hostname", "0.0.0.0", "--config", platform);
@@ -53,7 +56,7 @@ describe("sekisho operate", () => {
     expect(nameless).toMatchObject(failing(2, "needs --public-host NAME"));
   });
 
-  it("prints an address with a token of its own on loopback, and opens to nobody without it", async () => {
+  it("prints a loopback address with a token, and refuses requests without it", async () => {
     const running = start(["operate", "--store", tasks.file, "--port", "0"], {});
     await running.prints("Ctrl-C");
     const [address = "", url] =
@@ -71,7 +74,7 @@ describe("sekisho operate", () => {
     [["--port", "70000"], 2, /is not a port/],
     [["--stage", "prod"], 2, /not both/],
     [["--public-host", "ops.example.com"], 2, /needs --authenticate/],
-  ])("says what is wrong with %j", async (args, code, said) => {
+  ])("refuses the arguments %j and explains why", async (args, code, said) => {
     expect(await operate(...args)).toMatchObject({
       code,
       stdout: "",
@@ -79,7 +82,7 @@ describe("sekisho operate", () => {
     });
   });
 
-  it("says where tasks would be, and which port is taken", async () => {
+  it("names a missing store and a port that is taken", async () => {
     const missing = await commandHere(["operate", "--store", join(tasks.folder, "none.db")], {});
     expect(missing).toMatchObject(failing(1, "There is no"));
     const other = createServer();
@@ -94,7 +97,7 @@ describe("sekisho operate", () => {
     expect(taken).toMatchObject(failing(1, "choose another port (--port)"));
   });
 
-  it("serves until it is told to stop, and asks for the token where it must", async () => {
+  it("serves until SIGTERM, and requires the token with --authenticate", async () => {
     const token = "a-token-of-operators";
     const args = [
       "operate",

@@ -50,7 +50,7 @@ beforeEach(() => {
 });
 
 describe("the health of destinations", () => {
-  it("is asked for when somebody looks, and told at the next look", async () => {
+  it("checks the destinations at the first view, and shows their health at the next", async () => {
     const first = await board.view();
     expect(first.destinations).toMatchObject([
       { name: "here", checking: true },
@@ -80,7 +80,7 @@ describe("the health of destinations", () => {
     });
   });
 
-  it("is looked at once a minute, however many look, and the configuration too", async () => {
+  it("checks the health and reads the configuration once a minute, for any number of views", async () => {
     for (let look = 0; look < 5; look += 1) await board.view();
     expect({ checked, reads }).toEqual({ checked: ["here", "far"], reads: 1 });
     nowMs += 60_000;
@@ -88,7 +88,7 @@ describe("the health of destinations", () => {
     expect({ checked: checked.length, reads }).toEqual({ checked: 4, reads: 2 });
   });
 
-  it("is looked at again when somebody wants it, but not twice within five seconds", async () => {
+  it("checks the health again on request, but not twice within five seconds", async () => {
     await board.view();
     await board.check(["far"]);
     expect(checked).toHaveLength(2);
@@ -99,7 +99,7 @@ describe("the health of destinations", () => {
     expect(checked).toEqual(["here", "far", "far", "here"]);
   });
 
-  it("tries to read the configuration again at the next look where that failed", async () => {
+  it("reads the configuration again at the next view after a failure", async () => {
     unreadable = true;
     await expect(board.view()).rejects.toThrow("AWS refuses.");
     unreadable = false;

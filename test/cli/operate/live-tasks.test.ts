@@ -73,7 +73,7 @@ function look() {
 const idsOf = (news: TaskListUpdate) => ("rows" in news ? news.rows.map(({ id }) => id) : []);
 
 describe("the live list", () => {
-  it("tells all that there is, what is under way first, then only what changed", async () => {
+  it("lists all tasks once, open ones first, and then only changes", async () => {
     await tasks.add(1, { state: "done" });
     await tasks.add(2, { state: "waiting" });
     await tasks.add(3);
@@ -93,7 +93,7 @@ describe("the live list", () => {
     expect(idsOf(await next())).toEqual([requestIdOf(4)]);
   });
 
-  it("follows a task to its end, also one that is older than the latest of those that are over", async () => {
+  it("follows an old open task to its end, even beyond the limit of finished tasks", async () => {
     await tasks.add(1, { state: "waiting" });
     for (let number = 2; number < 110; number += 1) await tasks.add(number, { state: "done" });
     const { next } = look();
@@ -104,7 +104,7 @@ describe("the live list", () => {
     });
   });
 
-  it("sees an answer that is delivered after all", async () => {
+  it("updates a task whose answer is delivered later", async () => {
     await tasks.add(1, undelivered);
     const { next } = look();
     expect(await next()).toMatchObject({
@@ -114,7 +114,7 @@ describe("the live list", () => {
     expect(await next()).toMatchObject({ rows: [{ kind: "good" }] });
   });
 
-  it("forgets within a minute, and for whoever begins to look at once, whose data was deleted", async () => {
+  it("removes erased tasks within a minute, and omits them for a new viewer", async () => {
     await tasks.add(1, { state: "done" });
     await tasks.add(2, { state: "done" });
     const first = look();
@@ -131,7 +131,7 @@ describe("the live list", () => {
     expect(idsOf(await look().next())).toEqual([]);
   });
 
-  it("names what is gone", async () => {
+  it("names the ids of expired tasks", async () => {
     await tasks.add(1);
     const { next } = look();
     await next();
@@ -139,7 +139,7 @@ describe("the live list", () => {
     expect(await next()).toEqual({ type: "change", rows: [], gone: [requestIdOf(1)], more: [] });
   });
 
-  it("polls once for all who look, and not at all while nobody does", async () => {
+  it("polls once for all viewers, and stops without viewers", async () => {
     const first = look();
     await first.next();
     const second = look();
@@ -157,7 +157,7 @@ describe("the live list", () => {
     expect(first.told).toEqual([]);
   });
 
-  it("says once that it cannot read, goes on trying, and then tells all again", async () => {
+  it("reports a read failure once, keeps trying, and then lists all tasks again", async () => {
     broken = true;
     const { next, told: updates } = look();
     expect(await next()).toEqual({ type: "trouble", text: "It cannot be read." });

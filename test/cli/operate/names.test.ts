@@ -47,7 +47,7 @@ async function get(path: string): Promise<{ status: number; json: unknown }> {
 const linkPath = `tasks/${requestIdOf(1)}/link`;
 
 describe("the names on the operators' page", () => {
-  it("come by id, without those that Slack does not know", async () => {
+  it("serves names by id, and omits those that Slack does not know", async () => {
     const names = { users: { UHANAKO: "Hanako" }, channels: { [channel]: "#general" } };
     const foundNames = await get(`names?users=UHANAKO,UNOBODY&channels=${channel},CNOWHERE`);
     expect(foundNames).toEqual({ status: 200, json: names });
@@ -55,7 +55,7 @@ describe("the names on the operators' page", () => {
     expect(await get(linkPath)).toEqual({ status: 200, json: { link } });
   });
 
-  it("are left out without a token", async () => {
+  it("serves no names without a token", async () => {
     delete process.env[variable];
     expect(await get("names?users=UHANAKO")).toEqual({
       status: 200,
@@ -64,14 +64,14 @@ describe("the names on the operators' page", () => {
     expect(await get(linkPath)).toEqual({ status: 200, json: {} });
   });
 
-  it("are asked for by ids of Slack, and not by too many at once", async () => {
+  it("refuses invalid ids, and too many ids at once", async () => {
     const many = Array.from({ length: 101 }, (_, index) => `U${index}`).join(",");
     for (const query of ["users=../etc", `users=${many}`, "channels=%23general"]) {
       expect((await get(`names?${query}`)).status).toBe(400);
     }
   });
 
-  it("are for those who may see the page", async () => {
+  it("refuses to serve names without a session", async () => {
     expect((await fetch(`${site.url}/operate/api/names?users=UHANAKO`)).status).toBe(401);
   });
 });

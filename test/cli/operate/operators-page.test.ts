@@ -47,7 +47,7 @@ afterAll(async () => {
 const jsonOf = async (path: string) => JSON.parse((await ask(`/operate/api/${path}`)).body);
 
 describe("the operators' page on loopback", () => {
-  it("ends the session on the server when somebody signs out, its streams included, and no other session", async () => {
+  it("ends one session on the server at the sign-out, with its streams, and keeps other sessions", async () => {
     const other = await visit(site.address);
     const stream = await fetch(`${site.url}/operate/api/live`, {
       headers: { cookie: other.cookie },
@@ -60,7 +60,7 @@ describe("the operators' page on loopback", () => {
     expect(await ask("/operate/api/where")).toMatchObject({ status: 200 });
   });
 
-  it("is documents, scripts and styles that load nothing from anywhere, and lets nothing else run", async () => {
+  it("loads documents, scripts and styles only from its own server, under a strict policy", async () => {
     const { status, headers, body } = await ask("/operate/");
     expect(status).toBe(200);
     expect(headers["content-security-policy"]).toMatch(
@@ -78,13 +78,13 @@ describe("the operators' page on loopback", () => {
     });
   });
 
-  it("puts text in as text: its scripts know no HTML, and come from this server alone", async () => {
+  it("inserts text only as text, by scripts without HTML from its own server", async () => {
     const scripts = await readScripts(visitor, "/operate/page/main.js");
     expect(scripts.size).toBeGreaterThan(8);
     for (const text of scripts.values()) expect(text).not.toMatch(markup);
   });
 
-  it("says so where an address takes another method, or is none", async () => {
+  it("answers 405 for another method and 404 for an unknown address", async () => {
     const path = `/operate/api/tasks/${requestIdOf(1)}/cancel`;
     expect(await ask(path)).toMatchObject({ status: 405, headers: { allow: "POST" } });
     expect(await post("/operate/api/where", {})).toMatchObject({
@@ -95,7 +95,7 @@ describe("the operators' page on loopback", () => {
     expect(await tasks.queued()).toEqual([]);
   });
 
-  it("shows all of a task but its texts, by its id or the beginning of it", async () => {
+  it("shows a task without its texts, by its id or the beginning of the id", async () => {
     const { body } = await ask(`/operate/api/tasks/${requestIdOf(1).slice(0, 35)}`);
     expect(body).toMatch(/^Several request ids begin with/);
     const found = await ask(`/operate/api/tasks/${requestIdOf(2)}`);
@@ -110,7 +110,7 @@ describe("the operators' page on loopback", () => {
     expect(await ask("/operate/api/tasks/..%2fwhere")).toMatchObject({ status: 404 });
   });
 
-  it("cancels, retries and delivers again what can be, by a message to the worker, and tells the log who was meant", async () => {
+  it("cancels, retries and redrives tasks by messages to the worker, and logs the operations", async () => {
     const done = await post(`/operate/api/tasks/${requestIdOf(1)}/cancel`, {});
     expect(JSON.parse(done.body)).toMatchObject({
       later: expect.stringContaining("at the next start"),
@@ -137,14 +137,17 @@ describe("the operators' page on loopback", () => {
     ["cancel", 9, 404, /There is no task/],
     ["constructor", 1, 404, /nothing at this address/],
     ["", 1, 404, /nothing at this address/],
-  ])("says why it does not %s task %s", async (name, number, status, words) => {
-    const refusal = await post(`/operate/api/tasks/${requestIdOf(number)}/${name}`, {});
-    expect(refusal.status).toBe(status);
-    expect(refusal.body).toMatch(words);
-    expect(await tasks.queued()).toEqual([]);
-  });
+  ])(
+    "refuses the operation %s on task %s, and explains why",
+    async (name, number, status, words) => {
+      const refusal = await post(`/operate/api/tasks/${requestIdOf(number)}/${name}`, {});
+      expect(refusal.status).toBe(status);
+      expect(refusal.body).toMatch(words);
+      expect(await tasks.queued()).toEqual([]);
+    },
+  );
 
-  it("lists the answers that Slack did not take, and redrives one, or all", async () => {
+  it("lists the answers that Slack refused, and redrives one or all", async () => {
     const { about, rows } = await jsonOf("dead-letters");
     expect(about).toMatch(/On one machine/);
     expect(rows).toMatchObject([
@@ -163,14 +166,14 @@ describe("the operators' page on loopback", () => {
     }
   });
 
-  it("gives older tasks page by page, newest first", async () => {
+  it("pages through older tasks, newest first", async () => {
     const { rows } = await jsonOf("tasks?state=done");
     expect(rows.map(({ id }: { id: string }) => id)).toEqual([requestIdOf(3), requestIdOf(2)]);
     expect(await ask("/operate/api/tasks?state=nonsense")).toMatchObject({ status: 400 });
     expect(await ask("/operate/api/tasks?state=done&cursor=x")).toMatchObject({ status: 400 });
   });
 
-  it("streams the list to whoever looks", async () => {
+  it("streams the list of tasks to a viewer", async () => {
     const { cookie } = await visit(site.address);
     const response = await fetch(`${site.url}/operate/api/live`, { headers: { cookie } });
     expect(response.headers.get("content-type")).toBe("text/event-stream");
@@ -182,7 +185,7 @@ describe("the operators' page on loopback", () => {
     expect(text).not.toMatch(/What is a sekisho|a secret answer/);
   });
 
-  it("says that another program holds the file, and soon, since nobody else is answered meanwhile", async () => {
+  it("reports quickly that another program has locked the file", async () => {
     const other = new DatabaseSync(tasks.file);
     other.exec("BEGIN IMMEDIATE");
     const refusal = await post(`/operate/api/tasks/${requestIdOf(1)}/cancel`, {});
@@ -247,7 +250,7 @@ describeWithDynamoDb("the operators' page of a stage", () => {
       .filter(({ action }) => action === "sqs:SendMessage")
       .map(({ body }) => JSON.parse(body));
 
-  it("names the stage, and pages through what is over, newest first", async () => {
+  it("names the stage, and pages through finished tasks, newest first", async () => {
     expect(await readValue("where")).toMatchObject({ name: "stage prod" });
     const newest = await source.zone.newestIds({ state: "done", limit: 2 });
     expect(newest).toEqual({ ids: [requestIdOf(3), requestIdOf(2)], cursor: expect.any(String) });
@@ -255,14 +258,14 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     expect(rest.ids).toEqual([requestIdOf(1)]);
   });
 
-  it("shows one task, and says which part of its way it cannot read", async () => {
+  it("shows a task with a note about the unreadable part of its timeline", async () => {
     const { row, timeline, note } = await readValue(`tasks/${requestIdOf(4)}`);
     expect(row.state).toBe("waiting");
     expect(timeline).not.toEqual([]);
     expect(note).toMatch(/Execution zone/);
   });
 
-  it("lists dead letters with what became of their tasks, never with a text, and redrives one, then all", async () => {
+  it("lists dead letters with the outcomes of their tasks and without texts, and redrives one, then all", async () => {
     await archive.send({ body: aWake({ requestId: requestIdOf(1) }) });
     await archive.send({ body: anAsk({ requestId: requestIdOf(7) }) });
     await archive.send({ body: "the text of nobody" });
@@ -302,7 +305,7 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     expect((await readValue("dead-letters")).rows).toMatchObject([{ requestId: null }]);
   });
 
-  it("says what to do where AWS refuses a call", async () => {
+  it("explains what to do if AWS refuses a call", async () => {
     aws.refusals.set("sqs:ReceiveMessage", { status: 400, name: "AccessDeniedException" });
     expect(await ask("/operate/api/dead-letters")).toMatchObject({
       status: 502,

@@ -26,11 +26,11 @@ describe("a task's line in the list", () => {
       "stopped",
     ],
     ["stopped when it was refused", { state: "done", outcome: { type: "refused" } }, "stopped"],
-  ])("is %s", (_what, changes, kind) => {
+  ])("shows a task as %s", (_what, changes, kind) => {
     expect(rowOf(changes).kind).toBe(kind);
   });
 
-  it("says when something is to be expected: the next poll, or the end of a question", () => {
+  it("shows the time of the next event: the next poll, or the end of a question", () => {
     const wait = { workStartedAtMs: 1, polls: 1, nextPollAtMs: 12 };
     expect(rowOf({ state: "waiting", wait }).nextAtMs).toBe(12);
     expect(rowOf({ state: "delivering", wait }).nextAtMs).toBeUndefined();
@@ -42,7 +42,7 @@ describe("a task's line in the list", () => {
     ).toBeUndefined();
   });
 
-  it("has no text of a user or an agent", () => {
+  it("contains no text of a user or an agent", () => {
     const texts = {
       progress: { text: "a secret", percent: 40, shownAtMs: 1 },
       outcome: { type: "answer", text: "a secret" },

@@ -64,7 +64,7 @@ const signIn = (token: unknown, headers = {}) =>
 const where = (headers: Record<string, string>) => ask("/operate/api/where", { headers });
 
 describe("the operators' page outside loopback", () => {
-  it("gives nothing but the form to whoever is not known", async () => {
+  it("serves only the sign-in form without a session", async () => {
     expect(await ask("/operate/")).toMatchObject({
       status: 303,
       headers: { location: "/operate/sign-in" },
@@ -92,7 +92,7 @@ describe("the operators' page outside loopback", () => {
     expect(await tasks.queued()).toEqual([]);
   });
 
-  it("opens a session for a token, in a cookie that no script reads and no other site sends", async () => {
+  it("opens a session for a token, in a cookie hidden from scripts and other sites", async () => {
     const { status, headers, body } = await signIn(` ${token} `);
     expect({ status, body }).toEqual({ status: 200, body: "{}" });
     expect(headers["set-cookie"]).toEqual([
@@ -113,14 +113,14 @@ describe("the operators' page outside loopback", () => {
     expect((await ask("/operate/", { headers: { cookie } })).status).toBe(200);
   });
 
-  it("ends the session on the server when somebody signs out: a cookie that was kept opens nothing", async () => {
+  it("ends the session on the server at the sign-out, so that a kept cookie is refused", async () => {
     const { headers } = await post("/operate/sign-out", {}, { cookie });
     expect(headers["set-cookie"]?.[0]).toMatch(/^sekisho-page-\d+=; Max-Age=0/);
     expect((await where({ cookie })).status).toBe(401);
   });
 
   it.each(["where", "live"])(
-    "lets nobody see api/%s who signs out while the token is being verified",
+    "refuses api/%s after a sign-out during the verification of the token",
     async (path) => {
       const [beginning, verified] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       holdUp = { begun: beginning.resolve, until: verified.promise };
@@ -132,7 +132,7 @@ describe("the operators' page outside loopback", () => {
     },
   );
 
-  it("does nothing for a body that ends after somebody signed out", async () => {
+  it("refuses a request whose body ends after the sign-out", async () => {
     const { promise: beginning, resolve: begin } = Promise.withResolvers<void>();
     holdUp = { begun: begin, until: Promise.resolve() };
     const headers = { cookie, "content-type": "application/json", origin: url };
@@ -147,14 +147,14 @@ describe("the operators' page outside loopback", () => {
     expect(await tasks.queued()).toEqual([]);
   });
 
-  it("ends a session that nobody uses, however often its page asks by itself", async () => {
+  it("ends an idle session, even if its page keeps polling", async () => {
     nowMs += idleMs - 1;
     expect((await where({ cookie })).status).toBe(200);
     nowMs += 1;
     expect((await where({ cookie })).status).toBe(401);
   });
 
-  it("ends a session after its time, however much it is used", async () => {
+  it("ends a session after its maximum lifetime, even if it is used", async () => {
     for (let useMs = 0; useMs < lifeMs; useMs += idleMs / 2) {
       expect((await where({ cookie, "x-operator-active": "1" })).status).toBe(200);
       nowMs += idleMs / 2;
@@ -162,7 +162,7 @@ describe("the operators' page outside loopback", () => {
     expect((await where({ cookie, "x-operator-active": "1" })).status).toBe(401);
   });
 
-  it("verifies the token at each request: one that was taken back opens nothing any more", async () => {
+  it("verifies the token at each request, and refuses one that was revoked", async () => {
     expect((await where({ cookie })).status).toBe(200);
     tokens = ["another"];
     expect((await where({ cookie })).status).toBe(401);
@@ -171,7 +171,7 @@ describe("the operators' page outside loopback", () => {
     expect((await where({ cookie })).status).toBe(401);
   });
 
-  it("lets a script in by Authorization, which no browser adds by itself", async () => {
+  it("accepts a token in the Authorization header of a script", async () => {
     const authorization = `Bearer ${token}`;
     expect((await where({ authorization })).status).toBe(200);
     const headers = { authorization, "content-type": "application/json" };
@@ -187,7 +187,7 @@ describe("the operators' page outside loopback", () => {
     ["of another port", { origin: "http://127.0.0.2:1" }],
     ["of nowhere", { origin: "null" }],
     ["of a frame elsewhere", { "sec-fetch-site": "same-site" }],
-  ])("does nothing for a request %s that the cookie came along with", async (_what, headers) => {
+  ])("refuses a request %s that carries the cookie", async (_what, headers) => {
     expect(await post(cancel, {}, { cookie, ...headers })).toMatchObject({ status: 403 });
     expect(await signIn(token, headers)).toMatchObject({ status: 403 });
     const bare = { cookie, "content-type": "application/json" };
@@ -195,7 +195,7 @@ describe("the operators' page outside loopback", () => {
     expect(await tasks.queued()).toEqual([]);
   });
 
-  it("tells whoever guesses to wait after ten failures of an address, and locks out no right token from there", async () => {
+  it("throttles an address after ten wrong tokens, but still accepts the right token from there", async () => {
     for (let count = 0; count < 10; count += 1)
       expect((await signIn(`guess-${count}`)).status).toBe(401);
     expect(await signIn("guess-10")).toMatchObject({
@@ -217,7 +217,7 @@ describe("the operators' page outside loopback", () => {
     expect((await signIn("guess-10")).status).toBe(401);
   });
 
-  it("tells apart who may not, and when nothing can be told", async () => {
+  it("distinguishes a refused token from a verification that failed", async () => {
     error = new SekishoError("permission_denied");
     const authorization = `Bearer ${token}`;
     expect(await where({ authorization })).toMatchObject({ status: 403 });
@@ -234,7 +234,7 @@ describe("the operators' page outside loopback", () => {
     ]);
   });
 
-  it("says who asked for what by a digest, where a token names somebody", async () => {
+  it("logs a digest of the subject that a token names", async () => {
     const names: Authenticator = {
       kind: "jwt",
       authenticate: async () => "https://issuer.example hanako@example.com",
@@ -261,7 +261,7 @@ describe("the operators' page outside loopback", () => {
   });
 
   it.each(["", "x".repeat(8193), "two words", "é", 7, undefined])(
-    "takes no token such as %j",
+    "refuses the malformed token %j",
     async (token) => {
       const { status, headers } = await signIn(token);
       expect([400, 401]).toContain(status);
@@ -269,7 +269,7 @@ describe("the operators' page outside loopback", () => {
     },
   );
 
-  it("repeats a token in no answer and no log line", async () => {
+  it("repeats a token in no response and no log line", async () => {
     const answers = [
       await signIn(token),
       await signIn("a-wrong-token"),
@@ -282,7 +282,7 @@ describe("the operators' page outside loopback", () => {
 });
 
 describe("behind a platform that authenticates", () => {
-  it("lets in whoever gets through, offers no form, and still refuses other sites", async () => {
+  it("admits every request behind a platform, offers no form, and refuses other sites", async () => {
     const { createPlatformAuthenticator } = await import(
       "@sekisho/execution/authenticator/authenticator.ts"
     );

@@ -52,7 +52,7 @@ describe("of the local run", () => {
     await store();
   });
 
-  it("list has a header, and names and links beside the ids", async () => {
+  it("tasks list shows a header, and names and links beside the ids", async () => {
     const { code, stdout, stderr } = await withToken("list");
     const [head = "", row = ""] = stdout.split("\n");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -76,7 +76,7 @@ describe("of the local run", () => {
     expect(JSON.parse(json)).toMatchObject(named);
   });
 
-  it("show has them too, and the record only with --json", async () => {
+  it("tasks show prints names and links, and the record only with --json", async () => {
     const { stdout } = await withToken("show", task.id);
     expect(stdout).toContain("Hanako (UHANAKO)");
     expect(stdout).toContain(linkOf());
@@ -89,7 +89,7 @@ describe("of the local run", () => {
     ["no token", {}],
     ["a token that Slack refuses", { SLACK_BOT_TOKEN: "xoxb-revoked" }],
     ["a value that is no bot token", { SLACK_BOT_TOKEN: "another secret" }],
-  ])("show ids with %s, and do not fail", async (_what, env: Record<string, string>) => {
+  ])("tasks list shows ids without an error for %s", async (_what, env: Record<string, string>) => {
     const calls: string[] = [];
     slack.fakeSlack.onCall(({ method }) => void calls.push(method));
     const file = ["--store", join(place.folder, "verification.db")];
@@ -100,7 +100,7 @@ describe("of the local run", () => {
     expect(calls).toEqual([]);
   });
 
-  it("show ids where the configuration cannot be read", async () => {
+  it("tasks list shows ids if the configuration cannot be read", async () => {
     const broken = writeConfig({
       folder: place.folder,
       name: "broken.json",
@@ -123,14 +123,14 @@ describeWithDynamoDb("of a stage", () => {
     await store();
   });
 
-  it("have the names that the stage's bot token reads", async () => {
+  it("tasks of a stage show the names that the stage's bot token can read", async () => {
     place.aws?.secrets.all.set("sekisho/prod/SLACK_BOT_TOKEN", { value: botToken });
     const { stdout } = await place.tasks("show", task.id);
     expect(stdout).toContain("Hanako (UHANAKO)");
     expect(stdout).toContain(linkOf());
   });
 
-  it("have ids where the operator may not read it, and do not fail", async () => {
+  it("tasks of a stage show ids if the operator cannot read the bot token", async () => {
     place.aws?.secrets.all.set("sekisho/prod/SLACK_BOT_TOKEN", { value: botToken });
     place.aws?.refusals.set("secretsmanager:GetSecretValue", {
       status: 400,

@@ -54,7 +54,7 @@ describe("sekisho tasks show on one machine", () => {
   });
 });
 
-it("leaves an empty file of the Execution zone empty: a command that reads makes no tables", async () => {
+it("leaves an empty database of the Execution zone empty", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-show-"));
   const [file, empty] = [join(folder, "verification.db"), join(folder, "execution.db")];
   const engine = openSqliteEngine({ file });
@@ -100,7 +100,7 @@ describeWhere("sekisho tasks show of a stage", () => {
   const show = (...args: string[]) =>
     commandHere(["tasks", "show", requestId, "--stage", "prod", ...args], place.aws?.env ?? {});
 
-  it("says in one line that another account has the Execution zone, and shows what there is", async () => {
+  it("notes in one line that the Execution zone is in another account, and shows the other steps", async () => {
     const { code, stdout, stderr } = await show("--config", `${place.folder}/two.json`);
     expect(code).toBe(0);
     expect(stderr).toMatch(
@@ -109,14 +109,14 @@ describeWhere("sekisho tasks show of a stage", () => {
     expect(stdout).toContain("outcome posted → done");
   });
 
-  it("says in one line why the table of its own account cannot be read, and shows what there is", async () => {
+  it("notes in one line why the table in the same account is unreadable, and shows the other steps", async () => {
     const { code, stdout, stderr } = await show("--config", oneAccount);
     expect(code).toBe(0);
     expect(stderr).toMatch(/^There is no stack Sekisho-prod-Execution in eu-central-1\. .*\n$/);
     expect(stdout).toContain("outcome posted → done");
   });
 
-  it("shows the Execution zone's part from its table, which the stack names", async () => {
+  it("reads the Execution zone's part from the table that the stack names", async () => {
     const principal = `${verificationAccount}:role/sekisho-prod-verification`;
     const id = deriveTaskId({ principal, requestId }) ?? "";
     const outputs = place.aws?.stacks.get("Sekisho-prod-Verification");

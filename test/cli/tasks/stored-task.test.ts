@@ -20,7 +20,7 @@ const item = (id: string, task: Task | undefined): StoredTask => ({
 });
 
 describe("several listings", () => {
-  it("become one in order of age, each task once, without what is no task", async () => {
+  it("merges several listings by age, each task once, and skips unreadable records", async () => {
     const entry = fc.record({ at: fc.integer({ min: 0, max: 50 }), readable: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(entry), { maxLength: 5 }), async (lists) => {
@@ -40,7 +40,7 @@ describe("several listings", () => {
     );
   });
 
-  it("are read no further than the one is", async () => {
+  it("reads a listing only as far as needed", async () => {
     let read = 0;
     async function* endless(): AsyncGenerator<StoredTask, void, undefined> {
       for (;;) {
@@ -86,7 +86,7 @@ function waitingFor({
 }
 
 describe("waiting for a task", () => {
-  it("ends with it, and tells of each new state once", async () => {
+  it("waits until a task has ended, and reports each new state once", async () => {
     const [still, delivering, done] = (["waiting", "delivering", "done"] as const).map((state) =>
       sampleTask({ state }),
     );
@@ -98,14 +98,14 @@ describe("waiting for a task", () => {
     expect(seen).toEqual(["delivering", "done"]);
   });
 
-  it("ends where the time is over first, also when the record has expired", async () => {
+  it("stops waiting at the time-out, even if the record has expired", async () => {
     for (const record of [sampleTask({ state: "sent" }), undefined]) {
       const { ended: result } = waitingFor({ records: [record], timeoutMs: 20 });
       expect((await result).state).toBe(record?.state ?? "waiting");
     }
   });
 
-  it("is given up when the person interrupts", async () => {
+  it("stops waiting when the person interrupts", async () => {
     const signal = AbortSignal.timeout(5);
     const { ended: result } = waitingFor({
       records: [sampleTask({ state: "sent" })],
@@ -120,7 +120,7 @@ it.each([
   ["kept where all are", () => 1, /-01$/],
   ["not kept where none is", () => 0, /-00$/],
   ["kept where the zone says nothing", undefined, /-01$/],
-])("a retry is a new trace, %s", async (_, sampleRatio, flag) => {
+])("starts a new trace for a retry, %s", async (_, sampleRatio, flag) => {
   const sentMessages: string[] = [];
   const queue = { send: async ({ body }: { body: string }) => void sentMessages.push(body) };
   const zone = {

@@ -17,7 +17,7 @@ const summaryOf = (shownText: Omit<Parameters<typeof formatTaskSummary>[0], "tim
   });
 
 describe("what is shown of a task", () => {
-  it("never holds a text of a user or an agent, in whatever state", () => {
+  it("hides the texts of users and agents in every state", () => {
     const text = fc.stringMatching(/^secret [a-z]{8}$/);
     fc.assert(
       fc.property(text, text, fc.constantFrom(...states), (values, answered, state) => {
@@ -58,7 +58,7 @@ describe("what is shown of a task", () => {
     );
   });
 
-  it("says whether the answer to a question has arrived, and how often the agent still asked", () => {
+  it("shows whether the reply to a question has arrived, and how often the agent repeated the question", () => {
     const answer = { user: "U1", atMs: nowMs - 60_000, callId: "c", stillAskedTimes: 3 };
     const question = { index: 0, prompt: "", options: [], askedAtMs: nowMs, expiresAtMs: nowMs };
     const arrival = { type: "in_doubt" as const, sinceMs: nowMs - 5000 };
@@ -75,7 +75,7 @@ describe("what is shown of a task", () => {
     expect(lines).toMatch(/Question +asked 0 ms ago, answered by U1 1 min ago\n/);
   });
 
-  it("gives times also by how far they are away", () => {
+  it("shows times also as distances from now", () => {
     const call = sampleCall({ deadlineAtMs: nowMs + 7_200_000 });
     const task = sampleTask({
       state: "waiting",
@@ -101,7 +101,7 @@ describe("what is shown of a task", () => {
     expect(toTaskView({ task, nowMs })).toMatchObject({ lease: { owner: "w-1" }, wakeKey: "k-1" });
   });
 
-  it("has names and the link of the thread where they are known, beside the ids", () => {
+  it("shows known names and the link of the thread beside the ids", () => {
     const task = sampleTask({ state: "waiting" });
     const { user, channel } = task.message;
     const link = "https://example.slack.com/archives/C1/p11";
@@ -129,7 +129,7 @@ describe("what is shown of a task", () => {
 });
 
 describe("what an Execution zone said of a task", () => {
-  it("moves no cursor, sets no title and turns no line around on a person's terminal", () => {
+  it("removes control characters in values of an Execution zone from terminal output", () => {
     const taskId = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eid\n";
     const lines = summaryOf({ task: sampleTask({ call: sampleCall({ taskId }) }), nowMs });
     expect(lines).toContainEqual(
@@ -188,13 +188,13 @@ describe("what a task does next", () => {
       "timeout, lost",
     ],
     ["was refused", { state: "done", outcome: { type: "refused" } }, "refused"],
-  ])("is shown of one that %s", (_what, changes, text) => {
+  ])("describes the next step of a task that %s", (_what, changes, text) => {
     expect(
       describeNextStep({ task: sampleTask({ state: "waiting", ...changes }), nowMs }),
     ).toContain(text);
   });
 
-  it("is no outcome while it is under way", () => {
+  it("shows no outcome for a running task", () => {
     expect(describeOutcome(sampleTask({ state: "waiting" }))).toBeUndefined();
   });
 });
@@ -207,5 +207,5 @@ describe("a duration", () => {
     [119_999, "1 min"],
     [3_600_000, "1 h"],
     [100 * 3_600_000, "4 d"],
-  ])("of %d ms is %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
+  ])("formats a duration of %d ms as %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
 });

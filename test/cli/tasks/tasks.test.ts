@@ -80,7 +80,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
       .map(({ requestId }) => requestId)
       .filter((id) => id.startsWith(idOf(0).slice(0, 4)));
 
-  it("lists the tasks that are not over, of all states, oldest first, without texts and without what is no task", async () => {
+  it("lists open tasks of all states, oldest first, without texts and other records", async () => {
     const states = [
       "waiting",
       "queued",
@@ -114,7 +114,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(listed.stdout + table.stdout).not.toContain(secretText);
   });
 
-  it("lists one state, or one thread with what is over in it", async () => {
+  it("lists the tasks of one state, or all tasks of one thread", async () => {
     await stored({ id: idOf(1), state: "waiting" });
     await stored({ id: idOf(2), state: "done" });
     await stored({ id: idOf(3), state: "sent" });
@@ -136,7 +136,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(none).toMatchObject(refusing(0, "There are no such tasks"));
   });
 
-  it("lists no more than it is told, across pages, and says that there are more", async () => {
+  it("lists at most --limit tasks, across pages, and reports that there are more", async () => {
     const all = Array.from({ length: 55 }, (_, number) => idOf(number));
     for (const [at, id] of all.entries()) await stored({ id, receivedAtMs: nowMs - 1000 + at });
     const ofThread = ["list", "--thread", `${channel}/1.1`, "--json"];
@@ -178,7 +178,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(result.stdout + json.stdout).not.toContain(secretText);
   });
 
-  it("exits with 1 for a task that is not there, and where a beginning fits several, which it names", async () => {
+  it("exits with 1 for an unknown task, and for an ambiguous beginning, whose tasks it names", async () => {
     const [one, other] = [
       await stored({ id: idOf(1) }),
       await stored({ id: idOf(2), state: "done" }),
@@ -194,7 +194,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(await readQueue()).toEqual([]);
   });
 
-  it("cancels by a message to the task's zone", async () => {
+  it("cancels a task by a message to its zone", async () => {
     const task = await stored({ state: "waiting" });
     const canceled = await place.tasks("cancel", task.id, "--json");
     expect(canceled.code).toBe(0);
@@ -206,7 +206,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(await readQueue()).toEqual([{ type: "cancel", requestId: task.id }]);
   });
 
-  it("does not cancel what has its outcome, and says which", async () => {
+  it("refuses to cancel a task with an outcome, and names the outcome", async () => {
     await stored({ id: idOf(1), state: "done" });
     await stored({
       id: idOf(2),
@@ -224,7 +224,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(await readQueue()).toEqual([]);
   });
 
-  it("retries what is over as a new task with the next id that has no record, and a retry as one of the first", async () => {
+  it("retries an ended task as a new task with the next free id, also if it was a retry itself", async () => {
     const first = await stored({ state: "done" });
     const [second, third] = [1, 2].map((at) => retryIdOf({ originalId: first.id, count: at })) as [
       string,
@@ -247,7 +247,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(await readQueue()).toMatchObject([{ requestId: third, retryOf: first.id }]);
   });
 
-  it("does not retry what is not over, the word to cancel, a slash command, nor a shortcut with an instruction", async () => {
+  it("refuses to retry an open task, a cancel request, a slash command or an instructed shortcut", async () => {
     const task = await stored({ id: idOf(1), state: "delivering" });
     const refusal = await place.tasks("retry", task.id);
     expect(refusal).toMatchObject(refusing(1, "not ended yet (delivering)"));
@@ -277,7 +277,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(await readQueue()).toEqual([]);
   });
 
-  it("exits with 2 for words that it does not understand", async () => {
+  it("exits with 2 for invalid arguments", async () => {
     for (const args of [
       ["list", "--state", "asleep"],
       ["list", "--limit", "0"],
@@ -325,7 +325,7 @@ describeWithDynamoDb("sekisho tasks of a stage", () => {
 
   const actions = () => new Set(aws.calls.map(({ action }) => action));
 
-  it("finds a whole id by one read, and says that a part of one takes a search", async () => {
+  it("finds a whole id by one read, and notes that a part of an id needs a search", async () => {
     const whole = await place.tasks("show", task.id);
     expect(whole).toMatchObject(failing(0, "The Execution zone is in account"));
     expect(whole.stderr).not.toContain("whole request id");
@@ -335,7 +335,7 @@ describeWithDynamoDb("sekisho tasks of a stage", () => {
     expect(aws.calls.filter(({ action }) => action === "dynamodb:GetItem")).toHaveLength(2);
   });
 
-  it("sends in the group of the task's workspace, and writes nothing into the table", async () => {
+  it("sends in the message group of the task's workspace, and writes nothing into the table", async () => {
     expect((await place.tasks("cancel", task.id)).code).toBe(0);
     const sends = aws.calls
       .filter(({ action }) => action === "sqs:SendMessage")
@@ -349,7 +349,7 @@ describeWithDynamoDb("sekisho tasks of a stage", () => {
     ["dynamodb:Query", ["show", "0d1c2b3a"]],
     ["dynamodb:GetItem", ["retry", "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"]],
     ["sqs:SendMessage", ["cancel", "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"]],
-  ])("exits with 1 and says what to do where %s is refused (%j)", async (action, args) => {
+  ])("exits with 1 and explains what to do if %s is refused (%j)", async (action, args) => {
     aws.refusals.set(action, { status: 400, name: "AccessDeniedException" });
     const refusal = await place.tasks(...args);
     expect(refusal).toMatchObject(refusing(1, "lack the permission"));
@@ -376,14 +376,14 @@ const { folder, run } = commandsInFolder();
 const file = join(folder, ".sekisho", "verification.db");
 
 describe("sekisho tasks in a folder", () => {
-  it("says where it looked where nothing was ever started, and makes no file", async () => {
+  it("names the missing database if nothing was ever started, and creates no file", async () => {
     const result = await run(["tasks", "list"]);
     expect(result).toMatchObject(refusing(1, file));
     expect(result.stderr).toContain("--stage");
     expect(existsSync(file)).toBe(false);
   });
 
-  it("makes no database of an empty file", async () => {
+  it("leaves an empty file empty", async () => {
     const empty = join(folder, "empty.db");
     writeFileSync(empty, "");
     const result = await commandHere(["tasks", "list", "--store", empty], {});
@@ -392,7 +392,7 @@ describe("sekisho tasks in a folder", () => {
     expect(existsSync(`${empty}-wal`)).toBe(false);
   });
 
-  it("finds the tasks of `sekisho start` there, and says so where a wish has to wait for the next start", async () => {
+  it("finds the tasks of `sekisho start`, and notes that a request waits for the next start", async () => {
     const task = sampleTask({
       state: "waiting",
       receivedAtMs: Date.now(),
@@ -409,7 +409,7 @@ describe("sekisho tasks in a folder", () => {
     expect((await run(["tasks", "list"])).stdout).toContain("0d1c2b3a  waiting");
   });
 
-  it("exits with 2 for two places at once, and for a stage that the configuration does not name", async () => {
+  it("exits with 2 for both --stage and --store, and for an unknown stage", async () => {
     const both = await commandHere(["tasks", "list", "--stage", "dev", "--store", file], {});
     expect(both).toMatchObject(failing(2, "not both"));
     expect(await commandHere(["tasks", "list", "--stage", "nowhere"], {})).toMatchObject({
@@ -417,7 +417,7 @@ describe("sekisho tasks in a folder", () => {
     });
   });
 
-  it("says that a file is none of Sekisho's", async () => {
+  it("reports a file that is not a database", async () => {
     const result = await commandHere(["tasks", "list", "--store", __filename], {});
     expect(result).toMatchObject(failing(1, "not a database"));
   });
@@ -448,7 +448,7 @@ describe.each(places)("sekisho tasks beside a zone at $name", ({ open }) => {
       await setTimeout(50);
   }
 
-  it("cancel --wait ends a task whose agent is at work, and says that it was canceled, as its thread does", async () => {
+  it("cancel --wait ends a running task, and reports the outcome that its thread shows", async () => {
     const { message, requestId } = world.ask("slow 60s");
     await stored(requestId, "waiting");
     const canceled = await place.tasks("cancel", requestId.slice(0, 8), "--wait", "--json");
@@ -461,7 +461,7 @@ describe.each(places)("sekisho tasks beside a zone at $name", ({ open }) => {
     );
   });
 
-  it("retry answers the same message once more, as a task of its own in the same thread", async () => {
+  it("retry answers the same message again, as a new task in the same thread", async () => {
     const { message, requestId } = world.ask("a word to be repeated");
     await stored(requestId, "done");
     const retried = await place.tasks("retry", requestId, "--json");

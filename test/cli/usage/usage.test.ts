@@ -61,7 +61,7 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
   });
   afterAll(() => place.close());
 
-  it("adds up tasks, outcomes, tokens and people of the last thirty days", async () => {
+  it("sums tasks, outcomes, tokens and people of the last thirty days", async () => {
     const { code, stdout } = await usage();
     expect(code).toBe(0);
     expect(stdout).toContain("3 tasks of 2 people");
@@ -72,7 +72,7 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
     expect(stdout).not.toContain("HYPERLINK");
   });
 
-  it("writes CSV as RFC 4180 has it, with nothing that a spreadsheet would calculate", async () => {
+  it("writes CSV by RFC 4180, without formulas for a spreadsheet", async () => {
     const { stdout } = await usage("--csv", "--user", "U2");
     const [head, line, ...rest] = stdout.split("\r\n");
     expect(head).toBe(
@@ -84,7 +84,7 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
     expect(rest).toEqual(['two"""', ""]);
   });
 
-  it("writes a file that only its owner reads, and says how many tasks are in it", async () => {
+  it("writes a file that only its owner can read, and prints the number of tasks", async () => {
     const file = join(place.folder, "usage.csv");
     const { code, stdout, stderr } = await usage("--csv", "--out", file);
     expect({ code, stdout, stderr }).toEqual({
@@ -96,7 +96,7 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it("gives one JSON object a line, of the days and the person that are asked for", async () => {
+  it("prints one JSON object per line, for the requested days and person", async () => {
     const rows = async (...args: string[]) =>
       (await usage("--json", ...args)).stdout
         .split("\n")
@@ -123,7 +123,7 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
     [["--csv", "--json"], "--csv or --json, not both"],
     [["--out", "x"], "--out needs --csv or --json"],
     [["--user", "@me"], "--user must be a Slack id"],
-  ])("refuses %j and says why", async (args, why) => {
+  ])("refuses %j and explains why", async (args, why) => {
     const { code, stdout, stderr } = await usage(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(why);
@@ -148,7 +148,7 @@ describe.each(places)("sekisho usage at $name, after an upgrade from version 1.0
   });
   afterAll(() => place.close());
 
-  it("counts an entry of its usage history once", async () => {
+  it("counts an entry of the old usage history once", async () => {
     const { stdout } = await place.command("usage", "--json");
     expect(JSON.parse(stdout)).toMatchObject({
       request_id: idOf(6),
@@ -175,11 +175,11 @@ describe("a line of CSV", () => {
     ["\u001b[2J\u0007\u009bhi", "[2Jhi"],
     [undefined, ""],
     [-3, "-3"],
-  ])("has %j as %j", (cell, line) => {
+  ])("formats the cell %j as %j", (cell, line) => {
     expect(csvLine([cell])).toBe(line);
   });
 
-  it("has no cell that a spreadsheet calculates, whether it splits at commas, semicolons or tabs", () => {
+  it("writes no cell that a spreadsheet calculates, whether it splits at commas, semicolons or tabs", () => {
     const piece = fc.constantFrom("=", "-", "＝", ";", "\t", "\n", "\r\n", " ", '"', ",", "a");
     const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(""));
     fc.assert(

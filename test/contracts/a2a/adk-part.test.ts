@@ -8,14 +8,14 @@ function listWith({ length, indent }: { length: number; indent?: number }): stri
 }
 
 describe("the data of a tool's call", () => {
-  it("is shown indented up to 3,000 characters, and on one line where it would be longer", () => {
+  it("indents the data of a tool call up to 3,000 characters, and writes longer data on one line", () => {
     const longest = listWith({ length: 3000, indent: 2 });
     expect(formatJson(longest)).toContain(JSON.stringify(longest, undefined, 2));
     const longer = listWith({ length: 3001, indent: 2 });
     expect(formatJson(longer)).toContain(JSON.stringify(longer));
   });
 
-  it("is shown whole up to 3,000 characters", () => {
+  it("shows up to 3,000 characters of the data of a tool call, and marks longer data as cut", () => {
     const longest = listWith({ length: 3000 });
     expect(formatJson(longest)).toContain(JSON.stringify(longest));
     expect(formatJson(longest)).not.toContain("longer than what is shown");

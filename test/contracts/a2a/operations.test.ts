@@ -16,7 +16,7 @@ const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "a" }] };
 
 describe("a method", () => {
   it.each(operationNames)(
-    "of either version is the operation that it is named for: %s",
+    "maps the methods of both versions to the operation and back: %s",
     (operation) => {
       for (const version of ["1.0", "0.3"] as const) {
         const method = toA2aMethod({ operation, version });
@@ -25,7 +25,7 @@ describe("a method", () => {
     },
   );
 
-  it("lists tasks in 1.0 only", () => {
+  it("lists tasks only in 1.0", () => {
     expect(toA2aMethod({ operation: "ListTasks", version: "0.3" })).toBeUndefined();
     expect(
       operationNames.filter(
@@ -35,7 +35,7 @@ describe("a method", () => {
   });
 
   it.each(["execute_task", "tasks/list", "sendmessage", "toString", "__proto__", ""])(
-    "is none of A2A's: %p",
+    "maps a method that is not of A2A to no operation: %p",
     (method) => {
       expect(toA2aOperation(method)).toBeUndefined();
     },
@@ -71,11 +71,11 @@ describe("params", () => {
       { taskId: "t", url: "u" },
     ],
     ["GetExtendedAgentCard", {}, {}],
-  ])("of %s may be %p", (operation, params, expected) => {
+  ])("accepts params of %s: %p", (operation, params, expected) => {
     expect(wire(operations[operation].parse(params))).toEqual(expected);
   });
 
-  it.each([undefined, null])("of the extended card may be missing: %p", (params) => {
+  it.each([undefined, null])("accepts missing params of the extended card: %p", (params) => {
     expect(operations.GetExtendedAgentCard.safeParse(params).success).toBe(true);
   });
 
@@ -109,13 +109,13 @@ describe("params", () => {
       "authentication.scheme",
     ],
     ["DeleteTaskPushNotificationConfig", { taskId: "t" }, "id"],
-  ])("of %s are refused: %j", (operation, params, path) => {
+  ])("refuses params of %s: %j", (operation, params, path) => {
     expect(issuesOf(operations[operation].safeParse(params)).map((issue) => issue.path)).toEqual([
       path,
     ]);
   });
 
-  it("are read or refused, whatever they are, and once read are read again as they are", () => {
+  it("reads or refuses any params, and reads its own output unchanged", () => {
     const sentValue = fc
       .constantFrom(...(Object.keys(params) as V03OperationName[]))
       .chain((operation) =>

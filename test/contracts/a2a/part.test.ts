@@ -29,7 +29,7 @@ describe("a part", () => {
       { url: "u" },
     ],
     ["members that nobody knows", { text: "a", kind: "text" }, { text: "a" }],
-  ])("may have %s", (_name, part, expected) => {
+  ])("accepts a part with %s", (_name, part, expected) => {
     expect(wire(partSchema.parse(part))).toEqual(expected);
   });
 
@@ -46,15 +46,15 @@ describe("a part", () => {
     ["metadata that is a list", { text: "a", metadata: [] }, "metadata"],
     ["data 101 deep", { data: nested(101) }, "data"],
     ["metadata 102 deep", { text: "a", metadata: { a: nested(101) } }, "metadata.a"],
-  ])("is refused with %s", (_name, part, path) => {
+  ])("refuses a value with %s", (_name, part, path) => {
     expect(issuesOf(partSchema.safeParse(part)).map((issue) => issue.path)).toContain(path);
   });
 
-  it("of many padding characters is refused at once", () => {
+  it("refuses a part with very many padding characters at once", () => {
     expect(partSchema.safeParse({ raw: `${"=".repeat(200_000)}x` }).success).toBe(false);
   });
 
-  it("that is a text gives its text, one a line", () => {
+  it("joins the texts of parts, one per line", () => {
     expect(joinTextParts([{ text: "a" }, { url: "u" }, { text: "" }, { text: "b" }])).toBe(
       "a\n\nb",
     );
@@ -64,7 +64,7 @@ describe("a part", () => {
 describe("a message", () => {
   const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "a" }] };
 
-  it("has ids and lists that are unset where they are empty", () => {
+  it("omits empty ids and lists of a message", () => {
     const params = {
       ...message,
       contextId: "",
@@ -86,7 +86,7 @@ describe("a message", () => {
     ["no role", { role: "ROLE_UNSPECIFIED" }, "role"],
     ["51 extensions", { extensions: Array.from({ length: 51 }, () => "urn:a") }, "extensions"],
     ["an empty id among those that it refers to", { referenceTaskIds: [""] }, "referenceTaskIds.0"],
-  ])("is refused with %s", (_name, change, path) => {
+  ])("refuses a value with %s", (_name, change, path) => {
     expect(
       issuesOf(messageSchema.safeParse({ ...message, ...change })).map((issue) => issue.path),
     ).toEqual([path]);
@@ -96,7 +96,7 @@ describe("a message", () => {
 describe("a task", () => {
   const bare = { id: "t", status: { state: "TASK_STATE_WORKING" } };
 
-  it("may be without a context, and with members that are set to nothing", () => {
+  it("accepts a task without a context and with null members", () => {
     const unsetValues = { contextId: null, artifacts: null, history: null, metadata: null };
     const status = { ...bare.status, message: null, timestamp: "" };
     expect(wire(a2aTaskSchema.parse({ ...bare, ...unsetValues, status }))).toEqual({
@@ -106,14 +106,14 @@ describe("a task", () => {
   });
 
   it.each(["TASK_STATE_UNSPECIFIED", "TASK_STATE_NEW", "working", "toString", 2, null])(
-    "is refused in a state that nobody knows: %p",
+    "refuses a task in the unknown state %p",
     (state) => {
       const result = a2aTaskSchema.safeParse({ ...bare, status: { state } });
       expect(issuesOf(result).map(({ path }) => path)).toEqual(["status.state"]);
     },
   );
 
-  it("is read or refused, whatever it is, and once read is read again as it is", () => {
+  it("reads or refuses any task, and reads its own output unchanged", () => {
     fc.assert(
       fc.property(spoilt(task), (answer) => {
         const { data, success } = a2aTaskSchema.safeParse(answer);
@@ -125,7 +125,7 @@ describe("a task", () => {
 });
 
 it.each(a2aStateSchema.options)(
-  "a task's state is the same after it went through the zone contract: %s",
+  "converts a task state to the zone contract and back unchanged: %s",
   (state) => {
     expect(toA2aState(fromA2aState(state))).toBe(state);
   },

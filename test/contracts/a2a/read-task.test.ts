@@ -36,7 +36,7 @@ describe("an answer is read", () => {
     ["metadata that is a list", { metadata: [1] }],
     ["metadata that is endless", { metadata: { nested } }],
     ["lists that are set to nothing", { history: null, metadata: null }],
-  ])("beside %s", (_name, members) => {
+  ])("reads a task despite %s", (_name, members) => {
     const { task } = taskOf(members) as { task: typeof result };
     const history = task.history.filter(
       (message: { parts: unknown[] }) => message.parts.length > 0,
@@ -51,7 +51,7 @@ describe("an answer is read", () => {
     ["of two contents", { url: "u", data: 1 }],
     ["of data that is nested without end", { data: nested }],
     ["that is none", null],
-  ])("beside a part %s", (_name, part) => {
+  ])("skips a part %s, and reads the others", (_name, part) => {
     const artifacts = [{ ...answer, parts: [part, ...answer.parts] }];
     expect(taskOf({ artifacts })).toEqual({ task: result });
     expect(wire(readAnswerSchema.parse({ message: says(part, { text: "a" }) }))).toEqual({
@@ -62,18 +62,18 @@ describe("an answer is read", () => {
   it.each<[string, object]>([
     ["without parts", { parts: [] }],
     ["without an id or parts", { artifactId: "", parts: null }],
-  ])("beside an artifact %s", (_name, artifact) => {
+  ])("reads an artifact %s as empty", (_name, artifact) => {
     expect(taskOf({ artifacts: [answer, artifact] })).toEqual({
       task: { ...result, artifacts: [...result.artifacts, { parts: [] }] },
     });
   });
 
-  it("with its text, whatever is said about it", () => {
+  it("reads a text despite malformed members beside it", () => {
     const odd = { text: "the answer", mediaType: 7, filename: "x".repeat(300), metadata: [] };
     expect(taskOf({ artifacts: [{ ...answer, parts: [odd] }] })).toEqual({ task: result });
   });
 
-  it("with the words of its status, whatever else the message lacks", () => {
+  it("reads the text of a status message despite its malformed members", () => {
     const message = {
       role: "ROLE_GUEST",
       parts: [{ text: "Which?" }, {}],
@@ -85,7 +85,7 @@ describe("an answer is read", () => {
     });
   });
 
-  it("from 0.3 as from 1.0", () => {
+  it("reads an answer of 0.3 as leniently as one of 1.0", () => {
     const parts = [
       { kind: "file", file: { uri: "u", mimeType: 7, name: "x".repeat(300) }, metadata: [] },
       { kind: "file", file: { bytes: "a b" } },
@@ -120,7 +120,7 @@ describe("an answer is read", () => {
 it.each([
   [9_999, false],
   [10_000, true],
-])("an answer of one artifact with %i parts has too many entries: %s", (count, expected) => {
+])("counts the entries of an answer with %i parts as too many: %s", (count, expected) => {
   const parts = Array.from({ length: count }, () => ({ text: "a" }));
   expect(hasTooManyEntries({ task: { artifacts: [{ parts }] } })).toBe(expected);
 });
@@ -134,14 +134,14 @@ describe("an answer is refused", () => {
     ["with a text that is an address too", { artifacts: [{ parts: [{ text: "a", url: "u" }] }] }],
     ["with artifacts that are none", { artifacts: "a" }],
     ["with an artifact that is none", { artifacts: ["a"] }],
-  ])("as a task %s", (_name, members) => {
+  ])("refuses a task %s", (_name, members) => {
     expect(
       issuesOf(readAnswerSchema.safeParse({ task: { ...bare, ...(members as object) } })),
     ).not.toEqual([]);
   });
 
   it.each([{ parts: [] }, { parts: [{}] }, { parts: [{ text: 7 }] }, {}, null])(
-    "as a message that says nothing: %j",
+    "refuses a message without readable content: %j",
     (message) => {
       expect(readAnswerSchema.safeParse({ message }).success).toBe(false);
       expect(readAnswerSchema.safeParse({ kind: "message", ...message }).success).toBe(false);
@@ -149,7 +149,7 @@ describe("an answer is refused", () => {
   );
 
   it.each([{ kind: "text", text: 7 }, { root: { text: 7 } }, { file: { uri: "u" }, text: "a" }])(
-    "of 0.3 with a text that cannot be read: %j",
+    "refuses a task of 0.3 with an unreadable text: %j",
     (part) => {
       const task = {
         kind: "task",
@@ -172,13 +172,13 @@ describe("an answer is refused", () => {
     ["a message", { message: says({}) }, "message.parts"],
     ["an update", { kind: "status-update", status: { state: "completed" } }, "taskId"],
     ["something else", { status: "success" }, ""],
-  ])("with the member that is wrong: %s", (_name, answered, path) => {
+  ])("names the invalid member of %s", (_name, answered, path) => {
     expect(issuesOf(readAnswerSchema.safeParse(answered)).map((issue) => issue.path)).toEqual([
       path,
     ]);
   });
 
-  it("or read, whatever it is, and once read is read again as it is", () => {
+  it("reads or refuses any answer, and reads its own output unchanged", () => {
     fc.assert(
       fc.property(spoilt(sendResult), (answered) => {
         const { data, success } = readAnswerSchema.safeParse(answered);

@@ -74,7 +74,7 @@ function toSdkResult(result: SendResult): sdk.Message | sdk.Task {
 const numRuns = 25;
 
 describe("the official SDK reads what we write, and we what it writes", () => {
-  it("in tasks", () => {
+  it("the official SDK reads our tasks, and we read its tasks", () => {
     fc.assert(
       fc.property(whatSdkKeeps(task), (value) => {
         const output = throughSdk({ codec: Task, value });
@@ -85,7 +85,7 @@ describe("the official SDK reads what we write, and we what it writes", () => {
     );
   });
 
-  it("in the events of a stream", () => {
+  it("the official SDK preserves our stream events", () => {
     fc.assert(
       fc.property(whatSdkKeeps(streamEvent), (value) => {
         expect(throughSdk({ codec: StreamResponse, value })).toEqual(withoutDefaults(value));
@@ -95,7 +95,7 @@ describe("the official SDK reads what we write, and we what it writes", () => {
   });
 
   it.each(Object.keys(paramsCodecs) as (keyof typeof paramsCodecs)[])(
-    "in the params of %s",
+    "the official SDK reads our params of %s, and we read its params",
     (operation) => {
       fc.assert(
         fc.property(
@@ -152,39 +152,42 @@ describe("the official client of 0.3", () => {
       client.deleteTaskPushNotificationConfig(request),
   };
 
-  it.each(operationNames)("is understood, and understands us, in %s", async (operation) => {
-    await fc.assert(
-      fc.asyncProperty(exchangeOf(operation), async ({ sent: params, result }) => {
-        let requests: unknown;
-        const client = new LegacyJsonRpcTransport({
-          endpoint: "http://agent.test",
-          fetchImpl: async (_url, init) => {
-            const request = JSON.parse(String(init?.body)) as {
-              id: number;
-              method: string;
-              params: unknown;
-            };
-            expect(toA2aOperation(request.method)).toEqual({ operation, version: "0.3" });
-            requests = v03Operations[operation].parse(request.params);
-            return answer({
-              id: request.id,
-              result: resultToV03({ operation, result: result as never }),
-              init,
-            });
-          },
-        });
-        const got = await calls[operation](
-          client,
-          paramsCodecs[operation].fromJSON(params) as never,
-        );
-        expect(withoutDefaults(requests)).toEqual(withoutDefaults(params));
-        expect(got === undefined ? undefined : withoutDefaults(got)).toEqual(
-          result && withoutDefaults(result),
-        );
-      }),
-      { numRuns },
-    );
-  });
+  it.each(operationNames)(
+    "the official client of 0.3 understands us, and we understand it, in %s",
+    async (operation) => {
+      await fc.assert(
+        fc.asyncProperty(exchangeOf(operation), async ({ sent: params, result }) => {
+          let requests: unknown;
+          const client = new LegacyJsonRpcTransport({
+            endpoint: "http://agent.test",
+            fetchImpl: async (_url, init) => {
+              const request = JSON.parse(String(init?.body)) as {
+                id: number;
+                method: string;
+                params: unknown;
+              };
+              expect(toA2aOperation(request.method)).toEqual({ operation, version: "0.3" });
+              requests = v03Operations[operation].parse(request.params);
+              return answer({
+                id: request.id,
+                result: resultToV03({ operation, result: result as never }),
+                init,
+              });
+            },
+          });
+          const got = await calls[operation](
+            client,
+            paramsCodecs[operation].fromJSON(params) as never,
+          );
+          expect(withoutDefaults(requests)).toEqual(withoutDefaults(params));
+          expect(got === undefined ? undefined : withoutDefaults(got)).toEqual(
+            result && withoutDefaults(result),
+          );
+        }),
+        { numRuns },
+      );
+    },
+  );
 });
 
 describe("the official server of 0.3", () => {
@@ -202,30 +205,35 @@ describe("the official server of 0.3", () => {
     DeleteTaskPushNotificationConfig: { parse: (value) => value ?? undefined },
   };
 
-  it.each(operationNames)("understands us, and is understood, in %s", async (operation) => {
-    await fc.assert(
-      fc.asyncProperty(exchangeOf(operation), async ({ sent: params, result }) => {
-        const { handler, received: requests } = server(result);
-        const body = {
-          jsonrpc: "2.0",
-          id: 1,
-          method: toA2aMethod({ operation, version: "0.3" }),
-          params: wire(paramsToV03({ operation, params: params as never })),
-        };
-        const answered = await handler.handle(body, new ServerCallContext());
-        const response =
-          Symbol.asyncIterator in answered ? (await answered.next()).value : answered;
-        if (response === undefined || !("result" in response)) throw new Error("no result");
-        const request = wire(paramsCodecs[operation].toJSON(requests() as never));
-        expect(withoutDefaults(operations[operation].parse(request))).toEqual(
-          withoutDefaults(params),
-        );
-        const readValue = readers[operation].parse(wire(response.result));
-        expect(readValue && withoutDefaults(readValue)).toEqual(result && withoutDefaults(result));
-      }),
-      { numRuns },
-    );
-  });
+  it.each(operationNames)(
+    "the official server of 0.3 understands us, and we understand it, in %s",
+    async (operation) => {
+      await fc.assert(
+        fc.asyncProperty(exchangeOf(operation), async ({ sent: params, result }) => {
+          const { handler, received: requests } = server(result);
+          const body = {
+            jsonrpc: "2.0",
+            id: 1,
+            method: toA2aMethod({ operation, version: "0.3" }),
+            params: wire(paramsToV03({ operation, params: params as never })),
+          };
+          const answered = await handler.handle(body, new ServerCallContext());
+          const response =
+            Symbol.asyncIterator in answered ? (await answered.next()).value : answered;
+          if (response === undefined || !("result" in response)) throw new Error("no result");
+          const request = wire(paramsCodecs[operation].toJSON(requests() as never));
+          expect(withoutDefaults(operations[operation].parse(request))).toEqual(
+            withoutDefaults(params),
+          );
+          const readValue = readers[operation].parse(wire(response.result));
+          expect(readValue && withoutDefaults(readValue)).toEqual(
+            result && withoutDefaults(result),
+          );
+        }),
+        { numRuns },
+      );
+    },
+  );
 });
 
 it("the official receiver of 0.3's push notifications reads every event of ours", () => {

@@ -91,7 +91,7 @@ export function createMemorySlack({
   refuses?: (content: MessageContent) => boolean;
   isLate?: () => boolean;
   /** Sees each post before it is made, and the same post where the thread has it already. */
-  onPost?: (request: Request<"post">, standing: Post | undefined) => void;
+  onPost?: (request: Request<"post">, samePost: Post | undefined) => void;
 }) {
   const ephemeralMessages: {
     user: string;
@@ -115,7 +115,7 @@ export function createMemorySlack({
     return post;
   }
 
-  function take(content: MessageContent): Pick<Post, "text" | "blocks" | "hasButtons"> {
+  function acceptContent(content: MessageContent): Pick<Post, "text" | "blocks" | "hasButtons"> {
     const { text, blocks = [] } = content;
     if (refuses(content)) throw refusal(blocks.length > 0 ? "invalid_blocks" : "msg_too_long");
     requireContent(content);
@@ -148,25 +148,25 @@ export function createMemorySlack({
       .map(toPosted);
   }
 
-  const unused = () => {
+  const rejectUse = () => {
     throw new Error("not used: files on their way in have a double of their own");
   };
 
   const effects: Effects = {
     post(request) {
       const { channel, threadTs, content, key } = request;
-      const shown = take(content);
-      const standing = posts.find(
+      const accepted = acceptContent(content);
+      const samePost = posts.find(
         (post) => post.key?.requestId === key.requestId && isSamePost(post.key, key),
       );
-      if (standing !== undefined) doubled += 1;
-      onPost(request, standing);
-      return add({ channel, threadTs, key, ...shown });
+      if (samePost !== undefined) doubled += 1;
+      onPost(request, samePost);
+      return add({ channel, threadTs, key, ...accepted });
     },
     update({ content, key, ...where }) {
       const post = find(where);
       if (!post.isStopped && isStreaming(post)) throw new SlackError("unavailable");
-      Object.assign(post, { ...take(content), key });
+      Object.assign(post, { ...acceptContent(content), key });
     },
     remove: (where) => void posts.splice(posts.indexOf(find(where)), 1),
     react({ ts, name, present }) {
@@ -230,8 +230,8 @@ export function createMemorySlack({
       post.streams = false;
     },
 
-    fileInfo: unused,
-    canvasContent: unused,
+    fileInfo: rejectUse,
+    canvasContent: rejectUse,
     startUpload() {
       fileCount += 1;
       return {

@@ -58,7 +58,7 @@ async function setUp({
 }
 
 describe("the push loop", () => {
-  it("takes care of a task whose process died, over the file that they share", async () => {
+  it("notifies the failure of a task whose process died, over the shared file", async () => {
     const { url, received } = await startReceiver();
     const { item, queue, start } = await setUp({
       url,
@@ -72,7 +72,7 @@ describe("the push loop", () => {
     await pushLoop.close();
   });
 
-  it("finishes the notification that it delivers before it closes", async () => {
+  it("finishes the current notification before it closes", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { url, received } = await startReceiver({
       answers: [() => released.then(() => new Response())],

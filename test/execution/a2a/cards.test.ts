@@ -89,7 +89,7 @@ describe("the agent card", () => {
     ]);
   });
 
-  it("says what the host can do, as it is told", () => {
+  it("lists the capabilities of the host", () => {
     const { capabilities } = createCard({ ...settingsOf(), streaming: false, isExtended: false });
     expect(capabilities).toMatchObject({
       streaming: false,
@@ -103,7 +103,7 @@ describe("the agent card", () => {
     ]);
   });
 
-  it("keeps the extended skills to the extended card, and says that there is one", () => {
+  it("shows extended skills only in the extended card, and announces that card", () => {
     const settings = settingsOf({ a2a: { skills: [skill], extendedSkills: [extendedSkill] } });
     const [open, extended] = [false, true].map((each) =>
       createCard({ ...settings, isExtended: each }),
@@ -114,7 +114,7 @@ describe("the agent card", () => {
     expect({ ...extended, skills: [] }).toEqual({ ...open, skills: [] });
   });
 
-  it("never names where secrets are, who is let in, or what only the host has to know", () => {
+  it("hides secret references, callers and host settings from every card", () => {
     const clients = {
       ...issuer,
       issuer: "https://pool.example",
@@ -134,12 +134,12 @@ describe("the agent card", () => {
 });
 
 describe("the security of the card", () => {
-  it.each(["none", "platform"])("is not there where the authenticator is %s", (type) => {
+  it.each(["none", "platform"])("declares no security for the authenticator %s", (type) => {
     const card = createCard({ ...settingsOf({ authenticator: { type } }), isExtended: false });
     expect([card.securitySchemes, card.securityRequirements]).toEqual([undefined, undefined]);
   });
 
-  it("is a bearer token for the authenticator bearer", () => {
+  it("declares a bearer token for the authenticator bearer", () => {
     const { securitySchemes, wanted } = securityOf({ type: "bearer", tokens: [{ env: "TOKEN" }] });
     expect(securitySchemes).toEqual({
       bearer: { httpAuthSecurityScheme: { scheme: "Bearer", description: expect.any(String) } },
@@ -147,7 +147,7 @@ describe("the security of the card", () => {
     expect(wanted).toEqual([["bearer"]]);
   });
 
-  it("is a JSON Web Token of any issuer for the authenticator jwt, with the discovery documents that there are", () => {
+  it("declares a JSON Web Token of any issuer for the authenticator jwt, with known discovery documents", () => {
     const issuers = [
       issuer,
       { ...issuer, issuer: "https://second.example/tenant", audience: "other" },
@@ -177,7 +177,7 @@ describe("the security of the card", () => {
     expect(wanted).toEqual([["openid"], ["openid2"], ["bearer"]]);
   });
 
-  it("is a token of the account's issuer for the authenticator web-identity, without the roles", () => {
+  it("declares a token of the account's issuer for the authenticator web-identity, without roles", () => {
     const arn = "arn:aws:iam::111111111111:role/verification";
     const authenticator = {
       type: "web-identity",
@@ -239,7 +239,7 @@ const authenticatorConfig = fc.oneof(
 );
 
 describe("any card", () => {
-  it("has all that A2A requires and nothing that is empty, and the official SDK reads and writes it without loss", () => {
+  it("creates complete cards without empty members, which the official SDK preserves", () => {
     const cards = fc
       .record({
         a2a: a2aConfig,
@@ -330,7 +330,7 @@ afterAll(() => {
 
 describe("a signed card", () => {
   it.each(["ES256", "RS256", "EdDSA"] as const)(
-    "with %s is taken by the official SDK",
+    "signs a card with %s so that the official SDK verifies it",
     async (algorithm) => {
       const cards = await signedCards({ algorithm });
       for (const card of [publicCard(cards), cards.extended({ version: "1.0" })]) {
@@ -340,7 +340,7 @@ describe("a signed card", () => {
     },
   );
 
-  it("is refused by it as soon as a word of it is another", async () => {
+  it("the official SDK refuses a signed card after any change", async () => {
     const card = publicCard(await signedCards());
     await expect(verify({ card: { ...card, name: "Another" } })).rejects.toThrow(
       "No valid signatures",
@@ -352,7 +352,7 @@ describe("a signed card", () => {
     );
   });
 
-  it("says in its protected header which key it is and, where configured, where that is", async () => {
+  it("names the key and its configured location in the protected header", async () => {
     const jku = "https://agents.example/keys.json";
     const [plain, located] = await Promise.all([signedCards(), signedCards({ jku })]);
     const headerOf = (cards: Cards) =>
@@ -361,7 +361,7 @@ describe("a signed card", () => {
     expect(headerOf(located)).toEqual({ alg: "ES256", kid: "key-1", typ: "JOSE", jku });
   });
 
-  it("is signed over what is served, sorted and without the signatures", async () => {
+  it("signs the served card, sorted and without the signatures", async () => {
     const { signatures: [signature] = [], ...card } = publicCard(await signedCards());
     const payload = Buffer.from(sorted(card)).toString("base64url");
     const { protected: header = "", signature: value = "" } = signature ?? {};
@@ -372,11 +372,11 @@ describe("a signed card", () => {
     expect(sdkForm).toBe(sorted(card));
   });
 
-  it("carries no signature in the form of 0.3, which it would not fit", async () => {
+  it("omits the signature in the form of 0.3, which it would not fit", async () => {
     expect(publicCard(await signedCards(), "0.3")).not.toHaveProperty("signatures");
   });
 
-  it("has the same entity tag on every instance where the algorithm gives the same signature again", async () => {
+  it("uses the same entity tag on every instance if the signature is deterministic", async () => {
     const tagOf = async (algorithm: Algorithm) =>
       (await signedCards({ algorithm })).endpoint({ version: "1.0", header: () => undefined })
         .headers.etag;
@@ -396,7 +396,7 @@ describe("a key", () => {
       keys.ES256.privateKey.export({ type: "sec1", format: "pem" }).toString(),
     ],
   ])(
-    "that %s is refused at the start, in words for a person and without the key",
+    "refuses a signing key that %s at the start, without showing the key",
     async (_name, secret) => {
       const thrown = await signedCards({ secret }).catch((error: unknown) => error);
       expect(thrown).toBeInstanceOf(ConfigError);
@@ -407,14 +407,14 @@ describe("a key", () => {
     },
   );
 
-  it("that is too short to sign with is refused at the start, too", async () => {
+  it("refuses a signing key that is too short at the start", async () => {
     const secret = pemOf(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey);
     await expect(signedCards({ algorithm: "RS256", secret })).rejects.toThrow(
       "a private key for RS256",
     );
   });
 
-  it("that cannot be read is told by whoever reads it", async () => {
+  it("passes on the error of a signing key that cannot be read", async () => {
     const a2a = { signature: { key: { env: "KEY" }, keyId: "key-1" } };
     const readSecret = async () => Promise.reject(new Error("KEY is not set"));
     await expect(createCards({ ...settingsOf({ a2a }), readSecret })).rejects.toThrow(
@@ -453,7 +453,7 @@ function get({
 }
 
 describe("who asks for the card", () => {
-  it("and names no version gets the one of the configuration, by default the one that both versions read", () => {
+  it("serves the configured form of the card to a client that names no version", () => {
     const read = (defaultVersion: "1.0" | "0.3") =>
       JSON.parse(
         createCardEndpoint({ card, defaultVersion, lastModifiedAtMs })({
@@ -466,12 +466,15 @@ describe("who asks for the card", () => {
     expect(a2aSchema.parse({}).cardVersion).toBe("0.3");
   });
 
-  it.each(["1.0", "1", "1.1", "2.0"])("with A2A-Version %s gets it as it is", async (version) => {
-    expect(await get({ version }).json()).toEqual(card);
-  });
+  it.each(["1.0", "1", "1.1", "2.0"])(
+    "serves the card of 1.0 for A2A-Version %s",
+    async (version) => {
+      expect(await get({ version }).json()).toEqual(card);
+    },
+  );
 
   it.each([undefined, "0.3", "0.2", "unknown"])(
-    "with A2A-Version %s gets what clients of 0.3 read",
+    "serves the card that clients of 0.3 read for A2A-Version %s",
     async (version) => {
       const body = await get(version === undefined ? {} : { version }).json();
       expect(body).toMatchObject({
@@ -489,7 +492,7 @@ describe("who asks for the card", () => {
 });
 
 describe("a cache", () => {
-  it("is told how long, of what kind and since when", () => {
+  it("sends the content type, Cache-Control, Vary, Last-Modified and an entity tag", () => {
     const { status, headers } = get({ version: "1.0" });
     expect([status, headers.get("content-type"), headers.get("vary")]).toEqual([
       200,
@@ -501,7 +504,7 @@ describe("a cache", () => {
     expect(headers.get("etag")).toMatch(/^"[\w-]{43}"$/);
   });
 
-  it("has another entity tag for each form, and the same one on another instance", () => {
+  it("uses another entity tag for each form, and the same one on another instance", () => {
     const [first, old] = [get({ version: "1.0" }), get()];
     expect(old.headers.get("etag")).not.toBe(first.headers.get("etag"));
     const other = createCardEndpoint({
@@ -521,7 +524,7 @@ describe("a cache", () => {
     ["any", () => ({ "If-None-Match": "*" })],
     ["a card of the same second", () => ({ "If-Modified-Since": "Fri, 02 Jan 2026 03:04:05 GMT" })],
     ["a newer card", () => ({ "If-Modified-Since": "Sat, 03 Jan 2026 00:00:00 GMT" })],
-  ])("that has %s is told that nothing changed", async (_name, conditionOf) => {
+  ])("answers 304 to a cache that has %s", async (_name, conditionOf) => {
     const { headers } = get();
     const response = get({ headers: conditionOf(headers.get("etag") ?? "") });
     expect([response.status, await response.text()]).toEqual([304, ""]);
@@ -539,7 +542,7 @@ describe("a cache", () => {
       "another entity tag, whatever its date",
       { "If-None-Match": '"x"', "If-Modified-Since": "Sat, 03 Jan 2026 00:00:00 GMT" },
     ],
-  ])("that has %s gets the card", async (_name, headers) => {
+  ])("sends the card to a cache that has %s", async (_name, headers) => {
     const response = get({ version: "1.0", headers });
     expect([response.status, await response.json()]).toEqual([200, card]);
   });

@@ -19,7 +19,7 @@ import {
 } from "./a2a-host.ts";
 
 describe("a stream of events", () => {
-  it("says that it is there where nothing else is to be said, and can be left then", async () => {
+  it("sends keep-alive comments between messages, and ends when the client leaves", async () => {
     async function* messages(): AsyncGenerator<string> {
       yield "1";
       await new Promise(() => {});
@@ -32,7 +32,7 @@ describe("a stream of events", () => {
     expect(await frames.return(undefined)).toMatchObject({ done: true });
   });
 
-  it("fails as its messages do", async () => {
+  it("fails when its messages fail", async () => {
     async function* broken(): AsyncGenerator<string> {
       yield "1";
       throw new Error("broken");
@@ -88,7 +88,7 @@ async function begin(host: A2aHost): Promise<A2aTask> {
 }
 
 describe("a stream", () => {
-  it("begins with the task, tells progress, artifacts and the end in their order, and closes", async () => {
+  it("streams the task, progress, artifacts and the end in order, and closes", async () => {
     const { agent, next } = stepping();
     const host = await serveA2a({ agent });
     const stream = host.stream("SendStreamingMessage", greeting());
@@ -108,7 +108,7 @@ describe("a stream", () => {
     ]);
   });
 
-  it("of 0.3 says by its last event that it is the last", async () => {
+  it("marks the last event of a stream of 0.3 as final", async () => {
     const host = await serveA2a({ agent: yielding({ type: "question", prompt: "Which?" }) });
     const said = { messageId: "m", role: "user", parts: [{ kind: "text", text: "hi" }] };
     const events: { kind: string; final?: boolean }[] = [];
@@ -127,7 +127,7 @@ describe("a stream", () => {
     });
   });
 
-  it("is one message where the answer needs no task", async () => {
+  it("streams one message if the answer needs no task", async () => {
     const host = await serveA2a({
       agent: yielding({ type: "answer", text: "Hello.", direct: true }),
       a2a: { firstSignMs: 5000 },
@@ -137,7 +137,7 @@ describe("a stream", () => {
     ]);
   });
 
-  it("ends where a question is asked, and another one goes on with its answer", async () => {
+  it("ends a stream at a question, and continues in the stream of the reply", async () => {
     const agent: Agent = async function* ({ answers }) {
       yield answers.length === 0
         ? { type: "question", prompt: "Which?" }
@@ -157,7 +157,7 @@ describe("a stream", () => {
     ]);
   });
 
-  it("tells all who subscribe the same, on the instance that runs the task and on any other", async () => {
+  it("streams the same events to all subscribers, on every instance", async () => {
     const { agent, next } = stepping();
     const store = memoryStore();
     const [runner, other] = [await serveA2a({ store, agent }), await serveA2a({ store })];
@@ -183,7 +183,7 @@ describe("a stream", () => {
     }
   });
 
-  it("of who subscribes in 1.0 goes on over a question to the end, in 0.3 to the question", async () => {
+  it("continues a subscription of 1.0 after a question, and ends one of 0.3 there", async () => {
     const agent: Agent = async function* ({ answers }) {
       yield answers.length === 0
         ? { type: "question", prompt: "Which?" }
@@ -205,7 +205,7 @@ describe("a stream", () => {
       expect((await allTold(stream)).slice(-2)).toEqual(["artifact answer", "status COMPLETED"]);
   });
 
-  it("ends with the cancel that another instance took", async () => {
+  it("ends a stream when another instance cancels the task", async () => {
     const store = memoryStore();
     const gate = createGate();
     const [runner, other] = [
@@ -219,7 +219,7 @@ describe("a stream", () => {
     expect(await allTold(stream)).toEqual(["status CANCELED The task was canceled."]);
   });
 
-  it("is refused in one piece of JSON where it cannot begin", async () => {
+  it("refuses a stream that cannot begin by one JSON response", async () => {
     const host = await serveA2a();
     for (const [method, params, code] of [
       ["SubscribeToTask", { id: "nothing" }, -32001],
@@ -231,7 +231,7 @@ describe("a stream", () => {
     }
   });
 
-  it("ends with an error where the task can no longer be read, and without a word of the cause", async () => {
+  it("ends a stream with an error, without its cause, if the task becomes unreadable", async () => {
     const kept = memoryStore();
     let isAway = false;
     const get: typeof kept.get = (request) =>
@@ -274,7 +274,7 @@ function subscribe(host: A2aHost, id: string): { socket: Socket; received: () =>
 }
 
 describe("a client of a stream", () => {
-  it("that hangs up ends its own stream and nothing else", async () => {
+  it("ends only the stream of a client that hangs up", async () => {
     const { agent, next } = stepping();
     const store = memoryStore();
     let reads = 0;
@@ -302,7 +302,7 @@ describe("a client of a stream", () => {
     expect((await allTold(staying)).at(-1)).toBe("status COMPLETED");
   });
 
-  it("hears the end when the server closes, at once", async () => {
+  it("ends a stream at once when the server closes", async () => {
     const gate = createGate();
     const host = await startA2aHost({ agent: gate.agent });
     const stream = host.stream("SubscribeToTask", { id: (await begin(host)).id });
@@ -323,7 +323,7 @@ async function open(openCallsPerCaller: number) {
 }
 
 describe("a stream beyond the limit of its caller", () => {
-  it("is refused with a time, and no task is begun for it", async () => {
+  it("refuses a stream beyond the limit of its caller with 429, and begins no task for it", async () => {
     const { host, started, letGo } = await open(1);
     const first = host.stream("SendStreamingMessage", greeting());
     await first.next();
@@ -341,7 +341,7 @@ describe("a stream beyond the limit of its caller", () => {
     for await (const _event of again);
   });
 
-  it("finds room when a client has gone away that read nothing", async () => {
+  it("frees the place of a client that left without reading", async () => {
     const { host, letGo } = await open(1);
     const configuration = { returnImmediately: true };
     const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
@@ -369,7 +369,7 @@ describe("a stream beyond the limit of its caller", () => {
     letGo();
   });
 
-  it("finds room after streams that were refused or failed", async () => {
+  it("frees the places of streams that were refused or failed", async () => {
     const { host, letGo } = await open(1);
     for (let i = 0; i < 3; i++) {
       expect((await host.ask("SubscribeToTask", { id: "no-such-task" })).error?.message).toMatch(
@@ -422,7 +422,7 @@ describe("a body that is no request", () => {
     ["an id with a fraction", request({ id: 1.5 }), -32600, null],
     ["a method that is none", request({ method: 7 }), -32600, "1"],
   ])(
-    "(%s) is refused with its id where that can be read, in 1.0 and in 0.3",
+    "refuses a body (%s) with its id if that is readable, in 1.0 and in 0.3",
     async (_name, body, code, own) => {
       const first = await answerTo(body);
       expect([first.status, first.id, first.error?.code, Array.isArray(first.error?.data)]).toEqual(
@@ -435,7 +435,7 @@ describe("a body that is no request", () => {
     },
   );
 
-  it("or that has no id is answered with the id null, as by the official SDK's server", async () => {
+  it("answers a request without an id with the id null, like the official SDK's server", async () => {
     const sent = request({
       id: undefined,
       method: "SendMessage",
@@ -449,7 +449,7 @@ describe("a body that is no request", () => {
 
 describe("a method", () => {
   it.each(["2.0", "0.2", "1", secret])(
-    "in version %s is refused with A2A's own reason first",
+    "refuses the version %s with the reason of A2A first",
     async (version) => {
       const { id, error } = await answerTo(request({}), { version });
       expect([id, error?.code]).toEqual(["1", -32009]);
@@ -461,7 +461,7 @@ describe("a method", () => {
     },
   );
 
-  it("may have its version in the query", async () => {
+  it("reads the version from the query", async () => {
     const { error } = await answerTo(request({}), {
       version: undefined,
       path: "/a2a?A2A-Version=2.0",
@@ -492,7 +492,7 @@ describe("params", () => {
       request({ method: "GetExtendedAgentCard", params: undefined }),
       "tenant",
     ],
-  ])("%s are refused, and told where they are wrong", async (_name, body, field) => {
+  ])("refuses params %s, and names the wrong field", async (_name, body, field) => {
     const { id, error } = await answerTo(body);
     expect([id, error?.code]).toEqual(["1", -32602]);
     const [own, badRequest] = error?.data ?? [];
@@ -502,7 +502,7 @@ describe("params", () => {
     expect(badRequest?.fieldViolations).toEqual(expect.arrayContaining([violation]));
   });
 
-  it("of 0.3 are told of by their names there, and have no tenant", async () => {
+  it("names the fields of invalid params as 0.3 does, and requires no tenant there", async () => {
     const parts = [{ kind: "file", file: { bytes: "!", name: secret } }];
     const params = { message: { messageId: "m", role: "user", parts } };
     const { error } = await answerTo(request({ method: "message/send", params }), {
@@ -514,7 +514,7 @@ describe("params", () => {
     ]);
   });
 
-  it("with a tenant are refused where there is none", async () => {
+  it("refuses a tenant in params unless one is configured", async () => {
     const headers = { authorization: "Bearer token" };
     const { error } = await closed.ask("GetTask", { tenant: "acme", id: "a" }, { headers });
     expect(error?.code).toBe(-32602);
@@ -526,7 +526,7 @@ describe("params", () => {
 
 describe("a content type", () => {
   it.each(["text/plain", "application/jsonp", "application/x-a2a+json"])(
-    "%s is refused",
+    "refuses the content type %s",
     async (type) => {
       for (const version of ["1.0", undefined]) {
         const { id, error } = await answerTo(request({}), {
@@ -539,7 +539,7 @@ describe("a content type", () => {
   );
 
   it.each(["application/a2a+json", "Application/A2A+JSON; charset=utf-8"])(
-    "%s is taken",
+    "accepts the content type %s",
     async (type) => {
       const { error } = await answerTo(request({ params: { tenant: "acme", id: "a" } }), {
         headers: { "content-type": type },
@@ -550,7 +550,7 @@ describe("a content type", () => {
 });
 
 describe("a refusal with a status", () => {
-  it("is 413 for what is too large, whatever is said of the version", async () => {
+  it("answers 413 to a body that is too large, in any version", async () => {
     const body = " ".repeat(256 * 1024 + 1);
     const { status, id, error } = await answerTo(body);
     expect([status, id, error?.code, error?.data[0]?.reason]).toEqual([
@@ -569,7 +569,7 @@ describe("a refusal with a status", () => {
     ["0.3", "tasks/get"],
     ["0.3", "message/stream"],
   ])(
-    "is 401 in %s for who cannot be known, and says how one would be let in",
+    "answers 401 in %s to an unknown caller, and says how to authenticate",
     async (version, method) => {
       const { status, headers, error } = await closed.ask(method, { id: "a" }, { version });
       expect([status, headers.get("www-authenticate"), error?.code]).toEqual([
@@ -580,7 +580,7 @@ describe("a refusal with a status", () => {
     },
   );
 
-  it("is 405 for another HTTP method, and 404 where no A2A is served", async () => {
+  it("answers 405 to another HTTP method, and 404 to another path", async () => {
     const got = await fetch(`${host.url}/a2a`);
     expect([got.status, got.headers.get("allow")]).toEqual([405, "POST"]);
     expect((await host.post(request({}), { path: "/a2a/more" })).status).toBe(404);
@@ -588,7 +588,7 @@ describe("a refusal with a status", () => {
 });
 
 describe("hostile params", () => {
-  it("of any JSON, for any operation in any version, are answered by the book", async () => {
+  it("answers any JSON params with a result or a specified error, without repeating a secret", async () => {
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
       fc.constantFrom(secret, "acme", message, [message]),
@@ -620,7 +620,7 @@ describe("hostile params", () => {
 });
 
 describe("a refusal", () => {
-  it("leaves one line: the operation in 1.0's words, the version, the reason, and ids that are UUIDs", async () => {
+  it("logs one line per refusal, with operation, version, reason and only UUIDs as ids", async () => {
     const logged = await serveA2a({ store: memoryStore() });
     const taskId = "6f1d4a3e-7b52-8c1f-9a55-2a6d3c0f7e11";
     await logged.ask("tasks/get", { id: taskId }, { version: "0.3" });
@@ -640,7 +640,7 @@ describe("a refusal", () => {
     expect(logged.lines.join("")).not.toContain(secret);
   });
 
-  it("of what a task's state forbids names the request that began it", async () => {
+  it("logs the request that began a task when its state forbids an operation", async () => {
     const logged = await serveA2a({ store: memoryStore() });
     const message = userMessage("hi");
     const { task } = await logged.result<{ task: A2aTask }>("SendMessage", { message });

@@ -4,7 +4,7 @@ import type { A2aTask } from "@sekisho/contracts/a2a/task.ts";
 import { readMemberNames } from "@sekisho/execution/a2a/member-names.ts";
 import { serveA2a, userMessage } from "./a2a-host.ts";
 
-it("renames proto names at every depth, and leaves metadata and data as they are", () => {
+it("renames proto names at every depth, and keeps metadata and data", () => {
   const { params, issues } = readMemberNames({
     version: "1.0",
     params: {
@@ -25,7 +25,7 @@ it("renames proto names at every depth, and leaves metadata and data as they are
   });
 });
 
-it("tells of a member that is there by both names, and of one that the other version calls differently", () => {
+it("reports a member with both names, and a member that the other version names differently", () => {
   const issuesOf = (params: unknown, version: "1.0" | "0.3") =>
     readMemberNames({ params, version }).issues;
   expect(issuesOf({ task_id: "a", taskId: "b" }, "1.0")).toEqual([
@@ -40,7 +40,7 @@ it("tells of a member that is there by both names, and of one that the other ver
   expect(issuesOf({ metadata: { blocking: true }, x: null, y: [1, "a"] }, "1.0")).toEqual([]);
 });
 
-it("a host takes proto names: the history is as short as asked", async () => {
+it("a host accepts proto names, such as history_length", async () => {
   const host = await serveA2a();
   const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
     message: userMessage("hi"),

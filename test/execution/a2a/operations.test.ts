@@ -33,7 +33,7 @@ describe("a canceled task", () => {
     ["1.0", "CancelTask", "TASK_STATE_CANCELED"],
     ["0.3", "tasks/cancel", "canceled"],
   ])(
-    "in %s stays canceled though its agent ends later, and may be canceled again anywhere",
+    "keeps a task canceled in %s after its agent ends, and accepts repeated cancels on any instance",
     async (version, method, state) => {
       const store = memoryStore();
       const gate = createGate({ heedsSignal: false });
@@ -72,7 +72,7 @@ describe("a task that the caller does not have", () => {
     ["GetTaskPushNotificationConfig", (taskId: string) => ({ taskId, id: "c" })],
     ["ListTaskPushNotificationConfigs", (taskId: string) => ({ taskId })],
     ["DeleteTaskPushNotificationConfig", (taskId: string) => ({ taskId, id: "c" })],
-  ])("is not found by %s, whether it is another's or nobody's", async (method, paramsOf) => {
+  ])("hides another caller's task and an unknown task from %s", async (method, paramsOf) => {
     const agent = yielding({ type: "question", prompt: "Which?" });
     const host = await serveA2a({
       agent,
@@ -100,7 +100,7 @@ describe("a task that the caller does not have", () => {
   });
 
   it.each(["tasks/get", "tasks/cancel", "tasks/resubscribe"])(
-    "is not found by %s in 0.3",
+    "answers that an unknown task is not found to %s in 0.3",
     async (method) => {
       const answer = await (await serveA2a()).ask(method, { id: nobodys }, { version: "0.3" });
       expect(answer.error?.code).toBe(-32001);
@@ -112,7 +112,7 @@ describe("a task that the caller does not have", () => {
 });
 
 describe("the listing", () => {
-  it("can be narrowed by context, state and time, and says how many match", async () => {
+  it("filters the listing by context, state and time, and counts the matches", async () => {
     const gate = createGate();
     const host = await serveA2a({ agent: gate.agent });
     const running = await begin(host, { contextId: "a" });
@@ -131,7 +131,7 @@ describe("the listing", () => {
     gate.letGo();
   });
 
-  it("has artifacts and history only where they are asked for", async () => {
+  it("lists artifacts and history only on request", async () => {
     const host = await serveA2a({ agent: yielding({ type: "answer", text: "done" }) });
     await finish(host);
     const { tasks } = await host.result<Page>("ListTasks", {
@@ -148,7 +148,7 @@ describe("the listing", () => {
     });
   });
 
-  it("has no task of another caller, nor of the zone contract", async () => {
+  it("lists no task of another caller or of the zone contract", async () => {
     const store = memoryStore();
     const host = await serveA2a({ store });
     await host.call("execute_task", { channel: "C1", text: "hi" });
@@ -158,7 +158,7 @@ describe("the listing", () => {
     expect((await host.result<Page>("ListTasks")).totalSize).toBe(1);
   });
 
-  it("ends a page before it grows too large, and goes on after it", async () => {
+  it("ends a page before it grows too large, and continues after it", async () => {
     const text = "x".repeat(250_000);
     const host = await serveA2a({
       agent: yielding({ type: "artifact", artifact: { text } }, { type: "answer", text: "" }),
@@ -191,7 +191,7 @@ describe("the listing", () => {
         "base64url",
       ),
     ],
-  ])("refuses %s, and says where", async (_name, pageToken) => {
+  ])("refuses a page token (%s), and names the field", async (_name, pageToken) => {
     const host = await serveA2a();
     const { error } = await host.ask("ListTasks", { pageToken });
     expect([error?.code, error?.data[1]?.fieldViolations]).toEqual([
@@ -201,7 +201,7 @@ describe("the listing", () => {
     expect(host.lines.join("")).not.toContain("store_failed");
   });
 
-  it("does not exist in 0.3", async () => {
+  it("offers no listing of tasks in 0.3", async () => {
     const host = await serveA2a();
     for (const method of ["ListTasks", "tasks/list"]) {
       expect((await host.ask(method, {}, { version: "0.3" })).error?.code).toBe(-32601);
@@ -210,7 +210,7 @@ describe("the listing", () => {
 });
 
 describe("a restart", () => {
-  it("loses no task: it is read, listed and gone on with as before", async () => {
+  it("reads, lists and continues tasks after a restart", async () => {
     const file = join(folderOfTest(), "tasks.db");
     const agent = yielding({ type: "question", prompt: "Which?" });
     const openHost = async () => {
@@ -239,7 +239,7 @@ describe("what is not there", () => {
     ["ListTaskPushNotificationConfigs", { taskId: "t" }, -32003],
     ["DeleteTaskPushNotificationConfig", { taskId: "t", id: "c" }, -32003],
     ["GetExtendedAgentCard", undefined, -32004],
-  ])("%s is told by A2A's code", async (method, params, code) => {
+  ])("refuses the unsupported %s with the code of A2A", async (method, params, code) => {
     const host = await serveA2a();
     expect((await host.ask(method, params)).error?.code).toBe(code);
   });
@@ -251,12 +251,12 @@ describe("what is not there", () => {
       -32003,
     ],
     ["agent/getAuthenticatedExtendedCard", undefined, -32007],
-  ])("%s of 0.3 likewise", async (method, params, code) => {
+  ])("refuses the unsupported %s of 0.3 with the code of A2A", async (method, params, code) => {
     const host = await serveA2a();
     expect((await host.ask(method, params, { version: "0.3" })).error?.code).toBe(code);
   });
 
-  it("becomes the extended card where the configuration has one", async () => {
+  it("serves the extended card if it is configured", async () => {
     const skill = { id: "more", name: "More", description: "More than that.", tags: ["more"] };
     const host = await serveA2a({ config: { extendedSkills: [skill] } });
     expect(await host.result("GetExtendedAgentCard")).toMatchObject({ skills: [{}, skill] });
@@ -315,7 +315,7 @@ const filter = fc.record(
 );
 
 describe("all pages of a listing", () => {
-  it("together are what matches, the newest first", async () => {
+  it("lists all matching tasks over all pages, newest first", async () => {
     const many = fc.array(told, { maxLength: 130, size: "max" });
     await fc.assert(
       fc.asyncProperty(
@@ -350,7 +350,7 @@ describe("all pages of a listing", () => {
     );
   });
 
-  it("take bounded time: a full page is counted on for a moment, and the next one goes on where it ended", async () => {
+  it("limits the time to count matches, and continues the next page at the end of the last", async () => {
     const many = Array.from({ length: 100 }, () => ({
       state: "working" as const,
       contextId: "a",
@@ -372,7 +372,7 @@ describe("all pages of a listing", () => {
     expect(rest.tasks).toHaveLength(5);
   });
 
-  it("end where the looking does, and the next one goes on there", async () => {
+  it("ends a page at the limit of reads, and continues the next page there", async () => {
     const others = Array.from({ length: 1010 }, () => ({
       state: "working" as const,
       contextId: "a",
@@ -390,7 +390,7 @@ describe("all pages of a listing", () => {
 });
 
 describe("a listing", () => {
-  it("gives up what was lost, and expires what nobody answered, like every other read", async () => {
+  it("fails lost tasks and expires unanswered questions in a listing", async () => {
     const host = await serveA2a();
     const { store } = host;
     const past = Date.now() - 100_000;

@@ -29,7 +29,7 @@ async function zoneWithTask(options: Partial<Parameters<typeof createPushZone>[0
 }
 
 describe("a configuration that was created", () => {
-  it("replaces the one with its id, and no other", async () => {
+  it("replaces only the configuration with the same id", async () => {
     const { create, list } = await zoneWithTask();
     await create({ id: "a", url });
     await create({ id: "b", url });
@@ -40,13 +40,13 @@ describe("a configuration that was created", () => {
     ]);
   });
 
-  it("gets an id where it has none: of its own in 1.0, the task's in 0.3", async () => {
+  it("generates an id in 1.0, and uses the id of the task in 0.3", async () => {
     const { create, taskId } = await zoneWithTask();
     expect((await create({ url })).id).toBe("new-id");
     expect((await create({ url }, "0.3")).id).toBe(taskId);
   });
 
-  it("is told at once of a task that asks or is over, since what changed before is not told again", async () => {
+  it("notifies a new receiver at once if the task asks a question or has ended", async () => {
     const { configs, taskId, create, sent, tasks } = await zoneWithTask();
     await create({ id: "a", url });
     await tasks.cancel({ principal, taskId });
@@ -56,7 +56,7 @@ describe("a configuration that was created", () => {
     expect((await configs.list({ principal, params: { taskId } })).configs).toHaveLength(2);
   });
 
-  it("is told nothing at once of a task that works", async () => {
+  it("sends no notification at once for a running task", async () => {
     const { create, sent, taskId, tasks } = await zoneWithTask();
     const change = ({
       question: _answered,
@@ -82,26 +82,31 @@ describe("a configuration is refused", () => {
       { authentication: { scheme: "Bearer", credentials: "a\nb" } },
       "authentication.credentials",
     ],
-  ])("%s, where it lies in the params of each version", async (_what, wrong, path) => {
-    const { configs, create, list, taskId } = await zoneWithTask({ allowLoopback: false });
-    const config = { url, ...wrong };
-    const at = (place: string) => ({
-      reason: "invalid_params",
-      details: { issues: [{ path: place, message: expect.any(String) }] },
-    });
-    await expect(create(config)).rejects.toMatchObject(at(path));
-    await expect(create(config, "0.3")).rejects.toMatchObject(at(`pushNotificationConfig.${path}`));
-    const inMessage = "configuration.taskPushNotificationConfig";
-    expect(() => configs.read({ taskId, config, version: "1.0" })).toThrow(
-      expect.objectContaining(at(`${inMessage}.${path}`)),
-    );
-    expect(() => configs.read({ taskId, config, version: "0.3" })).toThrow(
-      expect.objectContaining(at(`configuration.pushNotificationConfig.${path}`)),
-    );
-    expect(await list()).toEqual([]);
-  });
+  ])(
+    "refuses a configuration %s, and names its field in each version",
+    async (_what, wrong, path) => {
+      const { configs, create, list, taskId } = await zoneWithTask({ allowLoopback: false });
+      const config = { url, ...wrong };
+      const at = (place: string) => ({
+        reason: "invalid_params",
+        details: { issues: [{ path: place, message: expect.any(String) }] },
+      });
+      await expect(create(config)).rejects.toMatchObject(at(path));
+      await expect(create(config, "0.3")).rejects.toMatchObject(
+        at(`pushNotificationConfig.${path}`),
+      );
+      const inMessage = "configuration.taskPushNotificationConfig";
+      expect(() => configs.read({ taskId, config, version: "1.0" })).toThrow(
+        expect.objectContaining(at(`${inMessage}.${path}`)),
+      );
+      expect(() => configs.read({ taskId, config, version: "0.3" })).toThrow(
+        expect.objectContaining(at(`configuration.pushNotificationConfig.${path}`)),
+      );
+      expect(await list()).toEqual([]);
+    },
+  );
 
-  it("where the task has ten others", async () => {
+  it("refuses an eleventh configuration of a task", async () => {
     const { create, list } = await zoneWithTask();
     for (let id = 0; id < 10; id++) await create({ id: String(id), url });
     await expect(create({ id: "10", url })).rejects.toMatchObject({ reason: "invalid_params" });
@@ -109,7 +114,7 @@ describe("a configuration is refused", () => {
     expect(await list()).toHaveLength(10);
   });
 
-  it("where its task could not be kept in a record with all of them", async () => {
+  it("refuses a configuration that would make the record too large", async () => {
     const { create } = await zoneWithTask();
     const large = {
       url,
@@ -123,7 +128,7 @@ describe("a configuration is refused", () => {
 });
 
 describe("a configuration that comes with a message", () => {
-  it("has the task's id where it has none, and remembers the version that it came in", async () => {
+  it("uses the id of the task for a configuration in a message, and stores its version", async () => {
     const { configs, taskId, store, list } = await zoneWithTask();
     const config = configs.read({ taskId, config: { url }, version: "0.3" });
     const kept = { id: taskId, url, version: "0.3", registrationId: "new-id" };
@@ -147,7 +152,7 @@ function pathsOf(
 }
 
 describe("the address of a receiver", () => {
-  it("may be the name of a host, which is looked up when something is to be told", () => {
+  it("accepts a host name as the address of a receiver", () => {
     expect(pathsOf(fit)).toEqual([]);
   });
 
@@ -171,11 +176,11 @@ describe("the address of a receiver", () => {
     ["is of a private network", "https://10.1.2.3/hook"],
     ["is the metadata service", "https://169.254.169.254/latest"],
     ["is of a private network in IPv6", "https://[fd00::1]/hook"],
-  ])("is refused where it %s", (_what, url) => {
+  ])("refuses the address of a receiver if it %s", (_what, url) => {
     expect(pathsOf({ url })).toEqual(["url"]);
   });
 
-  it("may be this machine's, and by http, only where that is allowed; no other network becomes public by it", () => {
+  it("accepts loopback addresses, also over http, only if allowed, and refuses other networks", () => {
     for (const url of [
       "http://127.0.0.1:4000/hook",
       "http://localhost/hook",
@@ -192,7 +197,7 @@ describe("the address of a receiver", () => {
     }
   });
 
-  it("is not repeated in the issue", () => {
+  it("does not repeat the address in the issue", () => {
     const issues = pushTargetIssues({
       config: { url: "http://hunter2.example/hunter2" },
       allowLoopback: false,
@@ -211,13 +216,13 @@ describe("a token or credentials", () => {
     ["a "],
     ["\t"],
     ["関所"],
-  ])("are refused where they could be more than one header: %j", (text) => {
+  ])("refuses a token or credentials that could form more than one header: %j", (text) => {
     expect(pathsOf({ ...fit, token: text })).toEqual(["token"]);
     const authentication = { scheme: "Bearer", credentials: text };
     expect(pathsOf({ ...fit, authentication })).toEqual(["authentication.credentials"]);
   });
 
-  it("that are taken are a header's value as they stand", () => {
+  it("accepts exactly the tokens that are valid header values", () => {
     const text = fc.oneof(
       fc.string({ unit: "grapheme-ascii" }),
       fc.string({ unit: "binary", maxLength: 3 }),
@@ -259,7 +264,7 @@ const askingTwice: Agent = async function* ({ answers }) {
 type Listed = { configs: { id: string }[] };
 
 describe("a configuration inside a message to a task that asks", () => {
-  it("is told from the very change that the message makes", async () => {
+  it("notifies a receiver registered in a reply about the change that the reply makes", async () => {
     const gate = createGate();
     const agent: Agent = (task, context) =>
       (task.answers.length === 0 ? askingTwice : gate.agent)(task, context);
@@ -283,7 +288,7 @@ describe("a configuration inside a message to a task that asks", () => {
       { metadata: { [questionKey]: { option_id: "b" } } },
     ],
     ["whose id came before with other content", { messageId: "m1", parts: [{ text: "other" }] }],
-  ])("%s is refused with it", async (_what, more) => {
+  ])("refuses a message %s together with its configuration", async (_what, more) => {
     const { host, url } = await start({ agent: askingTwice });
     const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
       message: userMessage("hi"),
@@ -303,7 +308,7 @@ describe("a configuration inside a message to a task that asks", () => {
 });
 
 describe("a configuration inside a message", () => {
-  it("that comes again with one is taken all the same, and told what there is to tell", async () => {
+  it("accepts a configuration in a repeated message, and notifies the receiver", async () => {
     const { host, url, received } = await start();
     const message = userMessage("hi");
     await host.result("SendMessage", { message });
@@ -318,7 +323,7 @@ describe("a configuration inside a message", () => {
     });
   });
 
-  it("that is no good begins no task", async () => {
+  it("begins no task for a message with an invalid configuration", async () => {
     const { host } = await start();
     const configuration = { taskPushNotificationConfig: { url: "https://10.0.0.1/hook" } };
     const message = userMessage("hi");
@@ -331,7 +336,7 @@ describe("a configuration inside a message", () => {
   it.each([
     ["is added to the task that it answers", askingTwice, 1, 20_000],
     ["is not added to a task that works", createGate().agent, 0, 30],
-  ])("%s", async (_what, agent, count, syncBudgetMs) => {
+  ])("a configuration in a message %s", async (_what, agent, count, syncBudgetMs) => {
     const { host, url } = await start({ agent, syncBudgetMs });
     const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
       message: userMessage("hi"),
@@ -356,7 +361,7 @@ describe("the operations on configurations", () => {
     ).task.id;
   }
 
-  it("of 1.0 create, get, list and delete, also for a task that is over, of which the receiver hears at once", async () => {
+  it("creates, reads, lists and deletes configurations in 1.0, also for an ended task", async () => {
     const { host, url, received } = await start();
     const taskId = await finished(host);
     const config = { taskId, id: "mine", url, token: secrets.token };
@@ -377,7 +382,7 @@ describe("the operations on configurations", () => {
     ).toBe(-32001);
   });
 
-  it("of 0.3 do the same", async () => {
+  it("creates, reads, lists and deletes configurations in 0.3", async () => {
     const { host, url } = await start();
     const id = await finished(host);
     const config = { taskId: id, pushNotificationConfig: { id: "mine", url } };
@@ -397,7 +402,7 @@ describe("the operations on configurations", () => {
     expect((await call("list", { id })).result).toEqual([]);
   });
 
-  it("are not supported inside a message by a host without a queue for them", async () => {
+  it("refuses a configuration in a message if the host has no queue for notifications", async () => {
     const host = await serveA2a();
     const configuration = { taskPushNotificationConfig: { url: "https://client.example/" } };
     expect(

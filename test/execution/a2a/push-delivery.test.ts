@@ -30,7 +30,7 @@ const signal = new AbortController().signal;
 const asking = yielding({ type: "question", prompt: "Really?" });
 
 describe("a notification", () => {
-  it("is the task in the shape of 1.0, with the receiver's credentials and token", async () => {
+  it("sends the task in the shape of 1.0, with the receiver's credentials and token", async () => {
     const { task, received, deliverAll } = await zoneWithReceiver();
     await deliverAll();
     expect(received).toHaveLength(1);
@@ -48,7 +48,7 @@ describe("a notification", () => {
     });
   });
 
-  it("is the bare task in the shape of 0.3 where a client of 0.3 registered", async () => {
+  it("sends the bare task in the shape of 0.3 to a receiver of 0.3", async () => {
     const { task, received, deliverAll } = await zoneWithReceiver({ config: { version: "0.3" } });
     await deliverAll();
     const { headers, json } = received[0] ?? {};
@@ -66,7 +66,7 @@ describe("a notification", () => {
   it.each([
     ["nothing proves who sends it", undefined],
     ["there is a scheme alone", { scheme: "Bearer", credentials: undefined }],
-  ])("has no header of a secret where %s", async (_what, authentication) => {
+  ])("sends no header with a secret if %s", async (_what, authentication) => {
     const { received, deliverAll } = await zoneWithReceiver({
       config: { token: undefined, authentication },
     });
@@ -80,7 +80,7 @@ describe("a notification", () => {
     ]);
   });
 
-  it("tells the newest state: the notice of a state that has passed is dropped", async () => {
+  it("sends only the newest state, and drops the notification of a past state", async () => {
     const { received, deliverAll, sent, messages } = await zoneWithReceiver();
     expect(sent).toHaveLength(2);
     await deliverAll();
@@ -88,7 +88,7 @@ describe("a notification", () => {
     expect(messages()).toContain("push_not_due");
   });
 
-  it("tells each state that is there to be told", async () => {
+  it("sends each state that is current at its delivery", async () => {
     const { task, received, deliverAll, tasks } = await zoneWithReceiver({ agent: asking });
     await deliverAll();
     await tasks.cancel({ principal, taskId: task.id });
@@ -96,7 +96,7 @@ describe("a notification", () => {
     expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_CANCELED"]);
   });
 
-  it("tells a second question once, though the notice of the first one is late", async () => {
+  it("sends a second question once, even if the notification of the first is late", async () => {
     const { task, received, deliverAll, tasks, running } = await zoneWithReceiver({
       agent: asking,
     });
@@ -112,7 +112,7 @@ describe("a notification", () => {
     expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED"]);
   });
 
-  it("goes to every receiver of the task, whatever another one does", async () => {
+  it("notifies every receiver of a task, even if another one fails", async () => {
     const other = await startReceiver();
     const { task, received, deliverAll, tasks, store } = await zoneWithReceiver({
       agent: asking,
@@ -136,14 +136,14 @@ describe("a notification", () => {
 });
 
 describe("nobody is asked", () => {
-  it("where the configuration was deleted meanwhile", async () => {
+  it("sends nothing after the configuration was deleted", async () => {
     const { task, configs, received, deliverAll } = await zoneWithReceiver();
     await configs.delete({ principal, params: { taskId: task.id, id: "c1" } });
     await deliverAll();
     expect(received).toEqual([]);
   });
 
-  it("where the task is known no more", async () => {
+  it("sends nothing about an unknown task", async () => {
     const { received, sent, lines, delivery } = await zoneWithReceiver();
     const { push } = JSON.parse(sent[0]?.body ?? "");
     await delivery.deliver({ ...push, taskId: "2a3bb8fb-7a6f-4f4c-8d5d-0f2f4b1f3e11", signal });
@@ -151,7 +151,7 @@ describe("nobody is asked", () => {
     expect(lines.join("")).not.toContain("push_given_up");
   });
 
-  it("where the receiver is this machine and that is not allowed any more", async () => {
+  it("sends nothing to a loopback receiver that is no longer allowed", async () => {
     const { received, deliverAll, messages } = await zoneWithReceiver({ allowLoopback: false });
     await deliverAll();
     expect(received).toEqual([]);
@@ -159,7 +159,7 @@ describe("nobody is asked", () => {
   });
 });
 
-it("nothing of where notifications go, or of what proves who sends them, is ever logged", async () => {
+it("logs neither the receiver of a notification nor its credentials", async () => {
   for (const answers of [
     [],
     [503],
@@ -189,22 +189,22 @@ function decide(
 }
 
 describe("a notification", () => {
-  it("is done where the receiver says so, by any status of success", () => {
+  it("completes a notification on any status of success", () => {
     for (const status of [200, 201, 202, 204, 299])
       expect(decide(statusOf(status))).toEqual({ next: "done" });
   });
 
-  it("is given up where the receiver will never take it, or sends it elsewhere", () => {
+  it("gives up a notification that the receiver refuses or redirects", () => {
     for (const status of [300, 301, 302, 307, 308, 304, 400, 401, 403, 404, 410, 413, 422]) {
       expect(decide(statusOf(status))).toEqual({ next: "over" });
     }
   });
 
-  it("is given up where its address is not for everybody", () => {
+  it("gives up a notification to an address that is not public", () => {
     expect(decide({ reason: "permission_denied" })).toEqual({ next: "over" });
   });
 
-  it("is sent again where the receiver or the way to it may do better", () => {
+  it("retries a notification after a temporary failure", () => {
     for (const status of [408, 429, 500, 502, 503, 504]) {
       expect(decide(statusOf(status))).toEqual({ next: "again", delayMs: 0 });
     }
@@ -212,7 +212,7 @@ describe("a notification", () => {
       expect(decide({ reason })).toMatchObject({ next: "again" });
   });
 
-  it("is sent eight times at most, within some ten minutes where the receiver wishes nothing else", () => {
+  it("sends a notification at most eight times, within about ten minutes by default", () => {
     const random = () => 0.999999;
     const delays: number[] = [];
     for (let attempt = 0; ; attempt++) {
@@ -226,7 +226,7 @@ describe("a notification", () => {
     expect(total).toBeLessThan(11 * 60_000);
   });
 
-  it("waits as long as the receiver asks for, in seconds or until a date, and five minutes at most", () => {
+  it("waits as long as Retry-After says, in seconds or until a date, but at most five minutes", () => {
     expect(decide(statusOf(503, "17"))).toEqual({ next: "again", delayMs: 17_000 });
     expect(decide(statusOf(429, "Mon, 02 Nov 2026 10:00:30 GMT"))).toEqual({
       next: "again",
@@ -239,7 +239,7 @@ describe("a notification", () => {
     expect(decide(statusOf(503, "86400"))).toEqual({ next: "again", delayMs: 300_000 });
   });
 
-  it("waits a time that any receiver's wish leaves whole and bounded", () => {
+  it("waits a bounded time for any value of Retry-After", () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.nat().map(String), fc.date().map(String)),
@@ -278,7 +278,7 @@ async function deliverAtOnce(urls: readonly string[]) {
 }
 
 describe("a receiver that never answers", () => {
-  it("is asked four times at once, and what else it is to be told waits in the queue without counting a try", async () => {
+  it("sends a silent receiver at most four notifications at once, and queues others without counting a try", async () => {
     const [tarpit, other] = [await silentReceiver(), await startReceiver()];
     const { sent } = await deliverAtOnce([...new Array(10).fill(tarpit.url), other.url]);
     await eventually(() => sent.length === 6 && other.received.length === 1);
@@ -290,7 +290,7 @@ describe("a receiver that never answers", () => {
     }
   });
 
-  it("takes, with others of its caller's, no more than twelve places", async () => {
+  it("limits the notifications of one caller to twelve at once", async () => {
     const tarpits = await Promise.all(new Array(5).fill(0).map(silentReceiver));
     const { sent } = await deliverAtOnce(tarpits.flatMap(({ url }) => new Array(4).fill(url)));
     await eventually(() => sent.length === 8);
@@ -298,7 +298,7 @@ describe("a receiver that never answers", () => {
   });
 });
 
-it("gives up a notice that finds no place a hundred times, and says so", async () => {
+it("gives up a notification that finds no place a hundred times, and logs that", async () => {
   const tarpit = await silentReceiver();
   const { sent, deliver, lines } = await deliverAtOnce(new Array(5).fill(tarpit.url));
   await eventually(() => sent.length === 1 && tarpit.received.length === 4);
@@ -321,7 +321,7 @@ it.each([
   [10_000, 1, 10_000],
   [3_600_000, 1, 60_000],
 ])(
-  "a notice that has waited %i ms waits again, by chance %d, for %i ms",
+  "delays a notification that has waited %i ms, by chance %d, for %i ms",
   (ageMs, chance, delayMs) => {
     expect(waitMs({ ageMs, random: () => chance })).toBe(delayMs);
   },
@@ -336,20 +336,25 @@ describe("a notification that was not taken", () => {
         throw connectionReset;
       },
     ],
-  ])("is sent again after %s, later and later, until it is", async (_what, answer) => {
-    const { received, deliverAll } = await zoneWithReceiver({ answers: [answer, answer, answer] });
-    const [, , ...delays] = await deliverAll();
-    expect(statesOf(received)).toEqual(new Array(4).fill("TASK_STATE_COMPLETED"));
-    expect(delays).toEqual([50, 100, 200]);
-  });
+  ])(
+    "retries after %s, with growing delays, until the receiver accepts it",
+    async (_what, answer) => {
+      const { received, deliverAll } = await zoneWithReceiver({
+        answers: [answer, answer, answer],
+      });
+      const [, , ...delays] = await deliverAll();
+      expect(statesOf(received)).toEqual(new Array(4).fill("TASK_STATE_COMPLETED"));
+      expect(delays).toEqual([50, 100, 200]);
+    },
+  );
 
-  it("waits as long as the receiver asks for", async () => {
+  it("waits as long as the receiver asks", async () => {
     const busy = () => new Response(null, { status: 503, headers: { "retry-after": "120" } });
     const { deliverAll } = await zoneWithReceiver({ answers: [busy] });
     expect(await deliverAll()).toEqual([0, 0, 120_000]);
   });
 
-  it("is given up after eight tries, and the next change is told all the same", async () => {
+  it("gives up after eight tries, and still sends the next change", async () => {
     const { task, tasks, received, deliverAll, messages } = await zoneWithReceiver({
       agent: asking,
       answers: new Array(8).fill(500),
@@ -363,7 +368,7 @@ describe("a notification that was not taken", () => {
   });
 
   it.each([[400], [401], [403], [404], [410], [422]])(
-    "is given up at once where the receiver refuses it: %i",
+    "gives up at once if the receiver refuses with %i",
     async (status) => {
       const { received, deliverAll, lines } = await zoneWithReceiver({ answers: [status] });
       await deliverAll();
@@ -376,7 +381,7 @@ describe("a notification that was not taken", () => {
     },
   );
 
-  it("is not told any more once a newer state is there to be told", async () => {
+  it("drops a retry once a newer state is sent", async () => {
     const { task, tasks, received, deliverAll, sent, delivery } = await zoneWithReceiver({
       agent: asking,
       answers: [503],
@@ -389,7 +394,7 @@ describe("a notification that was not taken", () => {
     expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_CANCELED"]);
   });
 
-  it("does not overtake the one before it, which is still under way", async () => {
+  it("waits for the previous notification that is still being sent", async () => {
     const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
     const { task, tasks, received, sent, delivery, deliverAll } = await zoneWithReceiver({
       agent: asking,
@@ -412,7 +417,7 @@ describe("a notification that was not taken", () => {
     expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_CANCELED"]);
   });
 
-  it("does not hold up the next one where its own delivery had to stop", async () => {
+  it("does not block the next notification after an interrupted delivery", async () => {
     const caller = new AbortController();
     const { received, sent, delivery } = await zoneWithReceiver({
       agent: asking,
@@ -432,7 +437,7 @@ describe("a notification that was not taken", () => {
 });
 
 describe("a notice comes again", () => {
-  it("where the store is away", async () => {
+  it("rejects a queue message while the store is unavailable", async () => {
     const inner = memoryStore();
     let isAway = false;
     const store = {
@@ -450,7 +455,7 @@ describe("a notice comes again", () => {
     });
   });
 
-  it("where another try cannot be queued", async () => {
+  it("rejects a queue message if its retry cannot be queued, and delivers it again", async () => {
     const { received, sent, delivery } = await zoneWithReceiver({ answers: [503] });
     const { push } = JSON.parse(sent.at(-1)?.body ?? "");
     sent.push = () => {
@@ -461,7 +466,7 @@ describe("a notice comes again", () => {
     expect(received).toHaveLength(2);
   });
 
-  it("where it is none", async () => {
+  it("rejects a malformed queue message", async () => {
     const { delivery } = createPushZone({ queue: memoryQueue().queue, agent: answering("done") });
     for (const body of ["", "{", "{}", '{"taskId":"t"}', '{"push":{"taskId":"t"}}']) {
       await expect(delivery.handle({ body, signal })).rejects.toThrow();
@@ -508,7 +513,7 @@ describe("a notification survives the end of its process", () => {
   it.each<[string, () => Response | Promise<Response>]>([
     ["between two tries", () => new Response(null, { status: 503 })],
     ["in the midst of one", () => silence({ signal: new AbortController().signal })],
-  ])("%s", async (_when, answer) => {
+  ])("delivers a notification after its process ended %s", async (_when, answer) => {
     let isBack = false;
     const file = join(folderOfTest(), "execution.db");
     const { url, received } = await startReceiver({

@@ -37,7 +37,7 @@ const askingOnce: Agent = async function* ({ answers }) {
 };
 
 describe("a notice is queued for each configuration of a task", () => {
-  it("when it begins to work and when it ends, and not for its progress", async () => {
+  it("queues notices when a task starts and ends but not for its progress", async () => {
     const { queue, sent } = memoryQueue();
     const zone = createPushZone({
       queue,
@@ -51,7 +51,7 @@ describe("a notice is queued for each configuration of a task", () => {
     expect(notices.at(-1)?.changedAtMs).toBe(task.changedAtMs);
   });
 
-  it("when it asks, when it is answered, and when it ends thereafter", async () => {
+  it("queues notices when a task asks, when it is answered, and when it ends", async () => {
     const { queue, sent } = memoryQueue();
     const zone = createPushZone({ queue, agent: askingOnce });
     const task = await zone.begin({ pushConfigs: [toHook] });
@@ -63,7 +63,7 @@ describe("a notice is queued for each configuration of a task", () => {
     expect(sent).toHaveLength(4);
   });
 
-  it("when it is canceled, and not when it is canceled again", async () => {
+  it("queues one notice when a task is canceled twice", async () => {
     const { queue, sent } = memoryQueue();
     const zone = createPushZone({ queue, agent: askingOnce });
     const { id: taskId } = await zone.begin({ pushConfigs: [toHook] });
@@ -73,7 +73,7 @@ describe("a notice is queued for each configuration of a task", () => {
     expect(sent).toHaveLength(before + 1);
   });
 
-  it("and none for a task without one", async () => {
+  it("queues nothing for a task without push configurations", async () => {
     const { queue, sent } = memoryQueue();
     await createPushZone({ queue }).begin();
     expect(sent).toEqual([]);
@@ -81,7 +81,7 @@ describe("a notice is queued for each configuration of a task", () => {
 });
 
 describe("a notice", () => {
-  it("carries ids and times, and nothing of the configuration", async () => {
+  it("puts neither the URL nor a secret of the configuration into notices and logs", async () => {
     const { queue, sent } = memoryQueue();
     const { lines, begin } = createPushZone({ queue });
     await begin({ pushConfigs: [toHook] });
@@ -91,7 +91,7 @@ describe("a notice", () => {
     }
   });
 
-  it("is queued again where that failed once", async () => {
+  it("sends a notice again after one failed attempt to queue it", async () => {
     const { queue, sent } = memoryQueue();
     let failures = 0;
     const flaky: TaskQueue = {
@@ -115,25 +115,22 @@ describe("a notice", () => {
       },
     ],
     ["says nothing", () => new Promise(() => {})],
-  ])(
-    "that is lost with a queue that %s is logged, and the task ends all the same",
-    async (_what, send) => {
-      const { lines, begin } = createPushZone({ queue: { send }, agent: answering("done") });
-      const task = await begin({ pushConfigs: [toHook] });
-      expect(task.state).toBe("completed");
-      const lost = lines
-        .map((line) => JSON.parse(line))
-        .filter(({ message }) => message === "push_not_queued");
-      const told = lost.map(({ task_id, state }) => [task_id, state]);
-      expect([...new Set(told.map((each) => each.join(" ")))]).toEqual(
-        ["submitted", "working", "completed"].map((state) => `${task.id} ${state}`),
-      );
-      expect(new Set(lost.map(({ trace_id }) => trace_id))).toEqual(
-        new Set([readTraceId(task.trace)]),
-      );
-      expect(lines.join("")).not.toContain("hunter2");
-    },
-  );
+  ])("logs a notice lost with a queue that %s, and ends the task as usual", async (_what, send) => {
+    const { lines, begin } = createPushZone({ queue: { send }, agent: answering("done") });
+    const task = await begin({ pushConfigs: [toHook] });
+    expect(task.state).toBe("completed");
+    const lost = lines
+      .map((line) => JSON.parse(line))
+      .filter(({ message }) => message === "push_not_queued");
+    const told = lost.map(({ task_id, state }) => [task_id, state]);
+    expect([...new Set(told.map((each) => each.join(" ")))]).toEqual(
+      ["submitted", "working", "completed"].map((state) => `${task.id} ${state}`),
+    );
+    expect(new Set(lost.map(({ trace_id }) => trace_id))).toEqual(
+      new Set([readTraceId(task.trace)]),
+    );
+    expect(lines.join("")).not.toContain("hunter2");
+  });
 });
 
 const signal = new AbortController().signal;
@@ -169,7 +166,7 @@ const withoutTime = ({ question, ...task }: ExecutionTask): ExecutionTask =>
 const dead = { owner: "dead", untilMs: Date.now() - 60_000 };
 
 describe("a task that nobody reads", () => {
-  it("is given up where its run died, and its receiver is told", async () => {
+  it("fails a task whose run died and notifies its receiver", async () => {
     const { update, look } = await zoneThatAsks();
     await update(({ question: _answered, ...task }) => ({
       ...task,
@@ -179,7 +176,7 @@ describe("a task that nobody reads", () => {
     expect(await look()).toEqual(["TASK_STATE_FAILED"]);
   });
 
-  it("fails where its question is not answered in time, whatever the task has left, and its receiver is told", async () => {
+  it("fails a task when its question expires, not at its deadline, and notifies the receiver", async () => {
     const { update, look, looks } = await zoneThatAsks();
     await update((task) => ({ ...task, deadlineAtMs: 0 }));
     expect(looks.at(-1)?.delayMs).toBeGreaterThan(50_000);
@@ -188,14 +185,14 @@ describe("a task that nobody reads", () => {
     expect(await look()).toEqual(["TASK_STATE_FAILED"]);
   });
 
-  it("goes on where it was answered and nobody went on with it", async () => {
+  it("continues an answered task that no process has continued", async () => {
     const { update, look } = await zoneThatAsks();
     const answers = [{ id: "m2", fingerprint: "f2", prompt: "Really?", text: "yes" }];
     await update(({ question: _answered, ...task }) => ({ ...task, state: "working", answers }));
     expect(await look()).toEqual(["TASK_STATE_COMPLETED"]);
   });
 
-  it("is started where the process that took it ended before", async () => {
+  it("starts a task whose first process stopped before it started the task", async () => {
     const { url, received } = await startReceiver();
     const { queue, looks, sent } = memoryQueue();
     const first = createPushZone({ queue });
@@ -209,7 +206,7 @@ describe("a task that nobody reads", () => {
     expect(statesOf(received)).toEqual(["TASK_STATE_COMPLETED"]);
   });
 
-  it("is looked at before it is created, so that no end of a process comes between", async () => {
+  it("queues the wake-up before the task is created, so that a crash in between loses nothing", async () => {
     const { queue, looks } = memoryQueue();
     const zone = createPushZone({ queue });
     const create = zone.store.create;
@@ -223,7 +220,7 @@ describe("a task that nobody reads", () => {
 });
 
 describe("a look at a task that is as it was", () => {
-  it("is followed by the next one, when something may be due", async () => {
+  it("schedules the next wake-up for when the question or the lease expires", async () => {
     const { look, looks, task, update } = await zoneThatAsks();
     expect(await look()).toEqual([]);
     expect(looks[0]?.delayMs).toBeGreaterThan(
@@ -258,7 +255,7 @@ describe("a look at a task that is as it was", () => {
         await running.waitForEnd(task.id);
       },
     ],
-  ])("is the last of its kind where %s", async (_what, change) => {
+  ])("schedules no further wake-up when %s", async (_what, change) => {
     const zone = await zoneThatAsks();
     const [old] = zone.looks.splice(0).slice(-1);
     await change(zone);
@@ -267,7 +264,7 @@ describe("a look at a task that is as it was", () => {
     expect(zone.looks).toEqual([]);
   });
 
-  it("comes again where the store is away meanwhile", async () => {
+  it("schedules another wake-up when the store is unavailable", async () => {
     const { look, looks, store, update } = await zoneThatAsks();
     await update(withoutTime);
     const { replace } = store;
@@ -279,7 +276,7 @@ describe("a look at a task that is as it was", () => {
   });
 });
 
-it("a registration on a task that works has looks of its own", async () => {
+it("schedules wake-ups for a configuration that is registered while the task runs", async () => {
   const { queue, looks } = memoryQueue();
   const gate = createGate();
   const zone = createPushZone({ queue, agent: gate.agent });
@@ -318,14 +315,14 @@ describe("the Execution worker", () => {
     return { sent, looks, task: await store.get({ id: look.taskId }) };
   }
 
-  it("gives up what was lost, and queues the notice", async () => {
+  it("gives up a lost task and queues a notice of the failure", async () => {
     const { task, sent, looks } = await workerWith({ lease: dead });
     expect(task).toMatchObject({ state: "failed", outcome: { lost: true } });
     expect(sent.map(({ body }) => JSON.parse(body).push?.state)).toEqual(["failed"]);
     expect(looks).toEqual([]);
   });
 
-  it("queues what nobody has started, and looks at it again", async () => {
+  it("queues a task that no process has started, and schedules another wake-up", async () => {
     const { sent, looks } = await workerWith({});
     expect(sent.map(({ body }) => body)).toEqual([encodeExecutionMessage({ taskId: look.taskId })]);
     expect(looks).toHaveLength(1);

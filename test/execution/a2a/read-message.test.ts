@@ -18,16 +18,16 @@ const input = (parts: Part[], metadata?: Message["metadata"], contextId = "c") =
   readTaskInput({ message: message(parts, { metadata }), contextId });
 
 describe("a task's input", () => {
-  it("of one plain text is that text", () => {
+  it("reads a message with one text part as that text", () => {
     expect(input([{ text: "hello" }])).toEqual({ text: "hello" });
   });
 
-  it("of several parts is all text, a line each, and the parts", () => {
+  it("joins the text parts of a message with line breaks and keeps all parts", () => {
     const parts = [{ text: "one" }, { data: { a: 1 } }, { text: "two" }, { raw: "AAEC" }];
     expect(input(parts)).toEqual({ text: "one\ntwo", parts });
   });
 
-  it("has attachments for the files that can be read like those of a Slack message", () => {
+  it("turns https file parts into attachments like those of a Slack message", () => {
     const parts = [
       { url: "https://files.example/a", filename: "a.png", mediaType: "image/png" },
       { url: "https://files.example/b" },
@@ -57,7 +57,7 @@ describe("a task's input", () => {
     });
   });
 
-  it("has of the Slack message behind it what fits the contract", () => {
+  it("takes from the Slack metadata only the fields of the contract, and neither token nor text", () => {
     const history = [{ role: "user", text: "before", name: "Robin", bot: true }];
     const context = {
       channel_name: "ops",
@@ -90,20 +90,20 @@ describe("a task's input", () => {
     ["of a wrong context", { context: { channel_kind: "secret", channel_name: "ops" } }],
     ["no object", "channel"],
     ["null", null],
-  ])("leaves out notes that are %s", (_name, notes) => {
+  ])("leaves out Slack metadata that is %s", (_name, notes) => {
     expect(input([{ text: "hi" }], { [slackMessageKey]: notes })).toEqual({ text: "hi" });
   });
 
   it.each([
     ["s-6f1d4a3e7b525c1f9a552a6d3c0f7e11aabbcc", true],
     ["too short for a session", false],
-  ])("has the context %s as its session: %s", (contextId, isSession) => {
+  ])("uses the context id %s as the session id: %s", (contextId, isSession) => {
     expect(input([{ text: "hi" }], undefined, contextId).session_id).toBe(
       isSession ? contextId : undefined,
     );
   });
 
-  it("may have as many characters as a task of the zone contract, whatever their size", () => {
+  it("accepts as many characters as a task of the zone contract, regardless of their size in bytes", () => {
     const text = "🦊".repeat(40_000);
     expect(input([{ text }])).toEqual({ text });
     expect(() => input([{ text: `${text}a` }])).toThrow(
@@ -111,7 +111,7 @@ describe("a task's input", () => {
     );
   });
 
-  it("is refused with more text than a task may have, and told where", () => {
+  it("refuses more text than a task may have and names the field", () => {
     const parts = [{ text: "x".repeat(20_000) }, { text: "x".repeat(20_000) }];
     const issues = [expect.objectContaining({ path: "message.parts" })];
     expect(() => input(parts)).toThrow(
@@ -144,7 +144,7 @@ describe("an answer", () => {
       { text: "x" },
     ],
     ["with data", [{ data: 7 }], undefined, { text: "", parts: [{ data: 7 }] }],
-  ])("%s", (_name, parts, metadata, expected) => {
+  ])("reads an answer given %s", (_name, parts, metadata, expected) => {
     const answer = readAnswerMessage({ message: message(parts, { metadata }), question });
     expect(answer).toEqual({ id: "m", fingerprint: expect.any(String), ...expected });
   });
@@ -152,7 +152,7 @@ describe("an answer", () => {
 
 describe("the content by which a repetition is known", () => {
   const first = message([{ text: "hello" }]);
-  it("is role, parts, context and task, and not the metadata", () => {
+  it("recognizes a repeated message by role, parts, context and task, not by its metadata", () => {
     expect(fingerprintMessage({ ...first, metadata: { signed: 1 } })).toBe(
       fingerprintMessage(first),
     );
@@ -178,13 +178,16 @@ describe("output modes", () => {
     [["text/*"]],
     [["*/*"]],
     [["application/octet-stream"]],
-  ])("%j can be made", (accepted) => {
+  ])("accepts the output modes %j", (accepted) => {
     expect(() => checkOutputModes(accepted)).not.toThrow();
   });
 
-  it.each([[["image/png"]], [["text/html", "audio/*"]], [["textual"]]])("%j cannot", (accepted) => {
-    expect(() => checkOutputModes(accepted)).toThrow(
-      new SekishoError("content_type_not_supported"),
-    );
-  });
+  it.each([[["image/png"]], [["text/html", "audio/*"]], [["textual"]]])(
+    "refuses the output modes %j",
+    (accepted) => {
+      expect(() => checkOutputModes(accepted)).toThrow(
+        new SekishoError("content_type_not_supported"),
+      );
+    },
+  );
 });

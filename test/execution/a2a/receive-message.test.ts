@@ -18,7 +18,7 @@ const asking: Agent = async function* ({ text, answers }) {
 };
 
 describe("a message", () => {
-  it("waits for the task that it begins, and gets it with its artifacts and its answer", async () => {
+  it("waits for the task of a message and returns it with its artifacts and its answer", async () => {
     const artifact = { name: "a.bin", mimetype: "image/png", base64: "AAEC" };
     const agent = yielding({ type: "artifact", artifact }, { type: "answer", text: "関所" });
     const host = await serveA2a({ agent });
@@ -34,7 +34,7 @@ describe("a message", () => {
     expect(error).toMatchObject({ code: -32004, data: [{ reason: "UNSUPPORTED_OPERATION" }, {}] });
   });
 
-  it("in 0.3 gets the same in the shapes of 0.3", async () => {
+  it("answers a 0.3 message in the shapes of 0.3", async () => {
     const host = await serveA2a({ agent: yielding({ type: "answer", text: "done" }) });
     const message = {
       kind: "message",
@@ -58,7 +58,7 @@ describe("a message", () => {
     }
   });
 
-  it("reaches the agent with its parts, its ids and the Slack message behind it", async () => {
+  it("passes the parts, the ids and the Slack metadata of a message to the agent", async () => {
     const gate = createGate();
     gate.letGo();
     const host = await serveA2a({ agent: gate.agent });
@@ -80,7 +80,7 @@ describe("a message", () => {
     expect(await host.result("GetTask", { id: sent.task.id })).toEqual(sent.task);
   });
 
-  it("that is too large for a task's history is kept there by its ids alone", async () => {
+  it("keeps only the ids of a message that is too large for the history of the task", async () => {
     const gate = createGate();
     gate.letGo();
     const host = await serveA2a({ agent: gate.agent });
@@ -92,7 +92,7 @@ describe("a message", () => {
     expect(gate.started[0]?.task.parts).toEqual(message.parts);
   });
 
-  it("that does not want to wait gets the task at once, and one that the budget is too short for the working task", async () => {
+  it("returns a working task at once on request, or when the sync budget runs out", async () => {
     const gate = createGate();
     const host = await serveA2a({ agent: gate.agent, syncBudgetMs: 30 });
     for (const configuration of [{ returnImmediately: true }, undefined]) {
@@ -109,7 +109,7 @@ describe("a message", () => {
   });
 
   it.each(["SendMessage", "message/send"])(
-    "may be answered without a task (%s)",
+    "answers with a message instead of a task (%s)",
     async (method) => {
       const host = await serveA2a({
         agent: yielding({ type: "answer", text: "Hello.", direct: true }),
@@ -132,7 +132,7 @@ describe("a message", () => {
     },
   );
 
-  it("whose agent fails or refuses gets the task in that state, with Sekisho's reason and none of its words", async () => {
+  it("returns a failed or rejected task with Sekisho's reason and no text of the error", async () => {
     const broken: Agent = async function* () {
       yield* [];
       throw new Error("password=hunter2");
@@ -152,14 +152,14 @@ describe("a message", () => {
     }
   });
 
-  it("is refused where the client takes nothing that can be made", async () => {
+  it("refuses a message whose client accepts no possible output mode", async () => {
     const host = await serveA2a();
     const configuration = { acceptedOutputModes: ["image/png"] };
     const { error } = await host.ask("SendMessage", { message: userMessage("hi"), configuration });
     expect([error?.code, error?.data[0]?.reason]).toEqual([-32005, "CONTENT_TYPE_NOT_SUPPORTED"]);
   });
 
-  it("is refused by a host that stops, which says when to come again", async () => {
+  it("refuses a message while the host stops, and says when to retry", async () => {
     const { host, ask } = await serveA2a();
     await host.stop({ graceMs: 0 });
     const { error, status, headers } = await ask("SendMessage", { message: userMessage("hi") });
@@ -168,7 +168,7 @@ describe("a message", () => {
 });
 
 describe("a repeated message id", () => {
-  it("with the same content gets the same task on any instance, and the agent runs once", async () => {
+  it("returns the same task for a repeated message on any instance and runs the agent once", async () => {
     const gate = createGate();
     const store = memoryStore();
     const [one, other] = [
@@ -189,7 +189,7 @@ describe("a repeated message id", () => {
     expect([task.status.state, gate.started.length]).toEqual(["TASK_STATE_COMPLETED", 1]);
   });
 
-  it("with other content is refused", async () => {
+  it("refuses a repeated message id with other content", async () => {
     const host = await serveA2a();
     const message = userMessage("hi");
     await host.result("SendMessage", { message });
@@ -199,7 +199,7 @@ describe("a repeated message id", () => {
     expect([error?.code, error?.data[0]?.reason]).toEqual([-32602, "ALREADY_EXISTS"]);
   });
 
-  it("begins another task where the host is told to take ids as they come", async () => {
+  it("starts another task for a repeated message id when deduplication is off", async () => {
     const host = await serveA2a({ a2a: { deduplicates: false } });
     const message = userMessage("hi");
     const sent = [
@@ -209,7 +209,7 @@ describe("a repeated message id", () => {
     expect(new Set(sent.map(({ task }) => task.id)).size).toBe(2);
   });
 
-  it("goes on with a task there, although the task knows the id already", async () => {
+  it("continues a task by a repeated message id when deduplication is off", async () => {
     const agent = yielding({ type: "question", prompt: "Which?" });
     const host = await serveA2a({ agent, a2a: { deduplicates: false } });
     const message = userMessage("hi");
@@ -223,7 +223,7 @@ describe("a repeated message id", () => {
 });
 
 describe("a message to a task", () => {
-  it("answers its question, on another instance as well, and history has what was said", async () => {
+  it("answers a question on another instance and adds the answer to the history", async () => {
     const store = memoryStore();
     const [one, other] = [
       await serveA2a({ store, agent: asking }),
@@ -270,7 +270,7 @@ describe("a message to a task", () => {
       -32602,
       "INVALID_PARAMS",
     ],
-  ])("is refused for %s", async (_name, prepare, code, reason) => {
+  ])("refuses a message to %s", async (_name, prepare, code, reason) => {
     const host = await serveA2a({ agent: asking });
     const { error } = await host.ask("SendMessage", {
       message: userMessage("b", await prepare(host)),
@@ -278,7 +278,7 @@ describe("a message to a task", () => {
     expect([error?.code, error?.data[0]?.reason]).toEqual([code, reason]);
   });
 
-  it("is refused while the task works, and nothing of it is kept", async () => {
+  it("refuses a message to a working task and stores nothing of it", async () => {
     const gate = createGate();
     const host = await serveA2a({ agent: gate.agent });
     const configuration = { returnImmediately: true };
@@ -320,14 +320,14 @@ const tooLate = {
 };
 
 describe("a new message with the words of the last answer", () => {
-  it("is refused where the task is completed", async () => {
+  it("refuses a new message that repeats the last answer of a completed task", async () => {
     const { host, to } = await asked();
     await host.result("SendMessage", { message: userMessage("Yes", to) });
     const { error } = await host.ask("SendMessage", { message: userMessage("Yes", to) });
     expect(error).toMatchObject(tooLate);
   });
 
-  it("is refused where another of many at once was the first", async () => {
+  it("accepts only one of many equal answers that arrive at once", async () => {
     const { host, to } = await asked();
     const all = await Promise.all(
       new Array(10).fill(0).map(() => host.ask("SendMessage", { message: userMessage("Yes", to) })),
@@ -337,7 +337,7 @@ describe("a new message with the words of the last answer", () => {
   });
 });
 
-it("an answer of the zone contract is in the history like a message", async () => {
+it("shows an answer of the zone contract in the history like a message", async () => {
   const { host, to } = await asked();
   await host.call("answer_task", { task_id: to.taskId, option_id: "a" });
   const { history } = await host.result("GetTask", { id: to.taskId });
@@ -356,7 +356,7 @@ describe("a message to a task that asks", () => {
       "message.metadata",
     ],
     ["nothing at all", { parts: [{ text: "" }] }, "message.parts"],
-  ])("is refused where it says %s, and the question stays", async (_what, more, path) => {
+  ])("refuses an answer with %s and keeps the question open", async (_what, more, path) => {
     const { host, to } = await asked();
     const { error } = await host.ask("SendMessage", {
       message: userMessage("x", { ...to, ...more }),
@@ -367,7 +367,7 @@ describe("a message to a task that asks", () => {
     expect(status.state).toBe("TASK_STATE_INPUT_REQUIRED");
   });
 
-  it("may say what is no option, or send a file", async () => {
+  it("accepts an answer that is not one of the options, and a file", async () => {
     const { host, to } = await asked();
     const parts = [{ raw: "AAAA", filename: "answer.bin" }];
     const { task } = await host.result<Sent>("SendMessage", {
@@ -395,7 +395,7 @@ describe("an extension that a request asks for", () => {
     ["1.0", "a2a-extensions"],
     ["0.3", "x-a2a-extensions"],
   ] as const)(
-    "is named in the answer where the host knows it, and no other is, in %s",
+    "lists a requested extension in the response only if the host knows it, in %s",
     async (version, name) => {
       const host = await serveA2a({ store: memoryStore() });
       const [method, message] = messages[version];

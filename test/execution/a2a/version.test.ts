@@ -15,9 +15,12 @@ describe("the version that a client asks for", () => {
     [" 1.0 ", "0.3", "1.0"],
     ["", "1.0", "1.0"],
     [undefined, "0.3", "0.3"],
-  ])("is in the header (%j), or else in the query (%j): %j", (header, query, expected) => {
-    expect(readRequestedVersion({ header: () => header, query: () => query })).toBe(expected);
-  });
+  ])(
+    "reads the version from the header (%j), or else from the query (%j): %j",
+    (header, query, expected) => {
+      expect(readRequestedVersion({ header: () => header, query: () => query })).toBe(expected);
+    },
+  );
 
   it.each([
     ["1.0", "message/send", "1.0"],
@@ -27,7 +30,7 @@ describe("the version that a client asks for", () => {
     [undefined, "SendMessage", "1.0"],
     [undefined, "message/send", "0.3"],
     [undefined, "nobody/knows", "0.3"],
-  ])("%j with %s is %s", (asked, method, expected) => {
+  ])("resolves version %j of the method %s to %s", (asked, method, expected) => {
     expect(resolveVersion({ requestedVersion: asked, method })).toBe(expected);
   });
 
@@ -43,7 +46,7 @@ describe("the version that a client asks for", () => {
     "1.0.",
     "v1.0",
     "latest",
-  ])("%s is none of ours", (asked) => {
+  ])("refuses the unknown version %s", (asked) => {
     const refused = expect.objectContaining({ reason: "version_not_supported" });
     expect(() => resolveVersion({ requestedVersion: asked, method: "SendMessage" })).toThrow(
       refused,
@@ -56,7 +59,7 @@ describe("the version that a client asks for", () => {
     ["0.3", "ListTasks"],
     ["1.0", "execute_task"],
     ["1.0", "toString"],
-  ] as const)("%s has no method %s", (version, method) => {
+  ] as const)("refuses under version %s the unknown method %s", (version, method) => {
     const refused = expect.objectContaining({ reason: "method_not_found" });
     expect(() => findOperation({ version, method })).toThrow(refused);
   });
@@ -67,7 +70,7 @@ describe("the version that a client asks for", () => {
     ["0.2", "a2a"],
     ["1.0", "a2a"],
     ["7.0", "a2a"],
-  ])("%j has its errors written in %s", (asked, dialect) => {
+  ])("writes errors for the version %j in the dialect %s", (asked, dialect) => {
     expect(toDialect(asked)).toBe(dialect);
   });
 });

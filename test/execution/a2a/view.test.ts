@@ -84,7 +84,7 @@ describe("the state", () => {
       { reason: "plan_error" },
     ],
     ["canceled", { state: "canceled" }, "CANCELED", "The task was canceled.", undefined],
-  ])("of a task that is %s", (_name, record, state, text, notes) => {
+  ])("shows the state of a task (%s)", (_name, record, state, text, notes) => {
     const task = toA2aTask({ task: recordOf(record) });
     expect(a2aTaskSchema.parse(task)).toEqual(task);
     const { status, metadata, id, contextId } = task;
@@ -94,7 +94,7 @@ describe("the state", () => {
     expect(metadata?.[taskKey]).toEqual(notes);
   });
 
-  it("has a message with the same id at every read, and another id for other words", () => {
+  it("gives a status message the same id at every read, and another id for another text", () => {
     const idOf = (record: Partial<ExecutionTask>) =>
       toA2aTask({ task: recordOf(record) }).status.message?.messageId;
     const reading = { progress: { text: "Reading" } };
@@ -110,7 +110,7 @@ describe("the state", () => {
 });
 
 describe("artifacts", () => {
-  it("are what the agent made, in its order, and the answer's text at the end", () => {
+  it("lists artifacts in the agent's order, with the text of the answer at the end", () => {
     const artifacts = [
       { name: "a.txt", mimetype: "text/plain", text: "made" },
       { name: "b.bin", mimetype: "image/png", base64: "AAEC" },
@@ -141,7 +141,7 @@ describe("artifacts", () => {
     ]);
   });
 
-  it("are none where nothing was made and nothing said", () => {
+  it("omits artifacts and status message for an empty result", () => {
     const task = toA2aTask({
       task: recordOf({ state: "completed", outcome: { type: "success", text: "" } }),
     });
@@ -155,7 +155,7 @@ describe("history", () => {
     [0, undefined],
     [2, ["message-2", "message-3"]],
     [9, ["message-1", "message-2", "message-3"]],
-  ])("of a length of %s", (historyLength, ids) => {
+  ])("limits the history to a length of %s", (historyLength, ids) => {
     expect(
       toA2aTask({ task: recordOf(), historyLength }).history?.map(({ messageId }) => messageId),
     ).toEqual(ids);
@@ -165,7 +165,7 @@ describe("history", () => {
 describe("an answer that needs no task", () => {
   const direct: ExecutionOutcome = { type: "success", text: "Hello.", direct: true };
 
-  it("is a message with what was made, in its context and of no task", () => {
+  it("turns a direct answer into a message with its artifacts and context but no task id", () => {
     const message = createDirectMessage(
       recordOf({ state: "completed", outcome: direct, artifacts: [{ data: 7 }] }),
     );
@@ -181,7 +181,7 @@ describe("an answer that needs no task", () => {
     ["under way", {}],
     ["answered otherwise", { state: "completed", outcome: success }],
     ["failed", { state: "failed", outcome: failed("timeout") }],
-  ])("is none while the task is %s", (_name, record) => {
+  ])("creates no direct message for a task that is %s", (_name, record) => {
     expect(createDirectMessage(recordOf(record))).toBeUndefined();
   });
 });
@@ -229,7 +229,7 @@ function fold(task: A2aTask, event: StreamEvent): A2aTask {
 }
 
 describe("the events between two views", () => {
-  it("lead from the first to the last, whatever was skipped, and say nothing where nothing visible changed", () => {
+  it("creates events that turn the first view into the last, and no event without a visible change", () => {
     fc.assert(
       fc.property(
         fc.array(step, { maxLength: 6 }),
@@ -256,7 +256,7 @@ describe("the events between two views", () => {
     );
   });
 
-  it("are the artifacts, each whole, before the state that follows them", () => {
+  it("sends each artifact whole, before the state that follows", () => {
     const previous = toA2aTask({ task: recordOf() });
     const artifacts = [{ text: "one" }, { text: "two" }];
     const outcome = { type: "success" as const, text: "done" };

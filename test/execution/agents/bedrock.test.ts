@@ -63,7 +63,7 @@ function send(...frames: Buffer[]) {
 const usage = { inputTokens: 3, outputTokens: 4, totalTokens: 7 };
 
 describe("a model of Bedrock", () => {
-  it("is asked with the system prompt, the thread and the text, and its stream is the answer", async () => {
+  it("sends the system prompt, the thread and the text, and answers with the model's stream", async () => {
     const agent = await agentOf(send(text("Hel"), text("lo"), stop("end_turn"), metadata(usage)), {
       system: "Be brief.",
       maxTokens: 100,
@@ -105,7 +105,7 @@ describe("a model of Bedrock", () => {
     ]);
   });
 
-  it("may cut its bytes anywhere", async () => {
+  it("decodes a stream that is split at any byte", async () => {
     const bytes = Buffer.concat([text("関所"), text("🏯"), stop("end_turn")]);
     const updates = await updatesOf((response) => {
       eventStream(response);
@@ -115,7 +115,7 @@ describe("a model of Bedrock", () => {
     expect(updates).toEqual([{ type: "answer", text: "関所🏯" }]);
   });
 
-  it("is told while it is written, at most four times a second", async () => {
+  it("reports a growing answer at most four times a second", async () => {
     let nowMs = 0;
     const parts = Array.from({ length: 10 }, () => text("x"));
     const updates = await updatesOf(send(...parts, stop("end_turn")), {
@@ -127,7 +127,7 @@ describe("a model of Bedrock", () => {
   });
 
   it.each(["guardrail_intervened", "stop_sequence"])(
-    "that stops for %s has answered with what it said",
+    "answers with the text so far when the model stops for %s",
     async (reason) => {
       expect(await updatesOf(send(text("I cannot say."), stop(reason)))).toEqual([
         { type: "answer", text: "I cannot say." },
@@ -136,7 +136,7 @@ describe("a model of Bedrock", () => {
   );
 
   it.each(["max_tokens", "model_context_window_exceeded"])(
-    "says that its answer was cut off after %s",
+    "says that the answer was cut off after %s",
     async (reason) => {
       const note = "This answer was cut off because it reached the model's length limit.";
       expect(await updatesOf(send(text("Delete the"), stop(reason)))).toEqual([
@@ -145,13 +145,13 @@ describe("a model of Bedrock", () => {
     },
   );
 
-  it("keeps the reasoning of a model that writes it in tags for itself", async () => {
+  it("removes reasoning in tags from the answer", async () => {
     expect(
       await updatesOf(send(text("<think>secret</th"), text("ink>Hello"), stop("end_turn"))),
     ).toEqual([{ type: "answer", text: "Hello" }]);
   });
 
-  it("is not read to its end when it answers more than a result may hold", async () => {
+  it("stops reading an answer that exceeds the size of a result", async () => {
     const endless = (response: ServerResponse) => {
       const chunk = text("x".repeat(60_000));
       const writing = setInterval(() => eventStreamOf.write(chunk), 1);
@@ -160,7 +160,7 @@ describe("a model of Bedrock", () => {
     expect((await failureOf(endless)).reason).toBe("payload_too_large");
   });
 
-  it("is not asked at all where there are no words", async () => {
+  it("does not call the model for a blank text", async () => {
     const { call } = createTestHost({ agent: await agentOf(send(text("Hi"), stop("end_turn"))) });
     expect((await call("execute_task", { ...hello, text: " " })).error?.data.reason).toBe(
       "plan_error",
@@ -168,7 +168,7 @@ describe("a model of Bedrock", () => {
     expect(server?.requests).toEqual([]);
   });
 
-  it("that throttles is asked again before it has begun to answer", async () => {
+  it("retries a throttled request before the answer has begun", async () => {
     const updates = await updatesOf((response) => {
       if (server?.requests.length === 1)
         refuse(response, { status: 429, name: "ThrottlingException" });
@@ -178,7 +178,7 @@ describe("a model of Bedrock", () => {
     expect(server?.requests).toHaveLength(2);
   });
 
-  it("is not asked again once it has begun", async () => {
+  it("does not retry after the answer has begun", async () => {
     const { reason } = await failureOf((response) => {
       eventStream(response).write(text("half"));
       setImmediate(() => response.destroy());
@@ -187,7 +187,7 @@ describe("a model of Bedrock", () => {
     expect(server?.requests).toHaveLength(1);
   });
 
-  it("may take longer in all than the wait for its next part", async () => {
+  it("lets an answer take longer in total than the wait for its next part", async () => {
     const updates = await updatesOf(
       async (response) => {
         eventStream(response);
@@ -202,7 +202,7 @@ describe("a model of Bedrock", () => {
     expect(updates.at(-1)).toEqual({ type: "answer", text: "x".repeat(12) });
   });
 
-  it("hears of a cancel by the end of the connection", async () => {
+  it("closes the connection to the model when the task is canceled", async () => {
     const asked = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
     const agent = await agentOf((response) => {
@@ -240,7 +240,7 @@ describe("execution_failed, without a word of the service's own, where it", () =
       "redirects",
       (response) => response.writeHead(307, { location: "http://127.0.0.1:1/hunter2" }).end(),
     ],
-  ])("%s", async (_name, answer) => {
+  ])("fails with execution_failed when the model %s", async (_name, answer) => {
     expect((await failureOf(answer)).reason).toBe("execution_failed");
   });
 
@@ -248,7 +248,7 @@ describe("execution_failed, without a word of the service's own, where it", () =
     ["AccessDeniedException", 403],
     ["ValidationException", 400],
     ["ResourceNotFoundException", 404],
-  ])("refuses with %s, which the log names", async (name, status) => {
+  ])("logs the error name %s and fails with execution_failed", async (name, status) => {
     const { reason, lines } = await failureOf((response) => refuse(response, { status, name }));
     expect(reason).toBe("execution_failed");
     expect(lines).toContainEqual(
@@ -257,7 +257,7 @@ describe("execution_failed, without a word of the service's own, where it", () =
     expect(server?.requests).toHaveLength(1);
   });
 
-  it("is silent for too long, before its head or in the stream", async () => {
+  it("fails when the model sends nothing for too long, before or within the stream", async () => {
     expect((await failureOf(() => {}, { idleTimeoutMs: 30 })).reason).toBe("execution_failed");
     await server?.close();
     const { reason } = await failureOf((response) => eventStream(response).write(text("a")), {
@@ -271,7 +271,7 @@ describe("the messages of Converse", () => {
   const role = fc.constantFrom("user" as const, "assistant" as const);
   const said = fc.record({ role, text: fc.oneof(fc.string(), fc.constantFrom("", " ", "\n")) });
 
-  it("begin with the user, take turns, end with what is asked, and hold every word and nothing blank", () => {
+  it("builds alternating messages that begin and end with the user and keep all text", () => {
     fc.assert(
       fc.property(fc.array(said), fc.string({ minLength: 1 }), (history, asked) => {
         const messages =
@@ -289,7 +289,7 @@ describe("the messages of Converse", () => {
     );
   });
 
-  it("say so where the thread begins with the assistant, whose words are kept", () => {
+  it("adds a note when the thread begins with the assistant, and keeps its text", () => {
     const history = [{ role: "assistant" as const, text: "The build failed." }];
     expect(toConverseMessages(agentTask({ ...hello, history }))).toEqual([
       {

@@ -10,7 +10,7 @@ import { createTestHost } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 
 describe("the echo agent", () => {
-  it("repeats what the person wrote, without ids", async () => {
+  it("repeats the text of the person without ids", async () => {
     const { updates, slept } = await updatesOf("関所?", { user_id: "U1", thread_ts: "1.2" });
     expect(slept).toEqual([]);
     expect(updates).toEqual([
@@ -21,7 +21,7 @@ describe("the echo agent", () => {
     ]);
   });
 
-  it("asks with a form of every type of field, and tells what was filled in", async () => {
+  it("asks with a form of every field type and reports the values", async () => {
     const { call } = createTestHost({ agent: createEchoAgent() });
     const asked = await call("execute_task", { channel: "C1", text: "ask form" });
     const question = methods.get_task.result.parse(asked.result);
@@ -47,7 +47,7 @@ describe("the echo agent", () => {
     );
   });
 
-  it("says how many files came along", async () => {
+  it("says how many files are attached", async () => {
     const file = { id: "a", name: "a.txt", mimetype: "text/plain", size: 2, url: "a.txt" };
     const says = async (text: string, attachments: object[]) =>
       answerIn((await updatesOf(text, { attachments } as object)).updates);
@@ -63,13 +63,13 @@ describe("the echo agent", () => {
     ["please be slow 250 ms", 250],
     ["SLOW 2S", 2000],
     ["slow 999999999s", 8 * 3600_000],
-  ])("%s waits %i milliseconds", async (text, ms) => {
+  ])("understands %s and waits %i milliseconds", async (text, ms) => {
     const { updates, slept } = await updatesOf(text);
     expect(slept).toEqual([ms]);
     expect(updates.map(({ type }) => type)).toEqual(["answer"]);
   });
 
-  it("reports five times on progress, and shares the time of slow among them", async () => {
+  it("reports progress five times and divides the requested wait among the steps", async () => {
     const { updates, slept } = await updatesOf("progress, slow 10s");
     expect(slept).toEqual([2000, 2000, 2000, 2000, 2000]);
     const percents = updates.map((update) =>
@@ -78,7 +78,7 @@ describe("the echo agent", () => {
     expect(percents).toEqual([20, 40, 60, 80, 100, "answer"]);
   });
 
-  it("reports five named steps on plan", async () => {
+  it("reports five named steps for the word plan", async () => {
     const { updates } = await updatesOf("plan");
     const statuses = updates.map((update) =>
       update.type === "progress" ? update.steps?.map(({ status }) => status) : [],
@@ -87,11 +87,11 @@ describe("the echo agent", () => {
     expect(statuses[4]).toEqual(Array(5).fill("completed"));
   });
 
-  it("is at it for six seconds on progress alone, which outlasts the wait of a call", async () => {
+  it("takes six seconds for the word progress, longer than a call waits", async () => {
     expect((await updatesOf("progress")).slept).toEqual([1200, 1200, 1200, 1200, 1200]);
   });
 
-  it("takes shorter steps where it is told to", async () => {
+  it("takes shorter steps when configured", async () => {
     const slept: number[] = [];
     const agent = createEchoAgent({ stepMs: 1, sleep: async ({ ms }) => void slept.push(ms) });
     for await (const _update of runAgent(
@@ -102,13 +102,13 @@ describe("the echo agent", () => {
     expect(slept).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it("fails on fail, after the time of slow", async () => {
+  it("fails on the word fail, after the requested wait", async () => {
     const { updates, slept } = await updatesOf("slow 3s fail");
     expect(slept).toEqual([3000]);
     expect(updates).toEqual([{ type: "failure", reason: "execution_failed" }]);
   });
 
-  it("asks back on ask me, and tells what it heard", async () => {
+  it("asks a question on the words ask me and shows the reply", async () => {
     const { updates } = await updatesOf("ask me, and be slow 5s");
     expect(updates).toMatchObject([
       { type: "question", prompt: "Shall I go on?", options: [{ id: "yes" }, { id: "no" }] },
@@ -122,14 +122,14 @@ describe("the echo agent", () => {
   });
 
   it.each(["slowly 5s", "failure", "slow", "slow s"])(
-    "takes %j for a text like any other",
+    "treats %j as ordinary text",
     async (text) => {
       const { updates, slept } = await updatesOf(text);
       expect([slept, updates[0]?.type]).toEqual([[], "answer"]);
     },
   );
 
-  it("asks a second time on ask twice, and tells both answers", async () => {
+  it("asks a second question on the words ask twice and shows both replies", async () => {
     const said = (prompt: string) => ({ prompt, text: "", option_id: "yes" });
     const first = await updatesOf("ask twice");
     const second = await updatesOf("ask twice", { answers: [said("Shall I go on?")] });
@@ -172,7 +172,7 @@ function answerIn(updates: readonly TaskUpdate[]): string {
 }
 
 describe("the echo agent on stream", () => {
-  it("writes its answer in ten pieces, each of which the next one begins with, and so does the answer", async () => {
+  it("writes the answer in ten pieces, each of which begins with the one before", async () => {
     const { updates, slept } = await updatesOf("stream");
     const texts = updates.map(
       (update) => (update.type === "progress" ? update.partial : answerIn([update])) ?? "",
@@ -185,7 +185,7 @@ describe("the echo agent on stream", () => {
     expect(slept).toEqual(Array.from({ length: 10 }, () => 1200));
   });
 
-  it("repeats a long text, in pieces that end between characters", async () => {
+  it("repeats a long text in pieces that split no character", async () => {
     const text = `stream ${"🏯".repeat(1001)}`;
     const { updates } = await updatesOf(text);
     const pieces = updates.flatMap((update) =>
@@ -195,7 +195,7 @@ describe("the echo agent on stream", () => {
     expect(pieces.map((piece) => piece.isWellFormed())).toEqual(pieces.map(() => true));
   });
 
-  it("takes the time of slow, reports as well on progress, and writes a long answer where it is to", async () => {
+  it("combines stream with progress, very long and slow", async () => {
     const { updates, slept } = await updatesOf("stream progress very long slow 1s");
     expect(slept).toEqual(Array.from({ length: 10 }, () => 100));
     expect(updates[4]).toMatchObject({ type: "progress", text: "Step 5 of 10", percent: 50 });
@@ -207,16 +207,19 @@ describe("the echo agent answers", () => {
   it.each([
     ["long", 9000, 10_000],
     ["very long", 60_000, 61_000],
-  ])("%s with Markdown of headings, tables, code and Japanese", async (text, least, most) => {
-    const answer = answerIn((await updatesOf(text)).updates);
-    expect(answer.length).toBeGreaterThanOrEqual(least);
-    expect(answer.length).toBeLessThan(most);
-    for (const found of [/^## \d+\. /m, /^\| --- \|/m, /^```js$/m, /^- /m, /。/])
-      expect(answer).toMatch(found);
-    expect(answer.match(/^```/gm)?.length).toBe(2 * (answer.match(/^```js$/gm)?.length ?? 0));
-  });
+  ])(
+    "writes a %s answer with Markdown headings, tables, code and Japanese",
+    async (text, least, most) => {
+      const answer = answerIn((await updatesOf(text)).updates);
+      expect(answer.length).toBeGreaterThanOrEqual(least);
+      expect(answer.length).toBeLessThan(most);
+      for (const found of [/^## \d+\. /m, /^\| --- \|/m, /^```js$/m, /^- /m, /。/])
+        expect(answer).toMatch(found);
+      expect(answer.match(/^```/gm)?.length).toBe(2 * (answer.match(/^```js$/gm)?.length ?? 0));
+    },
+  );
 
-  it("file with a table, image with a picture, and both with both", async () => {
+  it("sends a table for file, a picture for image, and both for both words", async () => {
     const made = async (text: string) =>
       (await updatesOf(text)).updates.flatMap((update) =>
         update.type === "artifact" ? [update.artifact] : [],
@@ -233,7 +236,7 @@ describe("the echo agent answers", () => {
     expect(bytes.subarray(-8, -4).toString()).toBe("IEND");
   });
 
-  it("as the contract says, whatever it is asked for", async () => {
+  it("stays within the contract when keywords are combined", async () => {
     const { call } = createTestHost({ agent: createEchoAgent({ stepMs: 1 }) });
     const { result } = await call("execute_task", {
       channel: "C1",
@@ -246,7 +249,7 @@ describe("the echo agent answers", () => {
   });
 
   it.each(["profile", "filed", "longing", "upstreams", "imagery", "reading files"])(
-    "%j as any other text",
+    "treats %j as ordinary text",
     async (text) => {
       const { updates, slept } = await updatesOf(text);
       expect([slept, updates.length, answerIn(updates)]).toEqual([
@@ -264,7 +267,7 @@ describe("the echo agent on read files", () => {
     url: name,
   }));
 
-  it("tells the size and the SHA-256 of each, or why it could not read it", async () => {
+  it("reports the size and SHA-256 of each file, or why it could not be read", async () => {
     const sha256 = createHash("sha256").update("関所").digest("hex");
     const read: ReadAttachment = async ({ attachment: { url } }) => {
       if (url === "b.txt")
@@ -278,7 +281,7 @@ describe("the echo agent on read files", () => {
     );
   });
 
-  it("ends where its signal does", async () => {
+  it("stops reading files when its signal aborts", async () => {
     const abort = new AbortController();
     const context = {
       ...agentContext(abort.signal),

@@ -30,14 +30,14 @@ async function loadedByNode(file: string, cwd = files): Promise<string> {
 }
 
 describe("an agent", () => {
-  it('is the echo agent for "echo"', async () => {
+  it("loads the echo agent for the name echo", async () => {
     const agent = await loadAgent({ agent: "echo", cwd: "/", readSecret });
     expect(
       (await createTestHost({ agent }).call("execute_task", hello)).result?.response_text,
     ).toContain("echo agent");
   });
 
-  it("is a model's for openai-compatible, whose key is read from the reference", async () => {
+  it("loads a model agent for openai-compatible and reads its key from the reference", async () => {
     const server = await startModelServer((response) =>
       stream(response).end(`${delta("Hi")}data: [DONE]\n\n`),
     );
@@ -55,7 +55,7 @@ describe("an agent", () => {
     await server.close();
   });
 
-  it("is a model's of Bedrock for bedrock, found and signed for as the environment says", async () => {
+  it("loads a Bedrock agent with the endpoint and credentials of the environment", async () => {
     const answer = Buffer.concat([text("Hi"), stop("end_turn")]);
     const server = await startBedrockServer((response) => eventStream(response).end(answer));
     const variables = {
@@ -80,7 +80,7 @@ describe("an agent", () => {
     await server.close();
   });
 
-  it("is the user's own for a path, counted from the configuration's directory", async () => {
+  it("loads an agent file by its path relative to the configuration", async () => {
     const root = resolve(import.meta.dirname, "../../..");
     const lines = (await loadedByNode("./examples/agent.ts", root)).trim().split("\n");
     expect(lines.map((line) => JSON.parse(line))).toEqual([
@@ -97,11 +97,11 @@ describe("an agent", () => {
     ],
     ["./throws.ts", /throws\.ts could not be loaded: the model is not configured/],
     ["./imports-nothing.ts", /imports-nothing\.ts could not be loaded: .*not-there\.ts/],
-  ])("in %s is an error that says what to do", async (file, message) => {
+  ])("says what is wrong with the agent file %s and what to do", async (file, message) => {
     expect(await loadedByNode(file)).toMatch(message);
   });
 
-  it("of the example runs in the host, and cannot plan a task without words", async () => {
+  it("runs the example agent, which refuses a blank text with plan_error", async () => {
     const { call } = createTestHost({ agent: example });
     const { result } = await call("execute_task", {
       ...hello,
@@ -119,12 +119,12 @@ const folder = folderOfFile();
 afterAll(stopEsbuild);
 const dependencies = { config: "echo", region: undefined, readSecret: async () => "" } as const;
 
-it("is loaded when the agent is created, and not before", () => {
+it("loads a bundled agent when it is created and not before", () => {
   const createAgent = createBundledAgent(join(folder, "nowhere"));
   expect(() => createAgent(dependencies)).toThrow(/agent\.cjs/);
 });
 
-it("has the function feedback of its file, from the file and from the bundle", async () => {
+it("offers the feedback function of an agent file, loaded directly or from the bundle", async () => {
   const own = join(folder, "feedback");
   mkdirSync(own);
   const source =
@@ -138,7 +138,7 @@ it("has the function feedback of its file, from the file and from the bundle", a
   expect(await loadedByNode("./agent.mjs", own)).toContain("got up");
 });
 
-it("knows the reason of an error of the host, which has another class SekishoError", async () => {
+it("recognizes an error of the host although the bundle has its own class SekishoError", async () => {
   writeFiles({
     ...bundle({ name: "container", config: parseConfig({ json: {} }), configDirectory: "." }),
     folder,
@@ -157,7 +157,7 @@ it("knows the reason of an error of the host, which has another class SekishoErr
   ]);
 });
 
-it("throws an error that the host knows, although the module has another class SekishoError", async () => {
+it("throws an error that the host recognizes although the bundle has its own class SekishoError", async () => {
   const source = resolve(import.meta.dirname, "../../../contracts/errors.ts");
   const own = join(folder, "own");
   mkdirSync(own);

@@ -40,7 +40,7 @@ const whole = (response: ServerResponse) =>
   stream(response).end(`${delta("Hel")}${delta("lo")}data: [DONE]\n\n`);
 
 describe("an endpoint of chat completions", () => {
-  it("is asked with the system prompt, the thread and the text, and its stream is the answer", async () => {
+  it("sends the system prompt, the thread and the text, and answers with the endpoint's stream", async () => {
     const agent = await agentOf(whole, { system: "Be brief.", apiKey: async () => "key-1" });
     const history = [
       { role: "user" as const, text: "Hi" },
@@ -76,7 +76,7 @@ describe("an endpoint of chat completions", () => {
     ]);
   });
 
-  it("is told of the trace of the run, so that what it traces itself lies below", async () => {
+  it("sends the trace of the run, so that spans of the endpoint become its children", async () => {
     const context = {
       ...agentContext(),
       trace: { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, tracestate: "v=1" },
@@ -85,12 +85,12 @@ describe("an endpoint of chat completions", () => {
     expect(server?.requests[0]?.headers).toMatchObject(context.trace);
   });
 
-  it("needs no key", async () => {
+  it("sends no authorization header without a key", async () => {
     await createTestHost({ agent: await agentOf(whole) }).call("execute_task", hello);
     expect(server?.requests[0]?.headers.authorization).toBeUndefined();
   });
 
-  it("that does not know the wish to hear of the tokens is asked without it, from then on", async () => {
+  it("stops asking for token usage once an endpoint has refused that option", async () => {
     const knows = (body: unknown) => !Object.hasOwn(Object(body), "stream_options");
     const agent = await agentOf((response) =>
       knows(server?.requests.at(-1)?.body)
@@ -106,7 +106,7 @@ describe("an endpoint of chat completions", () => {
     expect(server?.requests.map(({ body }) => knows(body))).toEqual([false, true, true]);
   });
 
-  it("may cut its bytes anywhere, use CRLF, and tell its usage at the end", async () => {
+  it("decodes a stream with split characters, CRLF, and usage at the end", async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 4 };
     const agent = await agentOf(async (response) => {
       const text = `: ping\r\n\r\n${delta("関所")}${delta("🏯")}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`;
@@ -119,7 +119,7 @@ describe("an endpoint of chat completions", () => {
     expect(result).toMatchObject({ response_text: "関所🏯", usage });
   });
 
-  it("may end without [DONE] once it gave a reason to finish", async () => {
+  it("accepts a stream that ends without [DONE] after a finish reason", async () => {
     const agent = await agentOf((response) =>
       stream(response).end(delta("all", { finish_reason: "stop" })),
     );
@@ -128,7 +128,7 @@ describe("an endpoint of chat completions", () => {
     ).toBe("all");
   });
 
-  it("that answers more than a result may hold makes payload_too_large, not a broken answer", async () => {
+  it("reports payload_too_large for an answer that exceeds the size of a result", async () => {
     const part = delta("x".repeat(60_000));
     expect(await reasonOf((response) => stream(response).end(part.repeat(6)))).toBe(
       "payload_too_large",
@@ -203,18 +203,18 @@ describe("an endpoint of chat completions answers with its text, without its rea
         { content: [{ type: "output_text", text: "HELLO" }] },
       ],
     ],
-  ])("which is %s", async (_, deltas) => {
+  ])("removes reasoning %s from the answer", async (_, deltas) => {
     expect(await answerOf(deltas)).toBe("HELLO");
   });
 
   it.each([[{ content: 7 }], [{ content: {} }], [{ content: [{ type: "text", text: 7 }] }]])(
-    "or fails if a piece cannot be read: %j",
+    "fails if a piece cannot be read: %j",
     async (delta) => {
       expect(await answerOf([{ content: "HEL" }, delta])).toBe("execution_failed");
     },
   );
 
-  it("also while it is written", async () => {
+  it("removes reasoning from a growing answer", async () => {
     let nowMs = 0;
     const written = `<think>${"secret ".repeat(9)}</think>HELLO`;
     const agent = await agentOf(
@@ -231,7 +231,7 @@ describe("an endpoint of chat completions answers with its text, without its rea
     ]);
   });
 
-  it("also while it is written by a template that leaves out the opening tag, once it has answered", async () => {
+  it("removes reasoning without an opening tag from a growing answer, after the first answer", async () => {
     let nowMs = 0;
     const agent = await agentOf(
       (response) =>
@@ -247,7 +247,7 @@ describe("an endpoint of chat completions answers with its text, without its rea
     expect(partials).toEqual(["H", "HI"]);
   });
 
-  it("however much longer the reasoning is than an answer may be", async () => {
+  it("removes reasoning that is much longer than an answer may be", async () => {
     const reasoning = Array.from({ length: 10 }, () => ({ content: "secret ".repeat(9000) }));
     expect(
       await answerOf([{ content: "<think>" }, ...reasoning, { content: "</think>HELLO" }]),
@@ -259,26 +259,26 @@ describe("an answer of chat completions that was cut off", () => {
   const note = "This answer was cut off because it reached the model's length limit.";
 
   it.each(["length", "max_tokens", "MAX_TOKENS", "model_length"])(
-    "says so after %s",
+    "says that the answer was cut off after %s",
     async (reason) => {
       expect(await answerOf([{ content: "Delete the " }], reason)).toBe(`Delete the\n\n${note}`);
     },
   );
 
-  it("says so in Japanese in a Japanese conversation", async () => {
+  it("adds the note about a cut-off answer in Japanese in a Japanese conversation", async () => {
     expect(await answerOf([{ content: "1. 停止" }], "length", { text: "手順は？" })).toMatch(
       /^1. 停止\n\n回答が.*切れています。$/,
     );
   });
 
-  it("says so outside of the code that it ends in", async () => {
+  it("closes an open code block before the note about a cut-off answer", async () => {
     expect(await answerOf([{ content: "So:\n```sh\nrm -r" }], "length")).toBe(
       `So:\n\`\`\`sh\nrm -r\n\`\`\`\n\n${note}`,
     );
   });
 
   it.each(["content_filter", "error", "abort", "insufficient_system_resource"])(
-    "fails after %s",
+    "fails after the finish reason %s",
     async (reason) => {
       expect(await answerOf([{ content: "Delete the" }], reason)).toBe("execution_failed");
     },
@@ -288,7 +288,7 @@ describe("an answer of chat completions that was cut off", () => {
     ["is cut off in its reasoning", [{ content: "<think>secret" }], "length"],
     ["is all reasoning", [{ content: "<think>secret</think>" }], "stop"],
     ["is empty", [{ content: "" }], "content_filter"],
-  ])("fails if it %s", async (_, deltas, reason) => {
+  ])("fails if the answer %s", async (_, deltas, reason) => {
     expect(await answerOf(deltas, reason)).toBe("execution_failed");
   });
 });
@@ -322,11 +322,11 @@ describe("execution_failed, without a word of the endpoint's own, where it", () 
       "ends before its answer does, with empty reasons",
       (response) => stream(response).end(delta("half of hunter2", { finish_reason: "" })),
     ],
-  ])("%s", async (_name, answer) => {
+  ])("fails with execution_failed when the endpoint %s", async (_name, answer) => {
     expect(await reasonOf(answer)).toBe("execution_failed");
   });
 
-  it("is silent for too long, before its head or in the stream", async () => {
+  it("fails when the endpoint sends nothing for too long, before or within the stream", async () => {
     expect(await reasonOf(() => {}, { idleTimeoutMs: 30 })).toBe("execution_failed");
     await server?.close();
     expect(
@@ -334,13 +334,13 @@ describe("execution_failed, without a word of the endpoint's own, where it", () 
     ).toBe("execution_failed");
   });
 
-  it("needs a key that cannot be read", async () => {
+  it("fails when the key cannot be read", async () => {
     const apiKey = () => Promise.reject(new Error("hunter2"));
     expect(await reasonOf(whole, { apiKey })).toBe("execution_failed");
   });
 });
 
-it("a redirect is not followed: the key was not meant for elsewhere", async () => {
+it("follows no redirect, so that the key reaches no other server", async () => {
   const agent = await agentOf((response) =>
     server?.requests.length === 1
       ? response.writeHead(307, { location: "/elsewhere" }).end()
@@ -351,7 +351,7 @@ it("a redirect is not followed: the key was not meant for elsewhere", async () =
   expect(server?.requests).toHaveLength(1);
 });
 
-it("a stream may take longer than the wait for its next part", async () => {
+it("lets a stream take longer in total than the wait for its next part", async () => {
   const agent = await agentOf(
     async (response) => {
       stream(response);
@@ -367,7 +367,7 @@ it("a stream may take longer than the wait for its next part", async () => {
   expect(result?.response_text).toBe("x".repeat(12));
 });
 
-it("a cancel ends the request at the endpoint", async () => {
+it("closes the request to the endpoint when the task is canceled", async () => {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const agent = await agentOf((response) => {
     stream(response).write(delta("a"));
@@ -380,7 +380,7 @@ it("a cancel ends the request at the endpoint", async () => {
   await closed;
 });
 
-it("the status of a refusal is logged, the key is not", async () => {
+it("logs the status of a refusal but not the key", async () => {
   const lines: string[] = [];
   const log = createLog({ service: "execution", write: (line) => lines.push(line) });
   const agent = await agentOf((response) => response.writeHead(403).end("no, key-1"), {
@@ -403,18 +403,13 @@ it.each<[string, (response: ServerResponse) => unknown]>([
       setImmediate(() => response.destroy());
     },
   ],
-])(
-  "a connection that breaks %s is logged by its code, not as a TypeError",
-  async (_name, answer) => {
-    const { call, lines } = createTestHost({ agent: await agentOf(answer) });
-    expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
-    expect(loggedBy(lines)).toEqual([
-      { message: "model_unreachable", cause_kind: "UND_ERR_SOCKET" },
-    ]);
-  },
-);
+])("logs the code of a connection that breaks %s, not a TypeError", async (_name, answer) => {
+  const { call, lines } = createTestHost({ agent: await agentOf(answer) });
+  expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
+  expect(loggedBy(lines)).toEqual([{ message: "model_unreachable", cause_kind: "UND_ERR_SOCKET" }]);
+});
 
-it("an endpoint that is not there is logged as ECONNREFUSED", async () => {
+it("logs an unreachable endpoint as ECONNREFUSED", async () => {
   const gone = await startModelServer(() => {});
   await gone.close();
   const { call, lines } = createTestHost({
@@ -433,7 +428,7 @@ function loggedBy(lines: readonly string[]): unknown[] {
 }
 
 it.each(["http://models.example/v1", "http://127.0.0.1.models.example/v1", "ftp://127.0.0.1/v1"])(
-  "the base URL %s is refused: a key must not travel in the clear",
+  "refuses the base URL %s because the key would travel unencrypted",
   (baseUrl) => {
     expect(() => createOpenAiCompatibleAgent({ baseUrl, model: "m" })).toThrow(/https/);
   },
@@ -487,11 +482,11 @@ describe("server-sent events", () => {
         { event: "", data: "b" },
       ],
     ],
-  ])("%s", async (_name, text, expected) => {
+  ])("reads server-sent events: %s", async (_name, text, expected) => {
     expect(await eventsOf(bytes(text))).toEqual(expected);
   });
 
-  it("are the same wherever the chunks are cut, be it inside a character or a line end", async () => {
+  it("reads the same events wherever the chunks are split", async () => {
     const line = fc.oneof(
       fc.constantFrom("data: 関所 🏯", "data:", ": note", "event: error", "", ""),
       fc.string({ maxLength: 8 }),
@@ -505,11 +500,11 @@ describe("server-sent events", () => {
     );
   });
 
-  it("are read up to a limit", async () => {
+  it("rejects a stream of events beyond the size limit", async () => {
     await expect(eventsOf(bytes("data: aaaaaaaaaa\n\n"), [4, 8], 10)).rejects.toThrow();
   });
 
-  it("that are no UTF-8 are refused", async () => {
+  it("rejects events that are not UTF-8", async () => {
     await expect(eventsOf(new Uint8Array([0x64, 0xff, 0x0a]))).rejects.toThrow(/not valid/);
   });
 });

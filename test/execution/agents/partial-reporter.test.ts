@@ -12,7 +12,7 @@ function teller() {
   };
 }
 
-it("what is written is told at most four times a second", () => {
+it("reports a growing text at most four times a second", () => {
   const { tell, pass } = teller();
   expect(tell("a")).toEqual([]);
   pass(250);
@@ -23,7 +23,7 @@ it("what is written is told at most four times a second", () => {
   expect(tell("abcd")).toEqual([{ type: "progress", partial: "abcd" }]);
 });
 
-it("nothing is told while nothing more is written, nor once all that is told of an answer was", () => {
+it("reports nothing without new text, nor after the maximum length was reported", () => {
   const { tell, pass } = teller();
   const told = ["", "a", "a", "x".repeat(11_999), "x".repeat(12_500), "x".repeat(13_000)].map(
     (text) => {

@@ -30,7 +30,7 @@ describe("a plain async function", () => {
     });
   });
 
-  it("fails as an agent does that throws", async () => {
+  it("fails with execution_failed when it throws, and logs the kind of the error", async () => {
     const { error, lines } = await ask(async () => Promise.reject(new TypeError("a secret")));
     expect(error?.data.reason).toBe("execution_failed");
     expect(lines.join("")).toContain('"cause_kind":"TypeError"');
@@ -38,7 +38,7 @@ describe("a plain async function", () => {
   });
 
   it.each([undefined, null, 7, { text: "hello" }, ["hello"], new Map()])(
-    "fails where it returns %p, which is no text",
+    "fails when it returns %p instead of text",
     async (returned) => {
       const { error, lines } = await ask((async () => returned) as unknown as Agent);
       expect(error?.data.reason).toBe("execution_failed");
@@ -46,7 +46,7 @@ describe("a plain async function", () => {
     },
   );
 
-  it("may return a generator, which then is the agent", async () => {
+  it("runs a generator that an async function returns as the agent", async () => {
     async function* updates() {
       yield { type: "progress" as const, text: "on it" };
       yield { type: "answer" as const, text: "from the generator" };
@@ -55,7 +55,7 @@ describe("a plain async function", () => {
     expect((await ask(agent)).result?.response_text).toBe("from the generator");
   });
 
-  it("is stopped by its signal", async () => {
+  it("ends with a timeout through its signal", async () => {
     const { call } = createTestHost({
       agent: (_task, { signal }) =>
         new Promise((_resolve, reject) =>
@@ -67,7 +67,7 @@ describe("a plain async function", () => {
   });
 
   it.each(["container", "agentcore", "executionWorker"] as const)(
-    "works in the bundle %s",
+    "runs a plain async function in the bundle %s",
     async (name) => {
       const own = join(folder, name);
       mkdirSync(own);

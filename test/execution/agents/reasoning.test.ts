@@ -33,11 +33,11 @@ const reasoned: [string, string][] = [
 ];
 
 describe("reasoning is left out of an answer", () => {
-  it.each(reasoned)("%s", (_, text) => {
+  it.each(reasoned)("removes reasoning: %s", (_, text) => {
     expect(answerIn(text)).toBe("HELLO");
   });
 
-  it.each(reasoned)("%s, wherever the text is cut off", (_, text) => {
+  it.each(reasoned)("removes reasoning wherever the text is cut off: %s", (_, text) => {
     // Before a closing tag without an opening one, nobody can know that the text is reasoning.
     const end =
       /^[^[<◁]*</.test(text) && !text.trim().startsWith("<") ? text.indexOf("</think>") + 8 : 0;
@@ -51,7 +51,7 @@ describe("reasoning is left out of an answer", () => {
     ["between paragraphs", "First.\n\n<think>\nsecret\n</think>\n\nSecond.", "First.\n\nSecond."],
     ["up to its end if it is never closed", "HELLO\n<think>secret", "HELLO"],
     ["so that nothing is left of a text that is all reasoning", "<think>secret", ""],
-  ])("%s", (_, text, answer) => {
+  ])("removes reasoning %s", (_, text, answer) => {
     expect(answerIn(text)).toBe(answer);
   });
 });
@@ -72,18 +72,18 @@ describe("a text about reasoning is not changed", () => {
     "<thinker>x</thinker> and <b>thinking</b> stay.",
     "I think a < b, [link](x) and <https://example.com>.\n",
     "  Spaces around it stay. \n",
-  ])("%j", (text) => {
+  ])("keeps %j unchanged", (text) => {
     expect(answerIn(text)).toBe(text);
   });
 
-  it("also after reasoning about it", () => {
+  it("keeps text about reasoning that follows reasoning", () => {
     const text =
       "<think>The user asks about <think>.</think>The tags <think> and </think> enclose it.";
     expect(answerIn(text)).toBe("The tags <think> and </think> enclose it.");
   });
 });
 
-it("a text without tags is the answer, whatever it is, and its beginning is a beginning of it", () => {
+it("keeps a text without tags unchanged, and returns a prefix of it for any beginning", () => {
   const text = fc.string({
     unit: fc.constantFrom("a", " ", "\n", "`", "~", "<", "/", "[", ">", "関"),
     maxLength: 40,
@@ -96,7 +96,7 @@ it("a text without tags is the answer, whatever it is, and its beginning is a be
   });
 });
 
-it("says whether reasoning had an opening tag", () => {
+it("reports whether reasoning had an opening tag", () => {
   const kinds = [
     "HELLO",
     "<think>a</think>HELLO",

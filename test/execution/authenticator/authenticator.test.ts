@@ -37,7 +37,7 @@ function start(
 }
 
 describe("an address", () => {
-  it("hears that a wrong token is final, however many came before it", async () => {
+  it("refuses a wrong token as not retryable, however many came before it", async () => {
     const { ask } = start();
     for (let i = 0; i < 200; i++) {
       const error = await ask(i % 2 === 0 ? "wrong" : undefined);
@@ -46,13 +46,13 @@ describe("an address", () => {
     }
   });
 
-  it("is let in with the right token, however many wrong ones came from it", async () => {
+  it("accepts the right token after many wrong ones from the same address", async () => {
     const { ask } = start();
     for (let i = 0; i < 200; i++) await ask("wrong");
     expect(await ask(right)).toBe("bearer");
   });
 
-  it("has one line in the log per minute", async () => {
+  it("logs one refusal per address and minute", async () => {
     const { ask, logged, pass } = start();
     const line = ["request_refused", "unauthenticated", "192.0.2.1"];
     for (let i = 0; i < 200; i++) await ask("wrong");
@@ -64,7 +64,7 @@ describe("an address", () => {
     expect(logged()).toHaveLength(3);
   });
 
-  it("is forgotten where thousands come after it: the memory for them is bounded", async () => {
+  it("forgets an address after a thousand others, so that its memory is bounded", async () => {
     const { ask, logged } = start();
     await ask("wrong");
     for (let i = 0; i < 1000; i++) await ask("wrong", `198.51.100.${i}`);
@@ -73,7 +73,7 @@ describe("an address", () => {
   });
 });
 
-it("an authenticator that fails has one line per minute, and its callers may try again", async () => {
+it("logs a failing authenticator once per minute and lets callers retry", async () => {
   const { ask, logged, pass } = start({
     kind: "jwt",
     authenticate: () => Promise.reject(new Error("away")),

@@ -25,7 +25,7 @@ function start() {
 }
 
 describe("the configured tokens", () => {
-  it("are read once for many calls, right and wrong, at the same time and one after the other", async () => {
+  it("reads the tokens once for many calls, parallel or sequential", async () => {
     const { secrets, state, ask } = start();
     await Promise.all(Array.from({ length: 100 }, () => ask()));
     for (let i = 0; i < 100; i++) await ask();
@@ -33,7 +33,7 @@ describe("the configured tokens", () => {
     expect(state.reads).toBe(2);
   });
 
-  it("are read again after half a minute: a new one counts, and the one that it replaced does not", async () => {
+  it("reads the tokens again after 30 seconds, accepts a new one and refuses the replaced one", async () => {
     const { secrets, state, ask } = start();
     const { OLD: replaced } = secrets;
     expect(await ask(replaced)).toBe("bearer");
@@ -43,7 +43,7 @@ describe("the configured tokens", () => {
     expect(state.reads).toBe(4);
   });
 
-  it("have at least twenty characters, or nobody is let in", async () => {
+  it("refuses every caller while a configured token has fewer than 20 characters", async () => {
     const { secrets, ask } = start();
     secrets.OLD = "a".repeat(20);
     expect(await ask(secrets.OLD)).toBe("bearer");
@@ -53,7 +53,7 @@ describe("the configured tokens", () => {
     await expect(shorter.ask(secrets.NEW)).rejects.toMatchObject({ name: "TokenTooShort" });
   });
 
-  it("let nobody in while they cannot be read, and are then asked for seldom", async () => {
+  it("refuses every caller while the tokens cannot be read, and pauses between attempts", async () => {
     const { secrets, state, ask } = start();
     await ask(secrets.OLD);
     Object.assign(state, { nowMs: 30_000, isAway: true, reads: 0 });

@@ -28,7 +28,7 @@ async function start({ keyTimes = {}, byUrl = false, now = Date.now }: Setting =
 }
 
 describe("keys", () => {
-  it("are fetched once for many callers at once and after one another", async () => {
+  it("fetches the keys once for parallel and later callers", async () => {
     const { issuer, call } = await start();
     const token = await issuer.sign(claims);
     const all = await Promise.all(Array.from({ length: 20 }, () => call(token)));
@@ -36,7 +36,7 @@ describe("keys", () => {
     expect(issuer.fetched).toEqual([discoveryPath, "/keys"]);
   });
 
-  it("that a token names and nobody knows are looked for: the issuer may have rotated them", async () => {
+  it("fetches the keys again for an unknown key id, because the issuer may have rotated them", async () => {
     const { issuer, call } = await start({ keyTimes: { coolDownMs: 0 } });
     const old = await issuer.sign(claims);
     expect(await call(old)).toBe("success");
@@ -46,7 +46,7 @@ describe("keys", () => {
     expect(await call(old)).toBe("unauthenticated");
   });
 
-  it("that nobody has are not looked for with each token that names one", async () => {
+  it("does not fetch the keys again for each token with an unknown key id", async () => {
     const { issuer, call } = await start();
     expect(await call(await issuer.sign(claims))).toBe("success");
     const flood = Array.from({ length: 60 }, async (_, n) =>
@@ -56,7 +56,7 @@ describe("keys", () => {
     expect(issuer.fetched).toEqual([discoveryPath, "/keys"]);
   });
 
-  it("that were withdrawn are good no longer than they may be kept", async () => {
+  it("refuses withdrawn keys once their maximum age is over", async () => {
     const { issuer, call } = await start({ keyTimes: { maxAgeMs: 0 }, byUrl: true });
     const old = await issuer.sign(claims);
     expect(await call(old)).toBe("success");
@@ -64,7 +64,7 @@ describe("keys", () => {
     expect(await call(old)).toBe("unauthenticated");
   });
 
-  it("that are kept are used while the issuer is away", async () => {
+  it("uses cached keys while the issuer is unavailable", async () => {
     const { issuer, call } = await start();
     const token = await issuer.sign(claims);
     expect(await call(token)).toBe("success");
@@ -93,7 +93,7 @@ describe("keys that are too old, where they cannot be fetched anew", () => {
   }
   const down = () => new Response(null, { status: 503 });
 
-  it("go on for a while, and no longer", async () => {
+  it("accepts stale keys for a limited time while the issuer is unavailable", async () => {
     const { issuer, call, token, goOn } = await startOnce();
     await issuer.close();
     goOn(maxStaleMs / 2);
@@ -102,7 +102,7 @@ describe("keys that are too old, where they cannot be fetched anew", () => {
     expect(await call(token)).toBe("unavailable");
   });
 
-  it("make it wait for the issuer seldom, which may take its time to fail", async () => {
+  it("pauses between attempts to reach a failing issuer and uses stale keys meanwhile", async () => {
     const { issuer, call, token, goOn } = await startOnce({ coolDownMs: maxStaleMs / 4 });
     issuer.misbehave(down);
     const fetched = issuer.fetched.length;
@@ -113,7 +113,7 @@ describe("keys that are too old, where they cannot be fetched anew", () => {
     expect(issuer.fetched.length).toBe(fetched + 2);
   });
 
-  it("are no younger by an answer that is no set of keys", async () => {
+  it("does not extend the life of stale keys after a malformed key set", async () => {
     const { issuer, call, token, goOn } = await startOnce();
     issuer.misbehave((path) => (path === "/keys" ? Response.json({ keys: "none" }) : undefined));
     goOn(maxStaleMs / 2);
@@ -122,7 +122,7 @@ describe("keys that are too old, where they cannot be fetched anew", () => {
     expect(await call(token)).toBe("unavailable");
   });
 
-  it("leave it open whose a key is that is not among them, until the issuer is back", async () => {
+  it("answers unavailable for a key missing from the stale keys until the issuer is back", async () => {
     const { issuer, call, hear, token } = await startOnce();
     issuer.misbehave(down);
     await issuer.rotate();
@@ -134,7 +134,7 @@ describe("keys that are too old, where they cannot be fetched anew", () => {
     expect(await call(token)).toBe("unauthenticated");
   });
 
-  it("are no reason to believe a token that they did not sign, or whose time is over", async () => {
+  it("refuses a forged or an expired token with stale keys too", async () => {
     const { issuer, call } = await startOnce();
     issuer.misbehave(down);
     const stranger = { ...(await newKey()), kid: issuer.key().kid };
@@ -180,7 +180,7 @@ describe("where the keys cannot be had", () => {
   };
 
   it.each(Object.keys(cases))(
-    "because of %s, nobody is let in, and the caller may try again",
+    "answers unavailable because of %s, so that the caller may retry",
     async (name) => {
       const { issuer, hear, lines } = await start({ keyTimes: { timeoutMs: 150 } });
       issuer.misbehave(cases[name] ?? (() => undefined));
@@ -191,7 +191,7 @@ describe("where the keys cannot be had", () => {
     },
   );
 
-  it("because the document leads to plain http, the keys are not fetched", async () => {
+  it("does not fetch keys over plain http", async () => {
     const { issuer, hear } = await start();
     // No loopback address, although this machine would answer.
     const document = {
@@ -203,14 +203,14 @@ describe("where the keys cannot be had", () => {
     expect(stranger.fetched).toEqual([]);
   });
 
-  it("because nothing listens, nobody is let in", async () => {
+  it("answers unavailable when the issuer does not listen", async () => {
     const { issuer, hear } = await start();
     const token = await issuer.sign(claims);
     await issuer.close();
     expect(await hear(token)).toEqual(unavailable);
   });
 
-  it("the issuer is left alone for a while, however many ask", async () => {
+  it("fetches the keys once during the pause after a failure, regardless of the number of calls", async () => {
     const { issuer, call } = await start({ byUrl: true });
     issuer.misbehave(() => new Response(null, { status: 503 }));
     const token = await issuer.sign(claims);
@@ -218,7 +218,7 @@ describe("where the keys cannot be had", () => {
     expect(issuer.fetched).toEqual(["/keys"]);
   });
 
-  it("they are had as soon as the issuer is back and the while is over", async () => {
+  it("fetches the keys again once the issuer is back and the pause is over", async () => {
     const { issuer, call } = await start({ keyTimes: { failureCoolDownMs: 0 } });
     issuer.misbehave(() => new Response(null, { status: 503 }));
     const token = await issuer.sign(claims);

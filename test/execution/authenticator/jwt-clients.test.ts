@@ -111,7 +111,7 @@ it.each<[string, Record<string, unknown>]>([
   expect(await call(await cognito.forge({}))).toBe("success");
 });
 
-it("refuses the same token where an audience is configured", async () => {
+it("refuses a token with a client id instead of the configured audience", async () => {
   const { hear } = await serve({ audience: machine.id });
   expect(await hear(await cognito.forge({}))).toEqual(unauthenticated);
 });

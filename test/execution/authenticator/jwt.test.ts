@@ -193,7 +193,7 @@ const bad: Record<string, [kind: string | undefined, make: () => Promise<string>
 };
 
 describe("a token", () => {
-  it("of a trusted issuer lets its subject in: by discovery, by the URL of the keys, with a list of audiences", async () => {
+  it("accepts a trusted issuer's token by discovery, by the URL of the keys, and with several audiences", async () => {
     const { call } = await serveAuthenticator(authenticator());
     expect(await call(await rsa.sign(good))).toBe("success");
     expect(await call(await ec.sign(good))).toBe("success");
@@ -203,13 +203,13 @@ describe("a token", () => {
     expect(ec.fetched).toEqual(["/keys"]);
   });
 
-  it("is good for as long as clocks may differ", async () => {
+  it("tolerates a clock difference of 20 seconds", async () => {
     const { call } = await serveAuthenticator(authenticator());
     expect(await call(await rsa.sign({ ...good, exp: nowSeconds() - 20 }))).toBe("success");
     expect(await call(await rsa.sign({ ...good, nbf: nowSeconds() + 20 }))).toBe("success");
   });
 
-  it("lives as long as those of Google and of Entra do", async () => {
+  it("accepts token lifetimes of Google and Entra", async () => {
     const { call } = await serveAuthenticator(authenticator());
     const entra = { iat: nowSeconds() - 300, nbf: nowSeconds() - 300, exp: nowSeconds() + 90 * 60 };
     expect(await call(await rsa.sign({ ...good, ...entra }))).toBe("success");
@@ -218,14 +218,14 @@ describe("a token", () => {
   });
 
   it.each([undefined, "JWT", "jwt", "at+jwt", "application/at+jwt"])(
-    "may be of the type %s",
+    "accepts a token of the type %s",
     async (typ) => {
       const { call } = await serveAuthenticator(authenticator());
       expect(await call(await rsa.sign(good, typ === undefined ? {} : { typ }))).toBe("success");
     },
   );
 
-  it("that is refused is answered alike, whatever is wrong with it, before the body is there", async () => {
+  it("answers every refused token alike, before the body arrives", async () => {
     for (const [name, [kind, make]] of Object.entries(bad)) {
       // A log of its own: the same cause has one line per minute.
       const { hear, lines } = await serveAuthenticator(authenticator());
@@ -245,14 +245,14 @@ describe("a token", () => {
   });
 
   it.each([`${subject}2`, subject.slice(0, -1), subject.toUpperCase(), "another", "*"])(
-    "that is good, of the subject %s, who is not allowed, is 403",
+    "answers 403 to a valid token of the subject %s, which is not allowed",
     async (sub) => {
       const { hear } = await serveAuthenticator(authenticator());
       expect(await hear(await rsa.sign({ ...good, sub }))).toEqual(permissionDenied);
     },
   );
 
-  it("of a megabyte is refused unread: by the server above its headers' limit, by the host where no server has one", async () => {
+  it("refuses a token of a megabyte unread, in the server and in the host", async () => {
     const token = "a".repeat(1024 * 1024);
     const { host, hear } = await serveAuthenticator(authenticator());
     expect((await hear(token)).status).toBe(431);
@@ -261,7 +261,7 @@ describe("a token", () => {
     expect((await host.handle(request)).status).toBe(401);
   });
 
-  it("in which one character before the signature is another lets nobody in", async () => {
+  it("refuses a token with one changed character before the signature", async () => {
     const asked = authenticator();
     const token = await ec.sign(good);
     const last = token.lastIndexOf(".");
@@ -286,7 +286,7 @@ describe("a token", () => {
 });
 
 describe("a task", () => {
-  it("belongs to issuer and subject together: it does not exist for either of them with another", async () => {
+  it("hides a task from other subjects and from the same subject of another issuer", async () => {
     const { call } = await serveAuthenticator(authenticator());
     const id = crypto.randomUUID();
     expect(await call(await ec.sign(good), { id })).toBe("success");

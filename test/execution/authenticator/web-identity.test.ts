@@ -22,7 +22,7 @@ describe.each(["RS256", "ES384"])("a token of AWS STS, signed with %s,", (alg) =
       createWebIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }),
     );
 
-  it("lets in the role", async () => {
+  it("accepts a token of the role", async () => {
     const { call } = await open();
     expect(await call(await issuer.sign(good))).toBe("success");
   });
@@ -33,7 +33,7 @@ describe.each(["RS256", "ES384"])("a token of AWS STS, signed with %s,", (alg) =
     ["of an account that is no text", ofSts(111122223333)],
     ["that lives longer than STS lets any", { exp: Math.floor(Date.now() / 1000) + 3700 }],
     ["without the claims of STS", { "https://sts.amazonaws.com/": undefined }],
-  ])("%s is refused", async (_name, claims) => {
+  ])("refuses a token %s", async (_name, claims) => {
     const { hear } = await open();
     expect(await hear(await issuer.sign({ ...good, ...claims }))).toEqual(unauthenticated);
   });
@@ -42,13 +42,13 @@ describe.each(["RS256", "ES384"])("a token of AWS STS, signed with %s,", (alg) =
     "arn:aws:iam::111122223333:role/Another",
     "arn:aws:iam::111122223333:user/sekisho-dev-Verification",
     "arn:aws:sts::111122223333:assumed-role/sekisho-dev-Verification/session",
-  ])("of %s is 403", async (sub) => {
+  ])("answers 403 to a token of %s", async (sub) => {
     const { hear } = await open();
     expect(await hear(await issuer.sign({ ...good, sub }))).toEqual(permissionDenied);
   });
 });
 
-it("with an algorithm that STS does not use is refused", async () => {
+it("refuses a token with an algorithm that STS does not use", async () => {
   const issuer = await startJwksIssuer({ alg: "ES256" });
   const { hear } = await serveAuthenticator(
     createWebIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }),

@@ -60,13 +60,13 @@ function tampered(change: (event: ReturnType<typeof functionUrlEvent>) => unknow
 }
 
 describe("an event of the Function URL", () => {
-  it("is answered as the host answers a request", async () => {
+  it("answers an event like a request to the host", async () => {
     const { statusCode, headers, answer } = await open().call("execute_task", hello);
     expect([statusCode, headers["content-type"]]).toEqual([200, "application/json"]);
     expect(answer.result?.response_text).toBe("done");
   });
 
-  it("may carry its body in base64, whose bytes are UTF-8", async () => {
+  it("decodes a base64 body as UTF-8", async () => {
     const gate = createGate();
     gate.letGo();
     const { handle } = open({ agent: gate.agent });
@@ -85,7 +85,7 @@ describe("an event of the Function URL", () => {
     expect(gate.started.map(({ task }) => task.text)).toEqual([text, text]);
   });
 
-  it("without a body is a parse error, and of another method or path is refused by its status", async () => {
+  it("answers a missing body with a parse error, and another method or path with its status", async () => {
     const { handle } = open();
     expect(JSON.parse((await handle(functionUrlEvent({}))).body).error.code).toBe(-32700);
     expect(await handle(functionUrlEvent({ method: "GET" }))).toMatchObject({
@@ -95,7 +95,7 @@ describe("an event of the Function URL", () => {
     expect((await handle(functionUrlEvent({ path: "/admin" }))).statusCode).toBe(404);
   });
 
-  it("with a body above the limit is 413", async () => {
+  it("answers 413 to a body above the limit", async () => {
     const { statusCode, answer } = await open({ maxRequestBytes: 300 }).call("execute_task", {
       ...hello,
       text: "é".repeat(150),
@@ -163,7 +163,7 @@ describe("an event of the Function URL", () => {
     ],
     ["that is no event", { hello: "world" }],
     ["that is nothing", undefined],
-  ])("%s is 403, on every path", async (_name, event) => {
+  ])("answers 403 on every path to an event %s", async (_name, event) => {
     const { handle, store } = open();
     for (const rawPath of ["/", "/invocations", "/ping"]) {
       const response = await handle(typeof event === "object" ? { ...event, rawPath } : event);
@@ -178,7 +178,7 @@ describe("an event of the Function URL", () => {
 });
 
 describe("a refused caller", () => {
-  it("has one line in the log per address and minute", async () => {
+  it("logs one refused caller per address and minute", async () => {
     const lines: string[] = [];
     let nowMs = 0;
     const handle = handleFunctionUrlRequests({
@@ -218,7 +218,7 @@ describe("who calls", () => {
   const principalOf = (userArn: string, accountId = "111122223333") =>
     toExchange(functionUrlEvent({ userArn, accountId }))?.platformPrincipal;
 
-  it("is an account and a role, whatever the session is called", () => {
+  it("identifies a caller by account and role, regardless of the session name", () => {
     const sessions = ["a", "b@example.com", "sekisho-worker-7"].map((name) =>
       principalOf(`arn:aws:sts::111122223333:assumed-role/sekisho-prod-verification/${name}`),
     );
@@ -234,11 +234,11 @@ describe("who calls", () => {
       "arn:aws-us-gov:sts::111122223333:assumed-role/r/s",
       "111122223333:role/r",
     ],
-  ])("may be %s", (_name, userArn, principal) => {
+  ])("identifies %s as the caller", (_name, userArn, principal) => {
     expect(principalOf(userArn)).toBe(principal);
   });
 
-  it("is one of the roles that may, by its name, whatever its path", () => {
+  it("recognizes an allowed role by its name, regardless of its path", () => {
     const principals = ["role/r", "role/a/b/r", "role/aws-reserved/sso.amazonaws.com/r"].map(
       (role) => toRolePrincipal(`arn:aws:iam::111122223333:${role}`),
     );
@@ -254,7 +254,7 @@ describe("who calls", () => {
       expect(() => toRolePrincipal(arn)).toThrow("is not the ARN of a role");
   });
 
-  it("decides whose task is found: another session of the role finds it, another role does not", async () => {
+  it("finds a task for another session of its role but not for another role", async () => {
     const { call } = open();
     const id = randomUUID();
     await call("execute_task", hello, { id });
@@ -326,7 +326,7 @@ const isSigned = (card: AgentCard) =>
   );
 
 describe("the card of a function", () => {
-  it("says where it was told that clients reach it, that there are pushes and no streams, and nothing of tokens", async () => {
+  it("names the configured URL in the card, with pushes, no streams, and no security schemes", async () => {
     const { card } = start({ url });
     expect(await card()).not.toHaveProperty("securitySchemes");
     expect(await card()).toMatchObject({
@@ -338,7 +338,7 @@ describe("the card of a function", () => {
     });
   });
 
-  it("is signed by the key in Secrets Manager already for the first who asks, and the key is read once", async () => {
+  it("signs the card from the first parallel requests on with a key that it reads once", async () => {
     aws.secrets.all.set(key, { value: pem });
     const { card, said } = start({ url, signature });
     const cards = await Promise.all([card(), card()]);
@@ -349,7 +349,7 @@ describe("the card of a function", () => {
     expect(said).toEqual([]);
   });
 
-  it("is away while its key is, which stops nothing else, and is there as soon as the key is", async () => {
+  it("answers 503 for the card while its key is missing, and serves everything else", async () => {
     const { get, card, ask, said } = start({ url, signature, extendedSkills: [ledgers] });
     expect(await get()).toMatchObject({
       statusCode: 503,
@@ -370,7 +370,7 @@ describe("the card of a function", () => {
   });
 });
 
-it("a function that is not told its address knows nothing of A2A", async () => {
+it("offers no A2A without a configured address", async () => {
   const { get, ask } = start({ signature, name: "Clerk" });
   expect(await get()).toMatchObject({ statusCode: 404 });
   expect(await get({}, { method: "POST", path: "/a2a", body: "{}" })).toMatchObject({

@@ -159,7 +159,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     return { ...zone, call };
   }
 
-  it("answer a call with the result of a worker that is done within the budget", async () => {
+  it("returns the result of a worker that finishes within the sync budget", async () => {
     const { call, workOnce } = await open({ syncBudgetMs: 15_000 });
     const [answer, { bodies, response }] = await Promise.all([
       call("execute_task", { ...hello, text: "関所 🏯", bot_token: "xoxb-hunter2" }),
@@ -170,7 +170,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(bodies.map((body) => Object.keys(JSON.parse(body)))).toEqual([["taskId"]]);
   });
 
-  it("keep the tasks of other callers in a queue of their own", async () => {
+  it("queues the tasks of other callers in a separate queue", async () => {
     const zone = await openLambdaZone({
       opened,
       execution: { syncBudgetMs: 0 },
@@ -195,7 +195,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(await zone.queuedOfClients()).toHaveLength(0);
   });
 
-  it("push the end of an accepted task before the function's handler is over, where its request wished it", async () => {
+  it("pushes the end of an accepted task before the handler returns, if the request asked for it", async () => {
     const { call, workOnce, pushed } = await open({ syncBudgetMs: 0 });
     const id = randomUUID();
     const { result } = await call("execute_task", { ...hello, callback: true }, id);
@@ -206,7 +206,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(await pushed()).toEqual([]);
   });
 
-  it("give an agent the region, and refuse it a secret that is not in Secrets Manager", async () => {
+  it("passes the region to the agent and refuses secrets outside Secrets Manager", async () => {
     const said: unknown[] = [];
     const createAgent: CreateAgent = ({ region, readSecret }) => {
       said.push(region);
@@ -231,7 +231,7 @@ describe("a function does not start", () => {
       createAgent: () => answering("done"),
     });
 
-  it("without its variables, and says which is missing", () => {
+  it("refuses to start without a required variable and names it", () => {
     process.env = {};
     expect(startUrl).toThrow(/SEKISHO_TABLE/);
     expect(startWorker).toThrow(/SEKISHO_TABLE/);
@@ -251,7 +251,7 @@ describe("a function does not start", () => {
     expect(startWorker).toThrow(/AWS_/);
   });
 
-  it("with a configuration that is none, and says what is wrong", () => {
+  it("refuses to start with an invalid configuration and names the wrong setting", () => {
     expect(() => startUrl({ execution: { agent: 7 } })).toThrow(/execution\.agent/);
   });
 });
@@ -309,7 +309,7 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
     return eventually(async () => (await client.result("GetTask", { id })).status.state === state);
   }
 
-  it("answers a message at once, also of a client that would wait, and later tells what came of it", async () => {
+  it("answers a message at once, even to a client that would wait, and reports the outcome later", async () => {
     const { client } = await start();
     const task = await send(client, "slow 1s, 関所 🏯");
     expect(task.status.state).toMatch(/SUBMITTED|WORKING/);
@@ -331,7 +331,7 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
     });
   });
 
-  it("lists a caller's own tasks page by page, by the table's index", async () => {
+  it("lists only the caller's own tasks, page by page", async () => {
     const { client, other } = await start();
     const first = await sendAndFinish(client, "first");
     const second = await sendAndFinish(client, "second");
@@ -348,7 +348,7 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
     ]);
   });
 
-  it("tells a receiver by way of the worker, and again where the receiver was away", async () => {
+  it("pushes notices through the worker and retries while the receiver is unavailable", async () => {
     jest.spyOn(Math, "random").mockReturnValue(0);
     const receiver = await startReceiver({ answers: [503, 503] });
     ending.push(receiver.close);
@@ -403,7 +403,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     return { ...zone, ask: () => zone.handle(functionUrlEvent({ body, more: { traceparent } })) };
   }
 
-  it("have sent what they know when they return, and the agent lies below the request that another function took", async () => {
+  it("exports its spans before returning and makes the agent's span a child of the request", async () => {
     const { ask, workOnce } = await open();
     await ask();
     const [request] = collector.spans();

@@ -46,7 +46,7 @@ afterAll(async () => {
 afterEach(() => containers.clear());
 
 describe("the image", () => {
-  it("runs as nobody in particular, and brings nothing of the Verification zone", () => {
+  it("runs as an unprivileged user and contains no code of the Verification zone", () => {
     expect(dockerfile).toMatch(/^USER 65532:65532$/m);
     const names = readdirSync(containers.out).sort();
     expect(names).toEqual(["THIRD-PARTY-NOTICES.txt", "agent.cjs", "config.json", "server.cjs"]);
@@ -54,7 +54,7 @@ describe("the image", () => {
       expect(readFileSync(join(containers.out, name), "utf8")).not.toContain("TOFVERIFICATION");
   });
 
-  it("runs tasks of callers with a token of its issuer, and of nobody else", async () => {
+  it("runs tasks only for allowed callers with a token of its issuer", async () => {
     const { call, said } = await containers.start();
     const { result } = await call(
       "execute_task",
@@ -75,7 +75,7 @@ describe("the image", () => {
     expect(said()).toContain('"cause_kind":"ERR_JWT_EXPIRED"');
   });
 
-  it("reads no .env, which belongs to the machine of a developer", async () => {
+  it("ignores a .env file, which belongs to a developer's machine", async () => {
     const folder = containers.emptyFolder();
     writeFileSync(join(folder, ".env"), "SEKISHO_LOG_LEVEL=nonsense\n");
     await containers.start({ folder });
@@ -87,7 +87,7 @@ describe("the image", () => {
     expect(said()).toContain("SEKISHO_LOG_LEVEL");
   });
 
-  it("says whether it is well, to those who ask over HTTP and to its own health check", async () => {
+  it("reports its health over HTTP and through its own health check", async () => {
     const { url, folder, child, exit } = await containers.start();
     expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: "ok" });
     const env = { PORT: new URL(url).port, SEKISHO_HOSTNAME: "0.0.0.0" };
@@ -101,7 +101,7 @@ describe("the image", () => {
     ]);
   });
 
-  it("ends with one line where the configuration in its folder is broken", async () => {
+  it("exits with one line when the configuration in its folder is broken", async () => {
     const folder = containers.emptyFolder();
     writeFileSync(join(folder, "config.json"), '{ "execution": ');
     const { exit, said } = containers.run(startText, { folder });
@@ -109,7 +109,7 @@ describe("the image", () => {
     expect(said()).toMatch(/^\S+config\.json is not JSON\. .*\n$/);
   });
 
-  it("lets its task end on SIGTERM, exits with 0, and knows the result when it is started again", async () => {
+  it("finishes its task on SIGTERM, exits with 0, and knows the result after a restart", async () => {
     const first = await containers.start();
     const id = randomUUID();
     const accepted = await first.call(
@@ -126,7 +126,7 @@ describe("the image", () => {
     expect(result?.response_text).toContain("slow 500ms");
   });
 
-  it("sends its last spans before it exits on SIGTERM", async () => {
+  it("exports its last spans before it exits on SIGTERM", async () => {
     const collector = closeAfterTest(await startOtlpCollector());
     const telemetry = { traces: { exporter: { type: "otlp", url: collector.url } } };
     const { call, child, exit } = await containers.start(containers.withConfig({}, { telemetry }));
@@ -138,7 +138,7 @@ describe("the image", () => {
 });
 
 describe("a configuration file", () => {
-  it("takes the place of the bundled one; its tokens are variables", async () => {
+  it("replaces the bundled configuration with a file whose tokens are variables", async () => {
     const { folder, env } = containers.withConfig({
       authenticator: { type: "bearer", tokens: [{ env: "HOST_TOKEN" }] },
     });
@@ -148,7 +148,7 @@ describe("a configuration file", () => {
     expect((await call("execute_task", hello, { bearer: await token() })).status).toBe(401);
   });
 
-  it("may leave callers to the platform, which is said", async () => {
+  it("accepts every caller behind a platform and logs that it does", async () => {
     const { call, said } = await containers.start(
       containers.withConfig({ authenticator: { type: "platform" } }),
     );
@@ -206,7 +206,7 @@ describe("a configuration file", () => {
       { SEKISHO_STORE: "server.cjs" },
       /server\.cjs is not a database/,
     ],
-  ])("%s ends the process with 1 and says why", async (_name, execution, more, why) => {
+  ])("exits with 1 and a reason for a configuration %s", async (_name, execution, more, why) => {
     const { folder, env } = containers.withConfig(execution);
     const { exit, said } = containers.run(startText, { folder, env: { ...env, ...more } });
     expect(await exit).toEqual([1, null]);
@@ -215,7 +215,7 @@ describe("a configuration file", () => {
   });
 });
 
-it("listens where platforms look for it, unless told otherwise", () => {
+it("listens on every interface at port 8080 unless PORT is set", () => {
   const { hostname, port, store } = readContainerEnvironment({});
   expect({ hostname, port, store }).toEqual({
     hostname: "0.0.0.0",
@@ -251,7 +251,7 @@ async function result<T = A2aTask>(url: string, method: string, params: unknown)
 }
 
 describe("a container", () => {
-  it("is an A2A agent at the address that its configuration says", async () => {
+  it("serves A2A at the address in its configuration", async () => {
     const { url } = await start(
       { a2a: { url: "https://agents.example/a2a" }, authenticator: platform },
       everywhere,
@@ -267,7 +267,7 @@ describe("a container", () => {
     expect(task.status.state).toBe("TASK_STATE_COMPLETED");
   });
 
-  it("is one on loopback where it was not told its address, and none elsewhere", async () => {
+  it("serves A2A without a configured address on loopback only", async () => {
     const [near, far] = await Promise.all([
       start({}),
       start({ authenticator: platform }, everywhere),
@@ -281,7 +281,7 @@ describe("a container", () => {
     expect((await far.call("execute_task", hello)).result?.status).toBe("success");
   });
 
-  it("ends its streams on SIGTERM as streams end, and itself with 0, however long a question may wait", async () => {
+  it("ends its streams on SIGTERM and exits with 0 although a question is open", async () => {
     const { url, child, exit } = await start({});
     const { task } = await result<{ task: A2aTask }>(url, "SendMessage", {
       message: userMessage("ask me"),

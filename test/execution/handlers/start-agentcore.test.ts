@@ -85,7 +85,7 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     };
   }
 
-  it("refuses a task that the platform would end before its time is over", async () => {
+  it("refuses a task that would outlast the session of the platform", async () => {
     const { invoke } = await start({ maxLifetimeSeconds: "30" });
     const id = randomUUID();
     const refused = {
@@ -101,7 +101,7 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
 
   const restored = `--require ${resolve(__dirname, "../children/snapshot.cjs")}`;
 
-  it("draws nothing random before its first call, because a snapshot would give it to every session", async () => {
+  it("draws nothing random before its first call, because sessions share the snapshot", async () => {
     const { lines, invoke, ping } = await start({ options: restored });
     await ping();
     await ping();
@@ -115,14 +115,14 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     ).toEqual([]);
   });
 
-  it("counts its lifetime from its first call, however long ago the process of its snapshot began", async () => {
+  it("counts its lifetime from its first call, not from the start of the snapshot's process", async () => {
     const { invoke } = await start({ options: restored });
     expect(
       (await invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 })).result,
     ).toBeDefined();
   });
 
-  it("ends the tasks of both people when the agent of one leaves errors that nothing catches", async () => {
+  it("finishes the tasks of both people when one agent leaves uncaught errors", async () => {
     const env = { AGENT_FILE: resolve(__dirname, "../agents/files/leaves-errors.ts") };
     const { invoke, child, lines } = await start({ env });
     const texts = ["steady", "careless"];
@@ -142,7 +142,7 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     expect(child.exitCode).toBeNull();
   });
 
-  it("says where it listens, runs tasks, and is busy while it does", async () => {
+  it("prints its address, runs tasks, and reports itself busy meanwhile", async () => {
     const { url, invoke, ping } = await start();
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const idle = await ping();
@@ -162,7 +162,7 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     await eventually(async () => (await ping()).status === "Healthy");
   });
 
-  it("is no A2A agent and speaks no other dialect, whatever the configuration says for other places", async () => {
+  it("serves neither A2A nor another dialect, regardless of the configuration", async () => {
     const { url, invoke } = await start();
     for (const method of ["SendMessage", "message/send", "GetTask"])
       expect(await invoke(method, {})).toMatchObject({ status: 200, error: { code: -32601 } });
@@ -172,7 +172,7 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     expect((await invoke("execute_task", hello)).result?.status).toBe("accepted");
   });
 
-  it("lets its task end on SIGTERM, pushes that and exits; the record outlives it and another one answers from it", async () => {
+  it("finishes and pushes its task on SIGTERM, and another process answers from the record", async () => {
     const first = await start();
     const id = randomUUID();
     const accepted = await first.invoke(
@@ -203,7 +203,7 @@ describe("the environment of the AgentCore entry", () => {
   };
 
   it.each([...Object.keys(variables), "AWS_REGION"])(
-    "without %s ends the process, which names it",
+    "exits with 1 and names the missing variable %s",
     async (name) => {
       const { lines, exit } = run({ ...variables, [name]: "" });
       expect(await exit).toEqual([1, null]);
@@ -211,12 +211,12 @@ describe("the environment of the AgentCore entry", () => {
     },
   );
 
-  it("takes no lifetime that is no whole number of seconds", () => {
+  it("refuses a lifetime that is not a whole number of seconds", () => {
     const wrong = { ...variables, AWS_REGION: "eu-central-1", SEKISHO_MAX_LIFETIME_SECONDS: "8h" };
     expect(() => readAgentCoreEnvironment(wrong)).toThrow(/SEKISHO_MAX_LIFETIME_SECONDS/);
   });
 
-  it("leaves the address to the platform's contract: every interface, port 8080", () => {
+  it("listens on every interface at port 8080 as the platform requires", () => {
     const { hostname, port } = readAgentCoreEnvironment({
       ...variables,
       AWS_REGION: "eu-central-1",

@@ -20,7 +20,7 @@ afterAll(async () => {
   containers.remove();
 });
 
-it("lets the tasks of both people end, and logs each error with the request and the line of its author", async () => {
+it("finishes the tasks of both people and logs each error with its request and source line", async () => {
   const { call, said, child } = await containers.start();
   const careless = randomUUID();
   const answers = await Promise.all([
@@ -54,7 +54,7 @@ it("lets the tasks of both people end, and logs each error with the request and 
   expect(said()).not.toContain("secret");
 });
 
-it("goes on when a canceled task has passed its signal to something that nobody awaits", async () => {
+it("keeps running when a canceled task rejects a promise that nobody awaits", async () => {
   const { call, said, child } = await containers.start();
   const id = randomUUID();
   const running = call("execute_task", { channel: "C1", text: "canceled" }, { id });

@@ -49,7 +49,7 @@ async function submitted({ texts, agent }: { texts: string[]; agent: Agent }) {
 }
 
 describe("a batch", () => {
-  it("is over when every one of its tasks is, also one whose agent failed", async () => {
+  it("ends a batch when all of its tasks have ended, including a failed one", async () => {
     const { bodies, handler, stateOf } = await submitted({
       texts: ["a", "slow 50ms", "fail"],
       agent: createEchoAgent(),
@@ -64,7 +64,7 @@ describe("a batch", () => {
     // A claim is written twice before the start fails.
     ["claim", "replace", 4],
   ] as const)(
-    "tries to %s a task again when the store fails at first",
+    "tries again to %s a task when the store fails at first",
     async (_what, call, failures) => {
       const { bodies, store, stateOf } = await submitted({
         texts: ["a"],
@@ -91,7 +91,7 @@ describe("a batch", () => {
     },
   );
 
-  it("names the records that failed, and only those", async () => {
+  it("reports exactly the failed records of a batch", async () => {
     const worker: ExecutionWorker = {
       async run({ taskId }) {
         if (taskId === "bad") throw new Error("hunter2");
@@ -114,7 +114,7 @@ describe("a batch", () => {
     expect(lines.join("")).not.toContain("hunter2");
   });
 
-  it("leaves to a newer version what only that can handle, and fails what is broken", async () => {
+  it("defers messages for a newer version and fails malformed ones", async () => {
     const sent: { body: string; delayMs?: number }[] = [];
     const queue = { send: async (request: (typeof sent)[number]) => void sent.push(request) };
     const worker: ExecutionWorker = {
@@ -143,7 +143,7 @@ describe("a batch", () => {
     expect(left).toHaveLength(2);
   });
 
-  it("is told to stop twenty seconds before its function ends, and no earlier", async () => {
+  it("aborts its tasks 20 seconds before the function ends, and not earlier", async () => {
     jest.useFakeTimers();
     const signals: AbortSignal[] = [];
     const worker: ExecutionWorker = {
@@ -167,7 +167,7 @@ describe("a batch", () => {
     await handled;
   });
 
-  it("leaves no timer behind that could stop the next one", async () => {
+  it("leaves no timer that could abort the next batch", async () => {
     const signals: AbortSignal[] = [];
     const worker: ExecutionWorker = {
       run: async ({ signal }) => void signals.push(signal),
@@ -207,7 +207,7 @@ async function startWorker({
 }
 
 describe("a worker on one queue", () => {
-  it("runs a task, and then delivers what it has to tell of it", async () => {
+  it("runs a task and delivers its push notices from the same queue", async () => {
     const { begin, url, received, sent, store, handleAll, tasks } = await startWorker();
     const { id: taskId } = await begin({ pushConfigs: [configOf({ url })] });
     sent.splice(0);
@@ -228,7 +228,7 @@ describe("a worker on one queue", () => {
     expect(sent).toEqual([]);
   });
 
-  it("that delivers nothing fails a notice, so that it is not lost", async () => {
+  it("fails a notice when the worker delivers nothing, so that the notice is not lost", async () => {
     const { begin, url, received, handleAll, lines } = await startWorker({ delivers: false });
     await begin({ pushConfigs: [configOf({ url })] });
     expect(await handleAll()).toEqual({

@@ -26,19 +26,16 @@ async function answerOf(response: Response): Promise<Answer> {
 }
 
 describe("paths", () => {
-  it.each(["/", "/invocations"])(
-    "POST %s takes requests, with a query or without",
-    async (path) => {
-      const { host } = createTestHost();
-      for (const query of ["", "?qualifier=DEFAULT"]) {
-        const response = await host.handle(post(request, { path: path + query }));
-        expect(response.status).toBe(200);
-        expect((await answerOf(response)).result?.response_text).toBe("done");
-      }
-    },
-  );
+  it.each(["/", "/invocations"])("accepts POST %s with and without a query", async (path) => {
+    const { host } = createTestHost();
+    for (const query of ["", "?qualifier=DEFAULT"]) {
+      const response = await host.handle(post(request, { path: path + query }));
+      expect(response.status).toBe(200);
+      expect((await answerOf(response)).result?.response_text).toBe("done");
+    }
+  });
 
-  it("GET /ping says to the platform whether an agent is at work and since when, and to anyone else that the host is up", async () => {
+  it("reports on GET /ping the activity to the platform, and only health to other callers", async () => {
     const gate = createGate();
     const bootSeconds = Math.floor(Date.now() / 1000);
     const clock = { nowMs: 0 };
@@ -99,7 +96,7 @@ describe("paths", () => {
       "/openrpc.json",
       expect.objectContaining({ openrpc: expect.any(String), methods: expect.any(Array) }),
     ],
-  ])("GET %s needs no credentials", async (path, expected) => {
+  ])("serves GET %s without credentials", async (path, expected) => {
     const { host } = createTestHost({
       authenticator: createBearerAuthenticator({ readTokens: async () => ["t"] }),
     });
@@ -114,7 +111,7 @@ describe("paths", () => {
     ["DELETE", "/invocations", 405, "POST"],
     ["POST", "/ping", 405, "GET, HEAD"],
     ["POST", "/openrpc.json", 405, "GET, HEAD"],
-  ])("%s %s is %i without a body", async (method, path, status, allow) => {
+  ])("answers %s %s with %i and an empty body", async (method, path, status, allow) => {
     const response = await createTestHost().host.handle(
       new Request(`http://127.0.0.1${path}`, { method }),
     );
@@ -132,7 +129,7 @@ describe("the bearer authenticator", () => {
   });
 
   it.each(["Bearer old-token", "Bearer new-token", "bearer new-token"])(
-    "lets in %s",
+    "accepts the header %s",
     async (authorization) => {
       const { call } = createTestHost({ authenticator });
       expect(
@@ -150,7 +147,7 @@ describe("the bearer authenticator", () => {
     ["one and more", { authorization: "Bearer old-token2" }],
     ["two at once", { authorization: "Bearer old-token new-token" }],
     ["another scheme", { authorization: "Basic old-token" }],
-  ])("refuses %s with 401, and says how one would be let in", async (_name, headers) => {
+  ])("answers 401 to a request with %s and names the Bearer scheme", async (_name, headers) => {
     const { host, lines } = createTestHost({ authenticator });
     const response = await host.handle(post(request, { headers }));
     expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
@@ -168,16 +165,19 @@ describe("the bearer authenticator", () => {
     ]);
   });
 
-  it.each([[[]], [[""]]])("lets nobody in where the tokens are %j", async (tokens) => {
-    const { host } = createTestHost({
-      authenticator: createBearerAuthenticator({ readTokens: async () => tokens }),
-    });
-    for (const authorization of ["Bearer", "Bearer ", "Bearer x"]) {
-      expect((await host.handle(post(request, { headers: { authorization } }))).status).toBe(401);
-    }
-  });
+  it.each([[[]], [[""]]])(
+    "refuses every token when the configured tokens are %j",
+    async (tokens) => {
+      const { host } = createTestHost({
+        authenticator: createBearerAuthenticator({ readTokens: async () => tokens }),
+      });
+      for (const authorization of ["Bearer", "Bearer ", "Bearer x"]) {
+        expect((await host.handle(post(request, { headers: { authorization } }))).status).toBe(401);
+      }
+    },
+  );
 
-  it("lets nobody in where the tokens cannot be read, and tells only that it may be tried again", async () => {
+  it("answers unavailable when the tokens cannot be read, and hides the reason", async () => {
     const readTokens = () => Promise.reject(new Error("vault at 10.0.0.7"));
     const { host, lines } = createTestHost({
       authenticator: createBearerAuthenticator({ readTokens }),
@@ -195,13 +195,13 @@ describe("without an authenticator", () => {
     ["a page in a sandbox", { origin: "null" }],
     ["a name that somebody's DNS points here", { host: "evil.example:8080" }],
     ["a host that looks like loopback", { host: "127.0.0.1.evil.example" }],
-  ])("%s is refused", async (_name, headers) => {
+  ])("refuses %s", async (_name, headers) => {
     const response = await createTestHost().host.handle(post(request, { headers }));
     expect(response.status).toBe(401);
   });
 
   it.each(["127.0.0.1:8080", "localhost:8080", "[::1]:8080"])(
-    "the host %s is served",
+    "serves a request for the host %s",
     async (host) => {
       const response = await createTestHost().host.handle(post(request, { headers: { host } }));
       expect(response.status).toBe(200);
@@ -215,7 +215,7 @@ describe("limits", () => {
     "application/jsonp",
     "multipart/form-data; boundary=x",
     "application/x-www-form-urlencoded",
-  ])("the content type %s is refused", async (type) => {
+  ])("refuses the content type %s", async (type) => {
     const response = await createTestHost().host.handle(
       post(request, { headers: { "content-type": type } }),
     );
@@ -228,14 +228,14 @@ describe("limits", () => {
     "Application/JSON; charset=utf-8",
     "application/json ;charset=UTF-8",
     "application/json-rpc",
-  ])("the content type %s is taken", async (type) => {
+  ])("accepts the content type %s", async (type) => {
     const response = await createTestHost().host.handle(
       post(request, { headers: { "content-type": type } }),
     );
     expect((await answerOf(response)).result?.status).toBe("success");
   });
 
-  it("a body that is announced as too large is 413 and not read", async () => {
+  it("answers 413 without reading a body that is announced as too large", async () => {
     let pulled = 0;
     const body = new ReadableStream<Uint8Array>(
       { pull: () => void pulled++ },
@@ -251,7 +251,7 @@ describe("limits", () => {
   it.each([
     ["exactly the limit", 0, 200],
     ["one byte more, without an announcement", 1, 413],
-  ])("a body of %s", async (_name, extra, status) => {
+  ])("applies the size limit to a body of %s", async (_name, extra, status) => {
     const bytes = new Uint8Array(256 * 1024 + extra).fill(0x20);
     bytes.set(new TextEncoder().encode(request));
     const body = new ReadableStream<Uint8Array>({
@@ -267,15 +267,18 @@ describe("limits", () => {
   it.each([
     ["that never ends", () => new Promise<void>(() => {})],
     ["that breaks off", () => Promise.reject(new Error("reset by 10.0.0.7"))],
-  ])("a body %s is unavailable: the request may be sent again", async (_name, pull) => {
-    const { host } = createTestHost({ bodyTimeoutMs: 20 });
-    const response = await host.handle(post(new ReadableStream<Uint8Array>({ pull })));
-    const { error } = await answerOf(response);
-    expect([response.status, error?.data]).toEqual([
-      200,
-      { reason: "unavailable", retryable: true },
-    ]);
-  });
+  ])(
+    "answers unavailable to a body %s, so that the request may be sent again",
+    async (_name, pull) => {
+      const { host } = createTestHost({ bodyTimeoutMs: 20 });
+      const response = await host.handle(post(new ReadableStream<Uint8Array>({ pull })));
+      const { error } = await answerOf(response);
+      expect([response.status, error?.data]).toEqual([
+        200,
+        { reason: "unavailable", retryable: true },
+      ]);
+    },
+  );
 });
 
 describe("what is no request", () => {
@@ -295,13 +298,13 @@ describe("what is no request", () => {
     ["null", "null", -32600],
     ["a notification", invalid({ jsonrpc: "2.0", method: "execute_task", params: hello }), -32600],
     ["another version", invalid({ jsonrpc: "1.0", id: "1", method: "execute_task" }), -32600],
-  ])("%s", async (_name, body, code) => {
+  ])("refuses %s", async (_name, body, code) => {
     const response = await createTestHost().host.handle(post(body));
     const { id, error } = await answerOf(response);
     expect([response.status, id, error?.code]).toEqual([200, null, code]);
   });
 
-  it("is not UTF-8, even inside a string", async () => {
+  it("refuses a body that is not UTF-8, even inside a string", async () => {
     const bytes = new Uint8Array(Buffer.from(request));
     bytes[bytes.length - 5] = 0xff;
     expect((await answerOf(await createTestHost().host.handle(post(bytes)))).error?.code).toBe(
@@ -310,14 +313,14 @@ describe("what is no request", () => {
   });
 
   it.each(["execute", "constructor", "__proto__", "toString", "EXECUTE_TASK"])(
-    "the method %s is unknown",
+    "refuses the unknown method %s",
     async (method) => {
       const answer = await createTestHost().call(method, {}, { id: "mine" });
       expect([answer.id, answer.error?.code]).toEqual(["mine", -32601]);
     },
   );
 
-  it("params that do not fit are told by place, never by value", async () => {
+  it("names the fields of invalid params but never their values", async () => {
     const params = { channel: 7, text: 7, user_id: "the secret value".repeat(9), bot_token: 5 };
     const answer = await createTestHost().call("execute_task", params, { id: 9 });
     expect([answer.id, answer.error?.code]).toEqual([9, -32602]);
@@ -331,7 +334,7 @@ describe("what is no request", () => {
     expect(JSON.stringify(answer)).not.toContain("secret");
   });
 
-  it("params by position are refused", async () => {
+  it("refuses params by position", async () => {
     expect((await createTestHost().call("execute_task", ["C1", "hello"])).error?.code).toBe(-32602);
   });
 });
@@ -349,7 +352,7 @@ const trap = fc.string({ unit: fc.constantFrom("[", "{", '"', "\\", "]", "関") 
 const json = fc.jsonValue({ stringUnit: fc.constantFrom("[", "{", '"', "\\", "]", "関") });
 
 describe("JSON", () => {
-  it("is too deep from 101 levels on, whatever stands in its texts", () => {
+  it("counts JSON as too deep from 101 levels on, regardless of brackets in its texts", () => {
     fc.assert(
       fc.property(fc.integer({ min: 95, max: 105 }), trap, json, (levels, text, value) => {
         const whole = `${`{${JSON.stringify(text)}:`.repeat(levels)}${JSON.stringify(value)}${"}".repeat(levels)}`;
@@ -365,7 +368,7 @@ describe("JSON", () => {
 
 describe("a request that is nested too deeply", () => {
   it.each([101, 5000, 60_000])(
-    "is refused as one, and nobody is alarmed: %i levels",
+    "refuses a request with %i levels and logs no error",
     async (levels) => {
       const { host, lines } = createTestHost();
       const body = `{"jsonrpc":"2.0","id":"1","method":"execute_task","params":{"channel":"C1","text":"t","x":${"[".repeat(levels)}${"]".repeat(levels)}}}`;
@@ -375,7 +378,7 @@ describe("a request that is nested too deeply", () => {
     },
   );
 
-  it("is one only from there on", async () => {
+  it("accepts a request at the limit of nesting", async () => {
     const { call } = createTestHost();
     expect((await call("execute_task", { ...hello, x: nested(98) })).result?.status).toBe(
       "success",
@@ -384,7 +387,7 @@ describe("a request that is nested too deeply", () => {
 });
 
 describe("half a surrogate pair", () => {
-  it("in a request is replaced before anybody sees it, and the rest of the text is as it was", async () => {
+  it("replaces an unpaired surrogate in a request and keeps the rest of the text", async () => {
     const agent: Agent = async function* ({ channel, text }) {
       yield { type: "answer", text: `${channel} ${text}` };
     };
@@ -396,7 +399,7 @@ describe("half a surrogate pair", () => {
     expect((await answerOf(answer)).result?.response_text).toBe("C\ufffd a🏯 b\ufffd \\ud800");
   });
 
-  it("in what an agent made does not go out", async () => {
+  it("replaces an unpaired surrogate in the output of an agent", async () => {
     const artifact = { name: "a\ud83c.txt", data: { "k\ud83c": ["v\udfef"] } };
     const { host } = createTestHost({
       agent: yielding(
@@ -418,7 +421,7 @@ describe("what an agent made that is nested too deeply", () => {
     ["in an artifact", [{ type: "artifact", artifact: { data: nested(101) } }]],
     ["in its notes on usage", [{ type: "answer", text: "done", usage: { deep: nested(101) } }]],
     ["for any stack", [{ type: "artifact", artifact: { data: nested(50_000) } }]],
-  ])("fails its task: %s", async (_what, updates) => {
+  ])("fails a task whose output is nested too deeply: %s", async (_what, updates) => {
     const { call } = createTestHost({
       agent: yielding(...updates, { type: "answer", text: "done" }),
     });
@@ -479,7 +482,7 @@ describe("hostile bodies", () => {
     await host.stop({ graceMs: 1000 });
   });
 
-  it("of any bytes", async () => {
+  it("answers any bytes according to the contract", async () => {
     const bytes = fc.uint8Array({ minLength: 0, maxLength: 8000, size: "max" });
     await fc.assert(
       fc.asyncProperty(bytes, (body) => expectContract(new Uint8Array(body))),
@@ -487,14 +490,14 @@ describe("hostile bodies", () => {
     );
   });
 
-  it("that are almost requests", async () => {
+  it("answers almost valid requests according to the contract", async () => {
     await fc.assert(
       fc.asyncProperty(almostRequest, (body) => expectContract(utf8(JSON.stringify(body)))),
       { numRuns: 1500 },
     );
   });
 
-  it("that are requests with a few bytes changed, cut or doubled", async () => {
+  it("answers requests with changed, cut or doubled bytes according to the contract", async () => {
     const request = JSON.stringify({
       jsonrpc: "2.0",
       id: "1",
@@ -533,11 +536,11 @@ describe("hostile bodies", () => {
       '{"jsonrpc":"2.0","id":"\\ud800","method":"get_task","params":{"task_id":"\\udfff"}}',
     ],
     ["a text above the limit", " ".repeat(300_000)],
-  ])("with %s", async (_name, body) => {
+  ])("answers a body with %s according to the contract", async (_name, body) => {
     await expectContract(utf8(body));
   });
 
-  it("leave nothing in the log and a host that works", async () => {
+  it("logs no text of a hostile body and keeps working", async () => {
     expect(lines.join("")).not.toContain(secret);
     const { status } = await host.handle(new Request("http://127.0.0.1/healthz"));
     expect(status).toBe(200);

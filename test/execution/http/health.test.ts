@@ -34,12 +34,12 @@ const well: RequestListener = ({ url }, response) =>
   response.writeHead(url === "/healthz" ? 200 : 404).end("{}");
 
 describe("the health check", () => {
-  it("asks on loopback what listens everywhere", async () => {
+  it("checks on loopback a server that listens on every interface", async () => {
     const port = await listen(well);
     await expect(checkHealth({ hostname: "0.0.0.0", port })).resolves.toBeUndefined();
   });
 
-  it("asks at a port that browsers keep away from, too", async () => {
+  it("checks also ports that browsers block", async () => {
     const port = await listen(
       well,
       [6000, 10080, 6566, 6665, 6666, 6667, 6668, 6669, 6697, 5060, 5061, 4190],
@@ -50,12 +50,12 @@ describe("the health check", () => {
     await expect(checkHealth({ hostname, port })).resolves.toBeUndefined();
   });
 
-  it("does not wait for the end of an answer", async () => {
+  it("does not wait for the end of the response", async () => {
     const port = await listen((_request, response) => response.writeHead(200).write("{"));
     await expect(checkHealth({ hostname, port })).resolves.toBeUndefined();
   });
 
-  it.each([503, 302])("takes HTTP %d for no health, and follows nobody", async (status) => {
+  it.each([503, 302])("reports HTTP %d as unhealthy and follows no redirect", async (status) => {
     const port = await listen(({ url }, response) =>
       response.writeHead(url === "/healthz" ? status : 200, { location: "/" }).end(),
     );
@@ -67,7 +67,7 @@ describe("the health check", () => {
   it.each<[string, RequestListener]>([
     ["says nothing", () => {}],
     ["hangs up", ({ socket }) => socket.destroy()],
-  ])("says of a server that %s that it does not answer", async (_what, answer) => {
+  ])("reports that a server that %s does not answer", async (_what, answer) => {
     const port = await listen(answer);
     await expect(checkHealth({ hostname, port, timeoutMs: 100 })).rejects.toThrow(
       /healthz does not answer\.$/,

@@ -58,7 +58,7 @@ async function open(options: Parameters<typeof createTestHost>[0] = {}) {
 const sent = () => ({ message: userMessage("hi") });
 
 describe.each(["/", "/invocations"])("POST %s", (path) => {
-  it("takes A2A's methods and the zone contract's, each in its own shapes", async () => {
+  it("accepts the methods of A2A and of the zone contract, each in its own shapes", async () => {
     const { call } = await open();
     const overA2a = await call("SendMessage", sent(), { path });
     expect(overA2a.answer.result.task.status.state).toBe("TASK_STATE_COMPLETED");
@@ -67,7 +67,7 @@ describe.each(["/", "/invocations"])("POST %s", (path) => {
     expect((await call("tasks/get", { id: "t" }, { path })).answer.error.code).toBe(-32001);
   });
 
-  it("writes the errors of unknown methods for who asks", async () => {
+  it("writes the error of an unknown method in the caller's dialect", async () => {
     const { call } = await open();
     const { answer: zone } = await call("nobody/knows", {}, { path });
     const { answer: a2a } = await call("nobody/knows", {}, { path, version: "1.0" });
@@ -80,7 +80,7 @@ describe.each(["/", "/invocations"])("POST %s", (path) => {
     );
   });
 
-  it("writes the error of what is no request for who asks", async () => {
+  it("writes a parse error in the caller's dialect", async () => {
     const { host } = await open();
     for (const version of ["", "1.0"]) {
       const response = await host.handle(
@@ -91,7 +91,7 @@ describe.each(["/", "/invocations"])("POST %s", (path) => {
     }
   });
 
-  it("knows nothing of A2A where none is served", async () => {
+  it("refuses the methods of A2A when A2A is not served", async () => {
     const { call } = await open({ a2a: undefined });
     for (const method of ["SendMessage", "message/send"]) {
       const { status, answer } = await call(method, sent(), { path, version: "1.0" });
@@ -110,7 +110,7 @@ describe("without A2A", () => {
     ["GET", "/a2a"],
     ["GET", "/.well-known/agent-card.json"],
     ["GET", "/.well-known/agent.json"],
-  ])("%s %s is not there", async (method, path) => {
+  ])("answers 404 to %s %s", async (method, path) => {
     const { host } = await open({ a2a: undefined });
     expect((await host.handle(new Request(`http://127.0.0.1${path}`, { method }))).status).toBe(
       404,
@@ -120,7 +120,7 @@ describe("without A2A", () => {
 
 describe("the card", () => {
   it.each(["/.well-known/agent-card.json", "/.well-known/agent.json"])(
-    "is at %s, for everyone, and cacheable",
+    "serves a cacheable card to everyone at %s",
     async (path) => {
       const { host } = await open({ authenticator: createPlatformAuthenticator() });
       const get = (headers: Record<string, string>) =>
@@ -161,7 +161,7 @@ describe("a further path", () => {
     ["/a2a-like", 200, -32001, true],
     ["/", 200, -32061, true],
   ])(
-    "%s speaks the zone contract with the errors of its dialect",
+    "serves the zone contract at %s with the errors of its dialect",
     async (path, status, code, hasId) => {
       const { call } = await open({ dialects });
       const done = await call("execute_task", hello, { path, id: "r" });
@@ -179,7 +179,7 @@ describe("a further path", () => {
     },
   );
 
-  it("writes so what is refused before anything is read, and takes no A2A", async () => {
+  it("writes a parse error in the dialect of the path and refuses A2A there", async () => {
     const { host, call } = await open({ dialects });
     const response = await host.handle(post("no JSON", { path: "/vapora" }));
     expect([response.status, await response.json()]).toMatchObject([
@@ -215,20 +215,17 @@ describe("an answer in one piece, which is all that a Function URL can give", ()
   it.each([
     ["SendStreamingMessage", sent()],
     ["SubscribeToTask", { id: "t" }],
-  ])(
-    "has no room for %s, which is told by A2A's code, and nothing is begun",
-    async (method, params) => {
-      const { statusCode, error, started } = await ask(method, params);
-      expect([statusCode, error.code, error.data[0].reason]).toEqual([
-        200,
-        -32004,
-        "UNSUPPORTED_OPERATION",
-      ]);
-      expect(started).toEqual([]);
-    },
-  );
+  ])("refuses %s with A2A's code and starts nothing", async (method, params) => {
+    const { statusCode, error, started } = await ask(method, params);
+    expect([statusCode, error.code, error.data[0].reason]).toEqual([
+      200,
+      -32004,
+      "UNSUPPORTED_OPERATION",
+    ]);
+    expect(started).toEqual([]);
+  });
 
-  it("has room for everything else", async () => {
+  it("accepts SendMessage", async () => {
     expect((await ask("SendMessage", sent())).result.task.status.state).toBe(
       "TASK_STATE_COMPLETED",
     );
@@ -254,7 +251,7 @@ async function startWithMetrics(
 const bearer = () => createBearerAuthenticator({ readTokens: async () => ["a-good-token"] });
 
 describe("GET /metrics of the Execution host", () => {
-  it("is open on loopback without an authenticator, to no page of another site and under no other name", async () => {
+  it("serves metrics on loopback without an authenticator, but not to another host or origin", async () => {
     const { url, call } = await startWithMetrics(createNoneAuthenticator());
     await call("no_such_method");
     const { status, body } = await httpGet(url);
@@ -265,7 +262,7 @@ describe("GET /metrics of the Execution host", () => {
     expect((await httpGet(url, { headers: { origin: "https://evil.example" } })).status).toBe(401);
   });
 
-  it("asks for the token where a request must have one, and says nothing without", async () => {
+  it("requires a token for the metrics and answers with an empty body without it", async () => {
     const { url, lines } = await startWithMetrics(bearer());
     expect(await httpGet(url)).toMatchObject({
       status: 401,
@@ -281,7 +278,7 @@ describe("GET /metrics of the Execution host", () => {
     expect(lines.filter((line) => line.includes("request_refused"))).toHaveLength(1);
   });
 
-  it("is closed where a platform vouches for its callers and does not for this one", async () => {
+  it("answers 403 to a caller that the platform has not authenticated", async () => {
     const { url } = await startWithMetrics(createPlatformAuthenticator());
     expect(await httpGet(url)).toMatchObject({ status: 403, body: "" });
     const { url: vouched } = await startWithMetrics(createPlatformAuthenticator(), {
@@ -290,7 +287,7 @@ describe("GET /metrics of the Execution host", () => {
     expect((await httpGet(vouched)).status).toBe(200);
   });
 
-  it("is closed while nobody can tell who asks", async () => {
+  it("answers 503 when the authenticator fails", async () => {
     const authenticate = async () => {
       throw new Error("The keys cannot be had.");
     };
@@ -300,7 +297,7 @@ describe("GET /metrics of the Execution host", () => {
     expect(lines.join("")).not.toContain("keys");
   });
 
-  it("answers HEAD with headers alone, another method with 405, and 404 where there is nothing to show", async () => {
+  it("answers HEAD without a body, another method with 405, and 404 if it has no metrics", async () => {
     const { url } = await startWithMetrics(createNoneAuthenticator());
     expect(await httpGet(url, { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
     const posted = await httpGet(url, { method: "POST" });

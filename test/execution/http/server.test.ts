@@ -82,14 +82,14 @@ describe("in a server of somebody else, the listener", () => {
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, lines };
   }
 
-  it("answers", async () => {
+  it("answers a request inside another server", async () => {
     const { url } = await mount(async () => {});
     expect(await call(url, "execute_task", hello)).toMatchObject({
       result: { response_text: "done" },
     });
   });
 
-  it("says at once that a body parser has read the body before, instead of waiting for it", async () => {
+  it("fails at once when a body parser has already read the body", async () => {
     const { url, lines } = await mount((request) => request.toArray());
     expect(await call(url, "execute_task", hello)).toMatchObject({
       error: { data: { reason: "internal" } },
@@ -99,7 +99,7 @@ describe("in a server of somebody else, the listener", () => {
 });
 
 describe("the server", () => {
-  it("carries a request to the host and its answer back, on one kept connection", async () => {
+  it("passes requests to the host and returns its answers", async () => {
     const { server } = await serve();
     const text = "関所 🏯";
     for (const path of ["/", "/invocations"]) {
@@ -110,7 +110,7 @@ describe("the server", () => {
     expect((await fetch(`${server.url}/nothing`)).status).toBe(404);
   });
 
-  it("goes on with a task whose client hung up", async () => {
+  it("continues a task whose client disconnected", async () => {
     const gate = createGate();
     const { server } = await serve({ agent: gate.agent });
     const id = randomUUID();
@@ -131,13 +131,13 @@ describe("the server", () => {
     expect(gate.started).toHaveLength(1);
   });
 
-  it("answers a body that does not come in time, and closes", async () => {
+  it("answers a body that does not arrive in time and closes the connection", async () => {
     const { server } = await serve({ bodyTimeoutMs: 30 });
     const received = await raw(server.port, `${head(100)}{"jsonrpc"`);
     expect(received).toMatch(/^HTTP\/1\.1 200 [\s\S]*"unavailable"/);
   });
 
-  it("answers a body above the limit while it is still coming, so that the client can read the 413", async () => {
+  it("answers 413 while the body is still arriving, so that the client can read the answer", async () => {
     const { server } = await serve();
     const response = await fetch(server.url, { method: "POST", body: new Uint8Array(20_000_000) });
     expect([response.status, await response.text()]).toEqual([
@@ -158,7 +158,7 @@ describe("the server", () => {
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
 
-  it("does not listen beyond loopback for a host that lets in anyone", async () => {
+  it("refuses to listen beyond loopback for a host that accepts anyone", async () => {
     const { host } = createTestHost();
     for (const hostname of ["0.0.0.0", "::", "192.0.2.1", "agents.example"]) {
       await expect(startExecutionServer({ host, hostname, port: 0 })).rejects.toThrow(
@@ -183,7 +183,7 @@ describe("the server", () => {
       ],
     },
     { type: "web-identity", ...issuer, roles: ["arn:aws:iam::111122223333:role/R"] },
-  ])("listens everywhere for a host that asks for a token: $type", async (config) => {
+  ])("listens on every interface for a host that requires a token: $type", async (config) => {
     const authenticator = createAuthenticator({
       config,
       readSecret: async () => "a-token-of-this-test-alone",
@@ -199,7 +199,7 @@ describe("the server", () => {
     ).toBe(401);
   });
 
-  it("does not listen beyond loopback for a host that leaves it to a platform, where there is none", async () => {
+  it("refuses to listen beyond loopback when a platform authenticator has no platform", async () => {
     const { host } = createTestHost({ authenticator: createPlatformAuthenticator() });
     await expect(startExecutionServer({ host, hostname: "0.0.0.0", port: 0 })).rejects.toThrow(
       /authenticator.*bearer/,
@@ -217,7 +217,7 @@ describe("the server", () => {
     ]);
   });
 
-  it("listens everywhere behind a platform that has authenticated everyone, and serves them as one", async () => {
+  it("listens on every interface behind a platform and serves all callers as one", async () => {
     const { host } = createTestHost({ authenticator: createPlatformAuthenticator() });
     const server = await startExecutionServer({
       host,
@@ -232,7 +232,7 @@ describe("the server", () => {
     expect((await call(url, "get_task", { request_id: id })).result?.response_text).toBe("done");
   });
 
-  it("says what to do where the port is taken", async () => {
+  it("explains what to do when the port is in use", async () => {
     const { server, host } = await serve();
     const second = startExecutionServer({ host, port: server.port });
     await expect(second).rejects.toThrow(/is already in use.*SEKISHO_EXECUTION_PORT/);
@@ -271,7 +271,7 @@ async function callAs(url: string, principal: string): Promise<Answer> {
 }
 
 describe("unfinished bodies", () => {
-  it("hold a bounded number of bytes: a caller's oldest ones are refused, and other callers are served", async () => {
+  it("limits the bytes of unfinished bodies by refusing a caller's oldest ones, and serves other callers", async () => {
     const { server } = await serve({ authenticator: byHeader, maxHeldBytes: 100_000 });
     const { port, url } = server;
     const innocent = holdBody({ port, principal: "innocent", bytes: 10_000 });
@@ -322,7 +322,7 @@ describe("unfinished bodies", () => {
       };
     }
 
-    it("have the same limit", async () => {
+    it("applies the limit of unfinished bodies behind a web-standard server", async () => {
       const open = openWith({});
       const [first, second] = [open("a"), open("b")];
       await first.writer.write(Buffer.alloc(8000, " "));
@@ -332,7 +332,7 @@ describe("unfinished bodies", () => {
       expect(await second.answer).toContain("parse_error");
     });
 
-    it("give their bytes back when they do not come in time", async () => {
+    it("frees the bytes of a body that does not arrive in time", async () => {
       const open = openWith({ bodyTimeoutMs: 500 });
       const late = open("a");
       await late.writer.write(Buffer.alloc(4000, " "));
@@ -346,7 +346,7 @@ describe("unfinished bodies", () => {
 });
 
 describe("connections", () => {
-  it("give way to newer ones while they have no request of an admitted caller, and stay while they are answered", async () => {
+  it("closes old connections without an admitted request, and keeps those that are being answered", async () => {
     const gate = createGate();
     const { host } = createTestHost({ agent: gate.agent, authenticator: byHeader });
     const server = await startExecutionServer({
@@ -410,7 +410,7 @@ async function* threePieces(): AsyncGenerator<string> {
 }
 
 describe("an answer in pieces", () => {
-  it("arrives whole, and its connection serves the next request", async () => {
+  it("sends a streamed answer completely and serves the next request on the connection", async () => {
     const { url } = await serveAnswer({
       answer: () => ({ status: 200, headers: { "x-kind": "stream" }, body: threePieces() }),
     });
@@ -428,7 +428,7 @@ describe("an answer in pieces", () => {
     return socket;
   }
 
-  it("is made no faster than the client reads", async () => {
+  it("produces a stream no faster than the client reads", async () => {
     const { answer, seen } = endless({ size: 100_000 });
     const { port } = await serveAnswer({ answer, stallMs: 60_000 });
     const socket = takeNothing(port);
@@ -445,7 +445,7 @@ describe("an answer in pieces", () => {
     expect(seen.made - before).toBeLessThanOrEqual(1);
   });
 
-  it("ends where the client takes nothing for too long", async () => {
+  it("ends a stream when the client reads nothing for too long", async () => {
     const { answer, seen } = endless({ size: 100_000 });
     const { port } = await serveAnswer({ answer, stallMs: 150 });
     const socket = takeNothing(port);
@@ -453,7 +453,7 @@ describe("an answer in pieces", () => {
     socket.destroy();
   });
 
-  it("ends when the client goes away", async () => {
+  it("ends a stream when the client disconnects", async () => {
     const { answer, seen } = endless();
     const { url } = await serveAnswer({ answer });
     const abort = new AbortController();
@@ -463,7 +463,7 @@ describe("an answer in pieces", () => {
     await eventually(() => seen.isReturned && seen.isAborted());
   });
 
-  it("ends so even where whoever makes it does not listen", async () => {
+  it("ends a stream for a disconnected client although its producer ignores the signal", async () => {
     const { answer, seen } = endless({ heedsSignal: false });
     const { url } = await serveAnswer({ answer });
     const abort = new AbortController();
@@ -472,7 +472,7 @@ describe("an answer in pieces", () => {
     await eventually(() => seen.isReturned);
   });
 
-  it("ends when the server closes, which waits for nothing else", async () => {
+  it("ends a stream when the server closes", async () => {
     const { answer, seen } = endless();
     const { url, close } = await serveAnswer({ answer });
     const response = await fetch(url);
@@ -480,7 +480,7 @@ describe("an answer in pieces", () => {
     expect([text.length > 0, seen.isReturned]).toEqual([true, true]);
   });
 
-  it("that breaks off breaks the connection, and the cause stays out of it", async () => {
+  it("breaks the connection when a stream fails and logs only the kind of the error", async () => {
     async function* breaking(): AsyncGenerator<string> {
       yield "one";
       throw new Error("password=hunter2");
@@ -495,7 +495,7 @@ describe("an answer in pieces", () => {
 });
 
 describe("an answer that is unchanged", () => {
-  it("has neither body nor length, on a socket and as a Response", async () => {
+  it("sends a 304 without body and length, on a socket and as a Response", async () => {
     const answer: Answering = () => ({ status: 304, headers: { etag: '"a"' }, body: "" });
     const { url } = await serveAnswer({ answer });
     const overWeb = await createWebHandler(async (exchange) => answer(exchange))(new Request(url));
@@ -511,7 +511,7 @@ describe("an answer that is unchanged", () => {
 });
 
 describe("a parameter of the query", () => {
-  it("is found by its name in any case, decoded, and is absent otherwise", async () => {
+  it("reads a decoded query parameter by its name in any letter case", async () => {
     const answer: Answering = ({ path, query }) => ({
       status: 200,
       headers: {},
@@ -531,7 +531,7 @@ describe("a parameter of the query", () => {
 });
 
 describe("the web-standard rim", () => {
-  it("makes a piece when one is read, and tells whoever makes them that the reader is gone", async () => {
+  it("produces one piece per read and tells the producer when the reader has gone", async () => {
     const { answer, seen } = endless();
     const { body } = await createWebHandler(async (exchange) => answer(exchange))(
       new Request("http://127.0.0.1/"),
@@ -548,7 +548,7 @@ describe("the web-standard rim", () => {
 
 afterEach(() => void jest.restoreAllMocks());
 
-it("lets go of the timer that would end the connection", async () => {
+it("clears the timer that would end the connection", async () => {
   const { hear } = await serveAuthenticator(
     createBearerAuthenticator({ readTokens: async () => [] }),
   );

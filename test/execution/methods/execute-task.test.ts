@@ -17,7 +17,7 @@ import {
 } from "../test-host.ts";
 
 describe("the result", () => {
-  it("comes at once where the agent is quick, under the id that was sent", async () => {
+  it("returns the result at once under the id of the request when the agent is quick", async () => {
     const { call } = createTestHost({ agent: answering("関所 🏯") });
     const id = randomUUID();
     const { result, ...rest } = await call("execute_task", hello, { id });
@@ -26,7 +26,7 @@ describe("the result", () => {
     expect(taskResultSchema.safeParse(result).success).toBe(true);
   });
 
-  it("carries artifacts, usage and the caller's correlation id", async () => {
+  it("returns artifacts, usage and the caller's correlation id", async () => {
     const artifact = { name: "a.txt", mimetype: "text/plain", text: "x", own: { deep: [1] } };
     const agent = yielding(
       { type: "artifact", artifact },
@@ -44,7 +44,7 @@ describe("the result", () => {
   });
 
   it.each(["execution_failed", "plan_error", "budget_exceeded"] as const)(
-    "is the error %s where the agent says so",
+    "returns the error %s that the agent reports",
     async (reason) => {
       const { call, store } = createTestHost({ agent: yielding({ type: "failure", reason }) });
       const { error } = await call("execute_task", hello);
@@ -64,7 +64,7 @@ describe("the result", () => {
         throw new Error("the vault says hunter2");
       },
     ],
-  ])("is execution_failed where the agent %s", async (_name, agent) => {
+  ])("fails with execution_failed when the agent %s", async (_name, agent) => {
     const { call, store, lines } = createTestHost({ agent });
     const { error } = await call("execute_task", hello);
     expect(error).toMatchObject({ code: -32064, data: { reason: "execution_failed" } });
@@ -72,7 +72,7 @@ describe("the result", () => {
     expect(JSON.stringify([error, lines]) + stored).not.toMatch(/vault|hunter2/);
   });
 
-  it("takes the first ending and nothing after it", async () => {
+  it("keeps the first ending of an agent and ignores everything after it", async () => {
     const agent = yielding(
       { type: "answer", text: "first" },
       { type: "failure", reason: "plan_error" },
@@ -91,7 +91,7 @@ describe("the result", () => {
       100_000,
       "payload_too_large",
     ],
-  ] as const)("%s", async (_name, artifacts, length, reason) => {
+  ] as const)("limits the size of a result: %s", async (_name, artifacts, length, reason) => {
     const agent = yielding(...artifacts, { type: "answer", text: "x".repeat(length) });
     const { call } = createTestHost({ agent });
     const id = randomUUID();
@@ -100,7 +100,7 @@ describe("the result", () => {
     expect((await call("get_task", { request_id: id })).error?.data.reason).toBe(reason);
   });
 
-  it("gives the agent the trace of the request with a span of its own, its ids and a signal that is not aborted", async () => {
+  it("gives the agent the request's trace with a span of its own, its ids and an open signal", async () => {
     const gate = createGate();
     const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -126,7 +126,7 @@ describe("the result", () => {
 });
 
 describe("past the sync budget", () => {
-  it("answers accepted with what a client needs to poll, and works on", async () => {
+  it("answers accepted with what a client needs to poll, and continues the task", async () => {
     const gate = createGate();
     const { call, host } = createTestHost({ agent: gate.agent, syncBudgetMs: 5, pollAfterMs: 70 });
     const { result } = await call("execute_task", hello);
@@ -143,7 +143,7 @@ describe("past the sync budget", () => {
     await eventually(() => !host.busy());
   });
 
-  it("recommends a longer delay for a task whose changes are pushed, until its answer is being written", async () => {
+  it("recommends a longer delay for a task with pushed changes until its answer is being written", async () => {
     const gate = createGate({ updates: [{ type: "progress", text: "Reading" }] });
     const writing = createGate({ updates: [{ type: "progress", partial: "A sekisho was" }] });
     const times = {
@@ -169,7 +169,7 @@ describe("past the sync budget", () => {
     for (const each of [gate, writing]) each.letGo();
   });
 
-  it("recommends the usual delay if it answers before changes are pushed", async () => {
+  it("recommends the usual delay when it answers before changes are pushed", async () => {
     const gate = createGate();
     const pushes: string[] = [];
     const completions = {
@@ -191,7 +191,7 @@ describe("past the sync budget", () => {
     expect(pushes).toEqual([]);
   });
 
-  it("or before, once an answer is being written, answers accepted, and recommends to poll soon", async () => {
+  it("answers accepted with a short delay once an answer is being written, before the sync budget ends", async () => {
     const gate = createGate({ updates: [{ type: "progress", partial: "A sekisho was" }] });
     const times = {
       syncBudgetMs: 3600_000,
@@ -206,7 +206,7 @@ describe("past the sync budget", () => {
     gate.letGo();
   });
 
-  it("waits for the rest of an answer that is written at once", async () => {
+  it("waits for an answer that follows its first partial text at once", async () => {
     const agent = yielding(
       { type: "progress", partial: "A" },
       { type: "answer", text: "A sekisho" },
@@ -217,7 +217,7 @@ describe("past the sync budget", () => {
     });
   });
 
-  it("keeps a task at least 24 hours after its end, and not for ever", async () => {
+  it("keeps a task for 24 hours after its end and then removes it", async () => {
     let nowMs = 1_762_750_300_000;
     const now = () => nowMs;
     const { call } = createTestHost({ store: memoryStore(now), now });
@@ -231,7 +231,7 @@ describe("past the sync budget", () => {
 });
 
 describe("the deadline", () => {
-  it("aborts the agent's signal, and the task fails with timeout", async () => {
+  it("aborts the agent's signal at the deadline and fails the task with timeout", async () => {
     const gate = createGate();
     const { call } = createTestHost({ agent: gate.agent });
     const { error } = await call("execute_task", { ...hello, timeout_ms: 300 });
@@ -239,7 +239,7 @@ describe("the deadline", () => {
     expect(gate.started[0]?.context.signal.aborted).toBe(true);
   });
 
-  it("holds for an agent that ignores its signal, and for hosts with a shorter limit than asked for", async () => {
+  it("ends an agent that ignores its signal at the shorter limit of the host", async () => {
     const gate = createGate({ heedsSignal: false });
     const { call } = createTestHost({ agent: gate.agent, maxTaskMs: 20 });
     expect((await call("execute_task", { ...hello, timeout_ms: 60_000 })).error?.data.reason).toBe(
@@ -250,7 +250,7 @@ describe("the deadline", () => {
 });
 
 describe("secrets and texts", () => {
-  it("the bot token reaches the agent, and neither the store nor the log", async () => {
+  it("passes the bot token to the agent but not to the store or the log", async () => {
     const store = memoryStore();
     const written: unknown[] = [];
     const create: typeof store.create = (request) => {
@@ -272,7 +272,7 @@ describe("secrets and texts", () => {
     gate.letGo();
   });
 
-  it("every log line of a task carries its request id, and none an id that is no UUID", async () => {
+  it("logs the request id of a task only if it is a UUID", async () => {
     const { call, lines } = createTestHost();
     const id = randomUUID();
     await call("execute_task", hello, { id });
@@ -289,7 +289,7 @@ const byName: Authenticator = {
 };
 
 describe("a repeated request id", () => {
-  it("gets the stored outcome, and the agent runs once", async () => {
+  it("returns the stored outcome for a repeated request id and runs the agent once", async () => {
     let runs = 0;
     const agent: Agent = async function* () {
       runs += 1;
@@ -307,7 +307,7 @@ describe("a repeated request id", () => {
     expect(runs).toBe(1);
   });
 
-  it("gets the same task id while the task runs, and waits for the end like the first", async () => {
+  it("returns the running task for a repeated request id and waits for its end", async () => {
     const gate = createGate();
     const quick = createTestHost({ agent: gate.agent, syncBudgetMs: 5 });
     const id = randomUUID();
@@ -323,7 +323,7 @@ describe("a repeated request id", () => {
   });
 
   it.each(["text", "channel", "thread_ts", "user_id"])(
-    "with another %s is already_exists",
+    "refuses a repeated request id with another %s as already_exists",
     async (field) => {
       const { call } = createTestHost();
       const id = randomUUID();
@@ -333,7 +333,7 @@ describe("a repeated request id", () => {
     },
   );
 
-  it("with other attachments is already_exists, with other links to the same ones it is not", async () => {
+  it("refuses a repeated request id with other attachments but accepts new links to the same ones", async () => {
     const { call } = createTestHost();
     const id = randomUUID();
     const file = {
@@ -356,19 +356,22 @@ describe("a repeated request id", () => {
     expect(error?.data.reason).toBe("already_exists");
   });
 
-  it.each(["plain", 7, -7])("that is no UUID (%s) is a new task each time", async (id) => {
-    const gate = createGate();
-    const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
-    const answers = [
-      await call("execute_task", hello, { id }),
-      await call("execute_task", hello, { id }),
-    ];
-    expect(new Set(answers.map(({ result }) => result?.task_id)).size).toBe(2);
-    expect(answers.map((answer) => answer.id)).toEqual([id, id]);
-    gate.letGo();
-  });
+  it.each(["plain", 7, -7])(
+    "starts a new task each time for an id that is not a UUID (%s)",
+    async (id) => {
+      const gate = createGate();
+      const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
+      const answers = [
+        await call("execute_task", hello, { id }),
+        await call("execute_task", hello, { id }),
+      ];
+      expect(new Set(answers.map(({ result }) => result?.task_id)).size).toBe(2);
+      expect(answers.map((answer) => answer.id)).toEqual([id, id]);
+      gate.letGo();
+    },
+  );
 
-  it("belongs to its principal: another one's is another task, and unknown to him", async () => {
+  it("hides a task from another principal, for whom the same request id starts another task", async () => {
     const gate = createGate();
     const { call } = createTestHost({ agent: gate.agent, authenticator: byName, syncBudgetMs: 0 });
     const id = randomUUID();
@@ -413,7 +416,7 @@ describe("what an agent remembers of a conversation", () => {
     };
   }
 
-  it("is found by the caller who said it, and by no other one with the same session id", async () => {
+  it("separates what an agent remembers by caller, even for the same session id", async () => {
     const ask = startZone();
     const first = await ask("kim", { text: "my secret", session_id });
     const again = await ask("kim", { text: "and now?", session_id });
@@ -423,22 +426,22 @@ describe("what an agent remembers of a conversation", () => {
     expect(other.contextId).not.toBe(first.contextId);
   });
 
-  it("cannot be reached by sending the id that the agent gets", async () => {
+  it("reveals no conversation to a caller who sends the agent's context id as a session id", async () => {
     const ask = startZone();
     const { contextId = "" } = await ask("kim", { text: "my secret", session_id });
     expect((await ask("lee", { text: "?", session_id: `${contextId}` })).before).toEqual([]);
   });
 
-  it("is not in the task under any other key of the caller's choice", async () => {
+  it("passes the session id of the caller to the agent in no field of the task", async () => {
     const { task } = await startZone()("kim", { text: "hello", session_id });
     expect(JSON.stringify(task)).not.toContain(session_id);
   });
 
-  it("is none where the caller names no conversation", async () => {
+  it("gives the agent no context id without a session id", async () => {
     expect((await startZone()("kim", { text: "hello" })).contextId).toBeUndefined();
   });
 
-  it("is apart over A2A as well, where each client reads the context id that it sent", async () => {
+  it("separates conversations of A2A clients and returns the context id that each client sent", async () => {
     const host = await serveA2a({ agent: remembering(), authenticator: byName });
     const say = async (name: string, text: string) => {
       const message = userMessage(text, { contextId: "the deal", messageId: randomUUID() });
@@ -459,7 +462,7 @@ describe("what an agent remembers of a conversation", () => {
 });
 
 describe("the caller as an agent knows it", () => {
-  it("is the same in all conversations of one principal, another one for each principal, and says nothing of it", async () => {
+  it("identifies a principal to the agent by the same opaque value in all conversations", async () => {
     const { call } = createTestHost({ agent: remembering(), authenticator: byName });
     const callerOf = async (name: string, session?: string) => {
       const params = { channel: "C1", text: "hi", ...(session && { session_id: session }) };

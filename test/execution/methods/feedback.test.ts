@@ -31,7 +31,7 @@ async function completed({ fails }: { fails: () => boolean } = { fails: () => fa
 }
 
 describe("a vote", () => {
-  it("is stored and passed to the agent, with the ids of the run", async () => {
+  it("stores a vote and passes it to the agent with the ids of the run", async () => {
     const { vote, stored, got } = await completed();
     const { result } = await vote(up);
     expect(result).toEqual({ status: "recorded", task_id: expect.any(String) });
@@ -41,14 +41,14 @@ describe("a vote", () => {
     ]);
   });
 
-  it("replaces an earlier one of the same person, and an older one that comes late changes nothing", async () => {
+  it("replaces an earlier vote of the same person and ignores an older one that arrives late", async () => {
     const { vote, stored, got } = await completed();
     for (const given of [up, down, up]) expect((await vote(given)).result?.status).toBe("recorded");
     expect(await stored()).toMatchObject([{ voterId: "v1", vote: "down" }]);
     expect(got.map(({ vote: passed }) => passed)).toEqual(["up", "down", "down"]);
   });
 
-  it("that the agent could not take is answered as unavailable, and passed on again when it is repeated", async () => {
+  it("answers unavailable when the agent fails on a vote, and passes the vote on when it is repeated", async () => {
     let isBroken = true;
     const { vote, got, lines } = await completed({ fails: () => isBroken });
     expect((await vote(up)).error?.data).toMatchObject({ reason: "unavailable", retryable: true });
@@ -59,7 +59,7 @@ describe("a vote", () => {
     expect(got).toHaveLength(1);
   });
 
-  it("is recorded for an agent without feedback", async () => {
+  it("records a vote for an agent without feedback", async () => {
     const { call } = createTestHost();
     const { result } = await call("execute_task", hello, { id: requestId });
     expect(result?.response_text).toBe("done");
@@ -68,7 +68,7 @@ describe("a vote", () => {
     );
   });
 
-  it("on a task that is not completed is refused", async () => {
+  it("refuses a vote on a task that is not completed", async () => {
     const gate = createGate();
     const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
     await call("execute_task", hello, { id: requestId });
@@ -78,7 +78,7 @@ describe("a vote", () => {
     gate.letGo();
   });
 
-  it("on a task that nobody knows is refused", async () => {
+  it("refuses a vote on an unknown task", async () => {
     const { call } = createTestHost();
     expect((await call("feedback", { request_id: requestId, ...up })).error?.data.reason).toBe(
       "task_not_found",
@@ -86,7 +86,7 @@ describe("a vote", () => {
   });
 });
 
-it("goes to the worker's agent where the host runs none", async () => {
+it("passes a vote to the worker's agent when the host runs no agent", async () => {
   const store = memoryStore();
   const host = createQueuedHost({ store, syncBudgetMs: 0 });
   const got: AgentVote[] = [];

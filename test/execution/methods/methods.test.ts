@@ -79,7 +79,7 @@ const params = fc
 
 describe("params", () => {
   it.each(Object.keys(contract) as MethodName[])(
-    "of %s pass or fail as the contract says",
+    "accepts and refuses params of %s exactly as the contract does",
     async (method) => {
       await fc.assert(
         fc.asyncProperty(

@@ -40,13 +40,13 @@ async function asked(agent = asking) {
 }
 
 describe("a question with fields", () => {
-  it("is told with them, at every read", async () => {
+  it("returns a question with its fields at every read", async () => {
     const { question, call, task_id } = await asked();
     expect(question).toMatchObject({ status: "input_required", prompt: "Where?", fields });
     expect((await call("get_task", { task_id })).result).toEqual(question);
   });
 
-  it("gets its values to the agent, without those that are absent", async () => {
+  it("passes field values to the agent without absent ones", async () => {
     const { answer, end } = await asked();
     expect((await answer({ fields: { count: null, region: "ap" } })).result).toMatchObject({
       status: "accepted",
@@ -54,7 +54,7 @@ describe("a question with fields", () => {
     expect(JSON.parse((await end()) ?? "")).toEqual([{ region: "ap" }, ""]);
   });
 
-  it("can be answered with a text by a client that does not know fields", async () => {
+  it("accepts a text from a client that does not know fields", async () => {
     const { answer, end } = await asked();
     await answer({ text: "In Asia, I think" });
     expect(JSON.parse((await end()) ?? "")).toEqual([null, "In Asia, I think"]);
@@ -65,16 +65,19 @@ describe("a question with fields", () => {
     [{ region: "eu", count: "two" }, "fields.count", /a number/],
     [{ region: { id: "eu" } }, "fields.region", /./],
     [{ "secret words": "eu" }, "fields", /./],
-  ])("refuses %j, names the field, and stays open", async (given, path, message) => {
-    const { answer, call, task_id, question, lines } = await asked();
-    const { error } = await answer({ fields: given });
-    expect(error?.data).toMatchObject({ reason: "invalid_params", issues: [{ path }] });
-    expect(error?.data.issues).toEqual([{ path, message: expect.stringMatching(message) }]);
-    expect(JSON.stringify([error, lines])).not.toMatch(/two|secret/);
-    expect((await call("get_task", { task_id })).result).toEqual(question);
-  });
+  ])(
+    "refuses the fields %j, names the wrong one, and keeps the question open",
+    async (given, path, message) => {
+      const { answer, call, task_id, question, lines } = await asked();
+      const { error } = await answer({ fields: given });
+      expect(error?.data).toMatchObject({ reason: "invalid_params", issues: [{ path }] });
+      expect(error?.data.issues).toEqual([{ path, message: expect.stringMatching(message) }]);
+      expect(JSON.stringify([error, lines])).not.toMatch(/two|secret/);
+      expect((await call("get_task", { task_id })).result).toEqual(question);
+    },
+  );
 
-  it("takes the same values again in any order, and no others", async () => {
+  it("accepts the same values again in any order and refuses others", async () => {
     const { answer } = await asked();
     const id = randomUUID();
     const first = await answer({ fields: { region: "eu", count: 2 } }, id);
@@ -88,7 +91,7 @@ describe("a question with fields", () => {
     );
   });
 
-  it("leaves no value in the record of a task that is over", async () => {
+  it("removes the field values from the record when the task is over", async () => {
     const { answer, end, store, task_id } = await asked();
     await answer({ fields: { region: "eu", count: 7 } });
     await end();
@@ -99,7 +102,7 @@ describe("a question with fields", () => {
 });
 
 describe("values for a question without fields", () => {
-  it("are refused", async () => {
+  it("refuses field values for a question without fields", async () => {
     const agent: Agent = async function* () {
       yield { type: "question", prompt: "Shall I?" };
     };
@@ -116,7 +119,7 @@ describe("over A2A", () => {
   type Sent = { task: A2aTask };
   const values = { data: { fields: { count: 3, region: "eu" } } };
 
-  it("the fields and the values are data parts", async () => {
+  it("carries fields and values as data parts over A2A", async () => {
     const host = await serveA2a({ agent: asking });
     const { task } = await host.result<Sent>("SendMessage", { message: userMessage("Fly me") });
     expect(task.status.message?.parts).toEqual([
@@ -136,7 +139,7 @@ describe("over A2A", () => {
     ]);
   });
 
-  it("values that do not fit are refused, and a text is an answer", async () => {
+  it("refuses invalid values and accepts a text over A2A", async () => {
     const host = await serveA2a({ agent: asking });
     const { task } = await host.result<Sent>("SendMessage", { message: userMessage("Fly me") });
     for (const fieldsGiven of [{ region: "us" }, { region: {} }, ["eu"]]) {

@@ -50,7 +50,7 @@ async function waiting(agent = asking({ questions: 2, offers: false })) {
 }
 
 describe("an agent that asks", () => {
-  it("leaves the task waiting with its question, and nobody holds it", async () => {
+  it("leaves the task waiting with its question and without a lease", async () => {
     const { host, call, store } = createTestHost({ agent: asking() });
     const { result } = await call("execute_task", hello);
     expect(result).toMatchObject({ status: "input_required", prompt: "Shall I? (1)", options });
@@ -61,7 +61,7 @@ describe("an agent that asks", () => {
     expect((await call("get_task", { task_id: result?.task_id })).result).toEqual(result);
   });
 
-  it("goes on with the answer, with all that was made before", async () => {
+  it("continues with the answer and keeps the artifacts made before", async () => {
     const { call } = createTestHost({ agent: asking() });
     const task_id = (await call("execute_task", hello)).result?.task_id;
     const { result } = await call("answer_task", { task_id, option_id: "yes", user_id: "U1" });
@@ -74,7 +74,7 @@ describe("an agent that asks", () => {
     });
   });
 
-  it("may ask again, and is told every answer so far", async () => {
+  it("lets an agent ask again and gives it every answer so far", async () => {
     const started: string[] = [];
     const { call } = createTestHost({ agent: asking({ questions: 2, started }) });
     const id = randomUUID();
@@ -90,7 +90,7 @@ describe("an agent that asks", () => {
     expect(started.slice(0, 2)).toEqual([id, answerId]);
   });
 
-  it("ends a held poll with its next question, although the state is the same as before", async () => {
+  it("ends a held poll with the next question although the state has not changed", async () => {
     const { call, store } = createTestHost({ agent: asking({ questions: 2 }) });
     const task_id = (await call("execute_task", hello)).result?.task_id ?? "";
     await call("get_task", { task_id });
@@ -107,7 +107,7 @@ describe("an agent that asks", () => {
     await held;
   });
 
-  it("hears of the credentials that it asked for as of any answer", async () => {
+  it("marks a question for credentials with the kind auth", async () => {
     const agent: Agent = async function* (task) {
       if (task.answers.length === 0)
         yield { type: "question", prompt: "Sign in first.", kind: "auth" };
@@ -173,18 +173,21 @@ describe("an agent that asks", () => {
       { options: [{ id: "a", label: long + long }] },
       "update.options.0.label: too_big",
     ],
-  ])("fails where its question %s, and the log says where", async (_what, given, cause_kind) => {
-    const { call, lines } = createTestHost({
-      agent: yielding({ type: "question", prompt: "Which?", ...given } as TaskUpdate),
-    });
-    expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
-    expect(lines.map((line) => JSON.parse(line))).toContainEqual(
-      expect.objectContaining({ level: "warn", message: "agent_update_refused", cause_kind }),
-    );
-    expect(lines.join("")).not.toMatch(/xxx|Which/);
-  });
+  ])(
+    "fails when the question of the agent %s, and logs the field",
+    async (_what, given, cause_kind) => {
+      const { call, lines } = createTestHost({
+        agent: yielding({ type: "question", prompt: "Which?", ...given } as TaskUpdate),
+      });
+      expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
+      expect(lines.map((line) => JSON.parse(line))).toContainEqual(
+        expect.objectContaining({ level: "warn", message: "agent_update_refused", cause_kind }),
+      );
+      expect(lines.join("")).not.toMatch(/xxx|Which/);
+    },
+  );
 
-  it("may offer ids and labels as long as an answer and a reader can take", async () => {
+  it("accepts option ids and labels of the maximum length", async () => {
     const id = long.slice(1);
     const agent: Agent = async function* ({ answers: [given] }) {
       if (given) yield { type: "answer", text: given.option_id ?? "" };
@@ -198,7 +201,7 @@ describe("an agent that asks", () => {
 });
 
 describe("an answer", () => {
-  it("that comes twice counts once, by its id or by what it says", async () => {
+  it("counts a repeated answer once, by its id or by its content", async () => {
     const started: string[] = [];
     const { call } = createTestHost({ agent: asking({ started }) });
     const task_id = (await call("execute_task", hello)).result?.task_id;
@@ -218,7 +221,7 @@ describe("an answer", () => {
     expect(started).toHaveLength(2);
   });
 
-  it("is the same whoever gives it, and the agent hears of the first person", async () => {
+  it("accepts the same answer of another person and names only the first person to the agent", async () => {
     const heard: unknown[] = [];
     const agent: Agent = async function* ({ answers }) {
       if (answers.length === 0) yield { type: "question", prompt: "Shall I?", options };
@@ -237,7 +240,7 @@ describe("an answer", () => {
     expect(heard).toEqual(["U1"]);
   });
 
-  it("that differs from the one given is refused", async () => {
+  it("refuses an answer that differs from the first one", async () => {
     const { call } = createTestHost({ agent: asking() });
     const task_id = (await call("execute_task", hello)).result?.task_id;
     const id = randomUUID();
@@ -248,7 +251,7 @@ describe("an answer", () => {
     expect(sameId.error?.data.reason).toBe("already_exists");
   });
 
-  it("of somebody else finds no task", async () => {
+  it("reports task_not_found for an answer to an unknown task", async () => {
     const { call } = createTestHost({ agent: asking() });
     expect((await call("answer_task", { task_id: "nobody", text: "x" })).error?.data.reason).toBe(
       "task_not_found",
@@ -257,7 +260,7 @@ describe("an answer", () => {
 });
 
 describe("a question", () => {
-  it("leaves no text behind when the task is over", async () => {
+  it("removes the texts of questions and answers from the record when the task is over", async () => {
     const { call, store } = createTestHost({ agent: asking() });
     const task_id = (await call("execute_task", hello)).result?.task_id ?? "";
     await call("answer_task", { task_id, text: "the code is swordfish" });
@@ -269,7 +272,7 @@ describe("a question", () => {
 
 describe("an answer whose request has an id that is no UUID", () => {
   it.each([[["first", "second"]], [["again", "again"]]])(
-    "answers each question in turn, though the id is the same: %j",
+    "answers each question in turn under the same id that is not a UUID: %j",
     async (said) => {
       const { answer, settled } = await waiting(asking({ questions: 2, offers: false }));
       for (const text of said) {
@@ -281,7 +284,7 @@ describe("an answer whose request has an id that is no UUID", () => {
   );
 });
 
-it("an answer's UUID is the same in any letter case", async () => {
+it("recognizes the UUID of an answer in any letter case", async () => {
   const { answer, settled } = await waiting(asking({ questions: 2, offers: false }));
   const id = randomUUID();
   await answer({ text: "first" }, id);
@@ -297,7 +300,7 @@ describe("an answer is refused", () => {
     ["where its text is white space", { text: " \n" }, "text"],
     ["where its text shows nothing", { text: "\u200b" }, "text"],
     ["where its option was not offered", { option_id: "drop-all-tables" }, "option_id"],
-  ])("%s, and the question stays", async (_what, said, path) => {
+  ])("refuses an answer and keeps the question open: %s", async (_what, said, path) => {
     const { answer, settled, task_id, call } = await waiting(asking());
     const { error } = await answer(said);
     expect(error?.data).toMatchObject({ reason: "invalid_params", issues: [{ path }] });
@@ -306,13 +309,13 @@ describe("an answer is refused", () => {
     expect((await settled())?.response_text).toBe("no");
   });
 
-  it("where it names an option and none were offered", async () => {
+  it("refuses an option id when the question offers no options", async () => {
     const { answer } = await waiting(asking({ offers: false }));
     expect((await answer({ option_id: "yes" })).error?.data.reason).toBe("invalid_params");
   });
 });
 
-it("a task that was answered before its first turn was done with is still known to work", async () => {
+it("keeps a task running that was answered before its first run had finished", async () => {
   const store = memoryStore();
   const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
   const { promise: late, resolve: confirm } = Promise.withResolvers<void>();
@@ -345,7 +348,7 @@ it("a task that was answered before its first turn was done with is still known 
 });
 
 describe("a question's id", () => {
-  it("is the same at every read and on every instance, and another one for the next question", async () => {
+  it("gives a question one id at every read and on every instance, and the next question another id", async () => {
     const { call, store, first, task_id, say, settled } = await waiting();
     const elsewhere = createTestHost({ agent: asking({ questions: 2 }), store });
     const read = [
@@ -363,7 +366,7 @@ describe("a question's id", () => {
     expect(next?.question_id).not.toBe(first?.question_id);
   });
 
-  it("is no affair of the agent", async () => {
+  it("hides the id of the question from the agent", async () => {
     const telling: Agent = async function* ({ answers }) {
       if (answers.length === 0) yield { type: "question", prompt: "Shall I? (1)" };
       yield { type: "answer", text: JSON.stringify(answers) };
@@ -376,7 +379,7 @@ describe("a question's id", () => {
 });
 
 describe("an answer that names its question", () => {
-  it("and comes again late, under another id, leaves the next question open", async () => {
+  it("keeps the next question open when an earlier answer is repeated under another id", async () => {
     const { first, say, settled } = await waiting();
     await say("one", first?.question_id);
     await settled();
@@ -385,7 +388,7 @@ describe("an answer that names its question", () => {
     expect((await settled())?.prompt).toBe("Shall I? (2)");
   });
 
-  it("and comes again after all questions gets the end of the task, whichever question it was to", async () => {
+  it("returns the end of the task for a repeated answer to any of its questions", async () => {
     const { first, say, settled } = await waiting();
     await say("one", first?.question_id);
     const second = await settled();
@@ -400,16 +403,19 @@ describe("an answer that names its question", () => {
   it.each([
     ["has been answered otherwise", (first: string) => first],
     ["was never asked", () => "nobody-asked-this"],
-  ])("is refused where that one %s, and the open question stays", async (_what, idOf) => {
-    const { first, say, settled } = await waiting();
-    await say("one", first?.question_id);
-    const second = await settled();
-    const { error } = await say("another", idOf(first?.question_id ?? ""));
-    expect(error?.data).toMatchObject({ reason: "invalid_state", current: "input_required" });
-    expect((await settled())?.question_id).toBe(second?.question_id);
-  });
+  ])(
+    "refuses an answer to a question that %s, and keeps the open question",
+    async (_what, idOf) => {
+      const { first, say, settled } = await waiting();
+      await say("one", first?.question_id);
+      const second = await settled();
+      const { error } = await say("another", idOf(first?.question_id ?? ""));
+      expect(error?.data).toMatchObject({ reason: "invalid_state", current: "input_required" });
+      expect((await settled())?.question_id).toBe(second?.question_id);
+    },
+  );
 
-  it("is refused where its request id came before with the answer to another one", async () => {
+  it("refuses a request id that already answered another question", async () => {
     const { first, say, settled } = await waiting();
     const id = randomUUID();
     await say("yes", first?.question_id, id);
@@ -420,7 +426,7 @@ describe("an answer that names its question", () => {
     );
   });
 
-  it("counts once, where many of it come at the same time", async () => {
+  it("counts many equal answers at the same time once", async () => {
     const { first, say, settled } = await waiting();
     const all = await Promise.all(Array.from({ length: 5 }, () => say("one", first?.question_id)));
     expect(all.map(({ error }) => error)).toEqual(all.map(() => undefined));
@@ -428,7 +434,7 @@ describe("an answer that names its question", () => {
   });
 });
 
-it("a question that was stored before answers had questions is answered by its id", async () => {
+it("finds the open question by its id in a record whose answers have no question ids", async () => {
   const { store, task_id, say, settled, first } = await waiting();
   await say("one", first?.question_id);
   const second = await settled();

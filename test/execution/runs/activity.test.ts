@@ -21,7 +21,7 @@ function open({ nowMs = 0 } = {}) {
   return { clock, readAt, setAt };
 }
 
-it("reads no clock before its first use, which a snapshot of the process may precede by days", () => {
+it("reads the clock at its first use and not at creation, because a snapshot may lie in between", () => {
   const { clock, readAt } = open();
   expect(clock.reads).toBe(0);
   expect([readAt(5000), readAt(900_000)]).toEqual([
@@ -30,7 +30,7 @@ it("reads no clock before its first use, which a snapshot of the process may pre
   ]);
 });
 
-it("keeps the time from one change to the next, however often it is read and however many runs overlap", () => {
+it("keeps the time of the last change, however often it is read and however many runs overlap", () => {
   const { readAt, setAt } = open();
   readAt(1000);
   setAt(2000, true);
@@ -43,7 +43,7 @@ it("keeps the time from one change to the next, however often it is read and how
   expect(readAt(20_000)).toEqual({ isBusy: false, sinceMs: 10_000 });
 });
 
-it("takes the time of the second of two runs that follow each other within a second", () => {
+it("uses the start of the second of two runs within a second", () => {
   const { readAt, setAt } = open();
   setAt(1100, true);
   setAt(1200, false);
@@ -51,7 +51,7 @@ it("takes the time of the second of two runs that follow each other within a sec
   expect(readAt(60_000)).toEqual({ isBusy: true, sinceMs: 1300 });
 });
 
-it("is never in the future of a clock that was set back, and moves once for that", () => {
+it("reports no future time after the clock was set back, and moves only once", () => {
   const { readAt, setAt } = open();
   setAt(100_000, true);
   expect([readAt(40_000), readAt(41_000), readAt(200_000)].map(({ sinceMs }) => sinceMs)).toEqual([

@@ -32,33 +32,36 @@ describe("an artifact with a url", () => {
     "https://files/a",
     "https://name:word@example.com/a",
     "not an address",
-  ])("that no client would read is left out, and the log says why: %s", async (url) => {
-    const { result, leftOut } = await resultOf([{ url }, { text: "kept" }]);
-    expect(result).toMatchObject({
-      status: "success",
-      response_text: "done",
-      artifacts: [{ text: "kept" }],
-    });
-    expect(leftOut).toEqual(["artifact.url: not_public_https"]);
-  });
+  ])(
+    "leaves out an artifact with a URL that no client would read, and logs why: %s",
+    async (url) => {
+      const { result, leftOut } = await resultOf([{ url }, { text: "kept" }]);
+      expect(result).toMatchObject({
+        status: "success",
+        response_text: "done",
+        artifacts: [{ text: "kept" }],
+      });
+      expect(leftOut).toEqual(["artifact.url: not_public_https"]);
+    },
+  );
 
   it.each([
     "https://files.example/a",
     "https://8.8.8.8/a",
     "http://127.0.0.1:9/a",
     "http://localhost:9/a",
-  ])("is sent: %s", async (url) => {
+  ])("sends an artifact with the URL %s", async (url) => {
     const { result, leftOut } = await resultOf([{ url }]);
     expect(result?.artifacts).toEqual([{ url }]);
     expect(leftOut).toEqual([]);
   });
 
-  it("that is the whole answer makes the task fail where it is left out", async () => {
+  it("fails the task when the whole answer is an artifact that is left out", async () => {
     expect((await resultOf([{ url: "file:///a" }], { text: "" })).reason).toBe("execution_failed");
   });
 });
 
-it("the first hundred artifacts are sent", async () => {
+it("sends the first hundred artifacts and logs the others", async () => {
   const { result, leftOut } = await resultOf(
     Array.from({ length: 102 }, (_, index) => ({ text: `${index}` })),
   );
@@ -85,7 +88,7 @@ describe("an artifact is mended", () => {
       { name: `${"n".repeat(254)}🦊`, text: "a" },
       { name: "n".repeat(254), text: "a" },
     ],
-  ])("%s", async (_what, given, sent) => {
+  ])("corrects an artifact %s", async (_what, given, sent) => {
     expect((await resultOf([given])).result?.artifacts).toEqual([sent]);
   });
 
@@ -95,7 +98,7 @@ describe("an artifact is mended", () => {
     [{ text: "a", url: "https://a.example/" }],
     [{ base64: "%" }],
     ["a"],
-  ])("but not one that has no single content: %j", async (artifact) => {
+  ])("fails the task for an artifact without exactly one content: %j", async (artifact) => {
     expect((await resultOf([artifact])).reason).toBe("execution_failed");
   });
 });
@@ -109,7 +112,7 @@ describe("the usage of an answer", () => {
     ],
     [null, undefined],
     [{ input_tokens: 0 }, { input_tokens: 0 }],
-  ])("loses counts that are no integers from 0 on: %j", async (usage, sent) => {
+  ])("drops usage counts that are not integers from 0 on: %j", async (usage, sent) => {
     const { result } = await resultOf([], { text: "done", usage });
     expect(result).toMatchObject({ status: "success" });
     expect(result?.usage).toEqual(sent);

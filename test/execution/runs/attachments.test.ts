@@ -67,21 +67,21 @@ async function answerFor({
 }
 
 describe("an agent that reads an attachment", () => {
-  it("gets its bytes", async () => {
+  it("reads the bytes of an attachment", async () => {
     const { url, requests } = await startFiles();
     const { text } = await answerFor({ url, publicFetch: onLoopback, sha256 });
     expect(text).toBe(content);
     expect(requests).toHaveLength(1);
   });
 
-  it("does not get other bytes than the sender's", async () => {
+  it("refuses bytes that differ from those of the sender", async () => {
     const { url } = await startFiles(() => raw(`${content}!`));
     const { text, lines } = await answerFor({ url, publicFetch: onLoopback, sha256 });
     expect(text).toBe("invalid_response");
     expect(lines.join("\n")).toContain('"attachment_not_read"');
   });
 
-  it("does not get more than it asked for", async () => {
+  it("refuses more bytes than the agent asked for", async () => {
     const { url } = await startFiles();
     const { text } = await answerFor({
       url,
@@ -92,7 +92,7 @@ describe("an agent that reads an attachment", () => {
   });
 
   it.each(["https://169.254.169.254/latest/meta-data/", "https://10.0.0.1/", "https://[::1]/"])(
-    "gets nothing of %s, and the log tells of it without the address",
+    "refuses to read %s and logs the refusal without the address",
     async (url) => {
       const { text, lines } = await answerFor({ url });
       expect(text).toBe("permission_denied");
@@ -101,13 +101,13 @@ describe("an agent that reads an attachment", () => {
     },
   );
 
-  it("gets nothing of this machine, which the contract lets a sender name, unless the host was made for that", async () => {
+  it("refuses attachments on loopback by default", async () => {
     const { url, requests } = await startFiles();
     expect((await answerFor({ url })).text).toBe("permission_denied");
     expect(requests).toEqual([]);
   });
 
-  it("gets what a Verification zone on its machine keeps, where the host was made for that", async () => {
+  it("reads the files of a local Verification zone if the host was created for that", async () => {
     const { url } = await startFiles();
     const asked = { publicFetch: localFetch(url), sha256 };
     expect(
@@ -126,7 +126,7 @@ describe("an agent that reads an attachment", () => {
     ["credentials", (url: string) => `${url.replace("//", "//user:password@")}/files/F1`],
     ["an address of another network", () => "https://10.0.0.1/files/F1"],
     ["a platform's own address", () => "https://169.254.169.254/files/F1"],
-  ])("gets nothing else of that machine: %s", async (_what, addressOf) => {
+  ])("refuses every other address to a host for local files: %s", async (_what, addressOf) => {
     const { url, requests } = await startFiles();
     const { text } = await answerFor({ url: addressOf(url), publicFetch: localFetch(url) });
     expect(text).toBe("permission_denied");
@@ -136,19 +136,16 @@ describe("an agent that reads an attachment", () => {
   it.each([
     ["is another one", (url: string) => Number(new URL(url).port) + 1],
     ["is not known", () => undefined],
-  ])(
-    "gets nothing of a port of that machine where the Verification zone's port %s",
-    async (_what, portOf) => {
-      const { url, requests } = await startFiles();
-      const publicFetch = createLocalAttachmentFetch({ verificationPort: () => portOf(url) });
-      expect((await answerFor({ url: `${url}/files/F1`, publicFetch })).text).toBe(
-        "permission_denied",
-      );
-      expect(requests).toEqual([]);
-    },
-  );
+  ])("refuses a local file when the port of the Verification zone %s", async (_what, portOf) => {
+    const { url, requests } = await startFiles();
+    const publicFetch = createLocalAttachmentFetch({ verificationPort: () => portOf(url) });
+    expect((await answerFor({ url: `${url}/files/F1`, publicFetch })).text).toBe(
+      "permission_denied",
+    );
+    expect(requests).toEqual([]);
+  });
 
-  it("stops reading when its task is canceled", async () => {
+  it("stops reading when the task is canceled", async () => {
     const { url, requests } = await startFiles(silence);
     const ended = Promise.withResolvers<unknown>();
     const agent: Agent = async function* (task, { readAttachment }) {

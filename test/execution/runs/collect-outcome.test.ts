@@ -45,7 +45,7 @@ describe("the steps of an agent", () => {
     status,
   });
 
-  it("stay while other progress comes and goes, and until there are newer ones", async () => {
+  it("keeps steps during other progress until newer steps arrive", async () => {
     const told = await toldOf(
       { type: "progress", steps: [step("in_progress")] },
       { type: "progress", text: "Line 7" },
@@ -58,12 +58,12 @@ describe("the steps of an agent", () => {
     ]);
   });
 
-  it("are told once each, as they are last", async () => {
+  it("reports each step once, with its last status", async () => {
     const told = await toldOf({ type: "progress", steps: [step("pending"), step("completed")] });
     expect(told).toEqual([{ steps: [step("completed")] }]);
   });
 
-  it("are told as far as they fit: the newest 50, with the beginning of each title", async () => {
+  it("reports the newest 50 steps with the first 200 characters of each title", async () => {
     const many = Array.from(
       { length: 500 },
       (_, n): TaskStep => ({ id: `s${n}`, title: "x".repeat(300), status: "pending" }),
@@ -84,7 +84,7 @@ describe("the steps of an agent", () => {
     ["no title", { id: "b", title: "", status: "pending" }, "update.steps.title: too_small"],
     ["no form", "b", "update.steps: invalid_type"],
   ])(
-    "with %s are left out and logged, and the others are told",
+    "leaves out and logs a step with %s, and reports the others",
     async (_what, broken, cause_kind) => {
       const update = {
         type: "progress",
@@ -105,7 +105,7 @@ describe("the steps of an agent", () => {
 });
 
 describe("an answer that its record cannot hold", () => {
-  it("is too large with its artifacts, though each of them fits", async () => {
+  it("reports payload_too_large when an answer and its artifacts together exceed the record", async () => {
     const artifact = { name: "a.txt", text: "x".repeat(200_000) };
     // Each takes six bytes of JSON.
     const text = `x${"\u0001".repeat(50_000)}`;
@@ -146,7 +146,7 @@ describe("progress with a member that is broken", () => {
     ["text", 7],
     ["partial", { text: "The" }],
     ["steps", "read"],
-  ])("is told without it: %s %p", async (name, value) => {
+  ])("leaves out a broken member of progress: %s %p", async (name, value) => {
     const update = { type: "progress", text: "Reading", [name]: value } as unknown as TaskUpdate;
     const { told, turn } = await collect([update, { type: "answer", text: "done" }]);
     expect(told).toEqual([name === "text" ? {} : { text: "Reading" }]);
@@ -158,7 +158,7 @@ describe("progress with a member that is broken", () => {
     ["a question", { type: "question", prompt: "" }],
     ["an artifact", { type: "artifact", artifact: { name: "a" } }],
     ["an update of no type", { type: "steps", steps: [] }],
-  ])("is another thing than %s that is broken, which ends the task", async (_what, update) => {
+  ])("fails the task for %s that is broken", async (_what, update) => {
     const { turn } = await collect([
       update as unknown as TaskUpdate,
       { type: "answer", text: "done" },
@@ -180,7 +180,7 @@ describe("an agent that cleans up after its answer", () => {
       }
     };
 
-  it("has answered, whether cleaning up works, throws or never ends", async () => {
+  it("accepts an answer whether the cleanup of the agent works, throws or never ends", async () => {
     let cleanUps = 0;
     const works = await collectFrom(answering(() => (cleanUps += 1)));
     expect({ end: works.turn.end, logged: await works.loggedLater(), cleanUps }).toEqual({
@@ -206,7 +206,7 @@ describe("an agent that cleans up after its answer", () => {
     ]);
   });
 
-  it("has asked its question all the same", async () => {
+  it("accepts a question although the cleanup of the agent throws", async () => {
     const question: TaskUpdate = { type: "question", prompt: "Shall I?" };
     const { turn } = await collectFrom(
       answering(() => Promise.reject(new Error("closed")), question),
@@ -216,7 +216,7 @@ describe("an agent that cleans up after its answer", () => {
 });
 
 describe("what is written of an answer", () => {
-  it("stays while other progress comes and goes, and until more of it comes", async () => {
+  it("keeps a partial answer during other progress until more of it arrives", async () => {
     const told = await toldOf(
       { type: "progress", text: "Reading", percent: 10 },
       writes("The"),
@@ -233,7 +233,7 @@ describe("what is written of an answer", () => {
     ]);
   });
 
-  it("is told as its first 12,000 characters, none of which is half a one", async () => {
+  it("cuts a partial answer at 12,000 characters without splitting a character", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 11_990, max: 12_010 }),
@@ -252,7 +252,7 @@ describe("what is written of an answer", () => {
     );
   });
 
-  it("wakes whoever waits for the task, and is gone with its end", async () => {
+  it("wakes held polls when a partial answer grows, and removes it when the task ends", async () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const agent: Agent = async function* () {
       yield writes("The");
@@ -277,7 +277,7 @@ describe("what is written of an answer", () => {
     expect(JSON.stringify(await store.get({ id: task_id ?? "" }))).not.toContain("partial_text");
   });
 
-  it("gives way where the record has no room for it", async () => {
+  it("drops a partial answer that does not fit into the record", async () => {
     // As JSON each of these characters takes six bytes.
     const escapes = (count: number) => "\u0001".repeat(count);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -301,7 +301,7 @@ describe("what is written of an answer", () => {
   });
 });
 
-it("an A2A client is told nothing of it: there a status is what the agent says, and an artifact is whole", () => {
+it("sends no partial answer to an A2A client", () => {
   const before = toA2aTask({ task: recordOf({ progress: { text: "Writing" } }) });
   const after = toA2aTask({
     task: recordOf({ progress: { text: "Writing", partial_text: "The answer" } }),
@@ -315,12 +315,12 @@ const conversationOf = (contextId: string | undefined) =>
   startAgentSpan({ agentName: "echo", task, contextId }).attributes?.["gen_ai.conversation.id"];
 
 describe("the span of an agent's turn", () => {
-  it("names the conversation as the agent knows it", () => {
+  it("names the conversation in the span of the agent", () => {
     const id = "00000002-0000-8000-8000-000000000000";
     expect(conversationOf(id)).toBe(id);
   });
 
-  it("names none where the caller named none", () => {
+  it("names no conversation in the span if the caller named no session", () => {
     expect(conversationOf(undefined)).toBeUndefined();
   });
 });
@@ -336,7 +336,7 @@ describe("an answer that says nothing", () => {
       "success",
     ],
     ["a text", yielding({ type: "answer", text: "a" }), "success"],
-  ] as const)("%s is a failure unless there is a file", async (_what, agent, type) => {
+  ] as const)("requires visible text or a file in an answer: %s", async (_what, agent, type) => {
     const { end } = (await collectFrom(agent)).turn;
     expect(end).toMatchObject(type === "failure" ? { type, reason: "execution_failed" } : { type });
   });

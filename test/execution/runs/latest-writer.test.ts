@@ -5,7 +5,7 @@ describe("a writer of the latest value", () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it("writes the first value at once, and the last one of an interval at its end", async () => {
+  it("writes the first value at once, and the last value of an interval at its end", async () => {
     const written: number[] = [];
     const writer = createLatestWriter<number>({
       write: async (value) => void written.push(value),
@@ -20,7 +20,7 @@ describe("a writer of the latest value", () => {
     expect(written).toEqual([1, 3, 4]);
   });
 
-  it("keeps no timer when it was closed, also while it was writing", async () => {
+  it("keeps no timer after it was closed during a write", async () => {
     const write = Promise.withResolvers<void>();
     const writer = createLatestWriter<number>({ write: () => write.promise, intervalMs: 1000 });
     writer.put(1);

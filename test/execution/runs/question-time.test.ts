@@ -55,7 +55,7 @@ async function askedOf({ call, params = hello }: { call: TestHost["call"]; param
 }
 
 describe("a task that waits for a person", () => {
-  it("has as much time left after hours as when it asked", async () => {
+  it("keeps the remaining time of a task while it waits for hours", async () => {
     const { clock, call, store } = hostWith({ workMs: 20_000, questions: 2 });
     const { task_id } = await askedOf({ call, params: { ...hello, timeout_ms: minuteMs } });
     clock.nowMs += 5 * hourMs;
@@ -72,7 +72,7 @@ describe("a task that waits for a person", () => {
     expect(clock.nowMs).toBe(deadlineAtMs);
   });
 
-  it("has no more than that: who has worked too long before the question times out after it", async () => {
+  it("times out a task that had used up its time before the question", async () => {
     const { clock, call } = hostWith({ workMs: minuteMs });
     const { task_id } = await askedOf({ call, params: { ...hello, timeout_ms: minuteMs } });
     clock.nowMs += hourMs;
@@ -80,7 +80,7 @@ describe("a task that waits for a person", () => {
     expect((await call("get_task", { task_id, wait_ms: 5000 })).error?.data.reason).toBe("timeout");
   });
 
-  it("goes on after hours where a worker that may take minutes runs it", async () => {
+  it("continues a task after hours on a worker that is limited to minutes", async () => {
     const clock: Clock = { nowMs: Date.now() };
     const { call, startWorker } = createQueuedHost({
       now: () => clock.nowMs,
@@ -96,7 +96,7 @@ describe("a task that waits for a person", () => {
     );
   });
 
-  it("is as it was, however often it is read and its answer is repeated", async () => {
+  it("does not change the record when the task is read or its answer is repeated", async () => {
     const { clock, call, store } = hostWith({});
     const { task_id, result } = await askedOf({ call });
     const asked = await store.get({ id: task_id });
@@ -114,7 +114,7 @@ describe("a task that waits for a person", () => {
   });
 });
 
-it("the deadline moves by what was waited, and by nothing else", () => {
+it("moves the deadline by exactly the time spent waiting", () => {
   const owner = "o";
   const waits = fc.array(fc.record({ workMs: fc.nat(dayMs), waitMs: fc.nat(dayMs) }), {
     maxLength: 8,
@@ -160,7 +160,7 @@ describe("a question that nobody answers", () => {
     ["a day", {}, dayMs],
     ["what the host is told", { questionMs: hourMs }, hourMs],
     ["as long as a task is known after its end, at most", { retentionMs: 2 * hourMs }, 2 * hourMs],
-  ])("is open for %s, and fails its task then", async (_what, options, openMs) => {
+  ])("keeps a question open for %s and then fails its task", async (_what, options, openMs) => {
     const { clock, call } = hostWith({ ...options, maxTaskMs: minuteMs });
     const { task_id, endAtMs } = await askedOf({ call });
     expect(endAtMs).toBe(clock.nowMs + openMs);
@@ -172,20 +172,20 @@ describe("a question that nobody answers", () => {
     expect((await call("get_task", { task_id })).error?.data.reason).toBe("timeout");
   });
 
-  it("is still known to have failed where the first who looks comes late", async () => {
+  it("reports the expiry of a question to a reader who comes late", async () => {
     const { clock, call } = hostWith({ maxTaskMs: minuteMs });
     const { task_id, endAtMs } = await askedOf({ call });
     clock.nowMs = endAtMs + dayMs - 1;
     expect((await call("get_task", { task_id })).error?.data.reason).toBe("timeout");
   });
 
-  it("ends a held read, too", async () => {
+  it("ends a held poll when the question expires", async () => {
     const { call } = createTestHost({ agent: asking({ clock: { nowMs: 0 } }), questionMs: 300 });
     const { task_id } = await askedOf({ call });
     expect((await call("get_task", { task_id, wait_ms: 5000 })).error?.data.reason).toBe("timeout");
   });
 
-  it("of a record that names no end of it ends with the task's time", async () => {
+  it("expires a question without an end of its own at the deadline of the task", async () => {
     const { clock, call, store } = hostWith({});
     const { task_id } = await askedOf({ call });
     const item = await store.get({ id: task_id });

@@ -38,7 +38,7 @@ function mortalStore(store: TaskStore<ExecutionTask>) {
 const brief = { syncBudgetMs: 0, leaseMs: 40, lostAfterMs: 40 };
 
 describe("two hosts on one store", () => {
-  it("start one agent for one request id, whoever is asked", async () => {
+  it("starts one agent for one request id on two hosts", async () => {
     const store = memoryStore();
     const gate = createGate();
     const hosts = [
@@ -56,7 +56,7 @@ describe("two hosts on one store", () => {
     expect(gate.started).toHaveLength(1);
   });
 
-  it("leave a task alone as long as its lease is renewed", async () => {
+  it("does not touch a task of another host while its lease is renewed", async () => {
     let nowMs = 1_762_750_300_000;
     const now = () => nowMs;
     const store = memoryStore(now);
@@ -80,7 +80,7 @@ describe("two hosts on one store", () => {
     ).toBe("done");
   });
 
-  it("tell at once of a cancel through the other one, although the agent still works", async () => {
+  it("reports a cancel through another host at once although the agent still works", async () => {
     const store = memoryStore();
     const gate = createGate({ heedsSignal: false });
     const first = createTestHost({ store, agent: gate.agent, syncBudgetMs: 0 });
@@ -96,7 +96,7 @@ describe("two hosts on one store", () => {
 });
 
 describe("a host that does not hear that it got the lease", () => {
-  it("asks once more, and starts the agent itself: nobody else would", async () => {
+  it("claims a lease again when the confirmation was lost, and starts the agent", async () => {
     const store = memoryStore();
     let isSilent = true;
     const silent: TaskStore<ExecutionTask> = {
@@ -115,7 +115,7 @@ describe("a host that does not hear that it got the lease", () => {
 });
 
 describe("a host that is late with its renewal", () => {
-  it("does not give up what it still runs itself", async () => {
+  it("does not give up its own running task when the renewal is late", async () => {
     let nowMs = 1_762_750_300_000;
     const now = () => nowMs;
     const gate = createGate();
@@ -133,7 +133,7 @@ describe("a host that is late with its renewal", () => {
     expect(polled.result?.response_text).toBe("done");
   });
 
-  it("since its store is away, stops the agent when others may give the task up", async () => {
+  it("stops the agent when the store stays unavailable until others may give up the task", async () => {
     let nowMs = 1_762_750_300_000;
     const now = () => nowMs;
     const dying = mortalStore(memoryStore(now));
@@ -159,7 +159,7 @@ describe("a host that is late with its renewal", () => {
 });
 
 describe("a host that dies while its agent works", () => {
-  it("leaves a task that the next reader gives up as lost, and that never runs again", async () => {
+  it("reports the task of a dead host as lost and never runs it again", async () => {
     const store = memoryStore();
     const dying = mortalStore(store);
     const gate = createGate();
@@ -183,7 +183,7 @@ describe("a host that dies while its agent works", () => {
     expect(lost).toMatchObject([{ request_id: id, task_id: result?.task_id }]);
   });
 
-  it("is not doubted before its lease and the grace after it have passed", async () => {
+  it("waits for the lease and the grace period before it gives up a task", async () => {
     let nowMs = 1_762_750_300_000;
     const now = () => nowMs;
     const store = memoryStore(now);
@@ -211,7 +211,7 @@ describe("a host that dies while its agent works", () => {
     await first.host.stop({ graceMs: 0 });
   });
 
-  it("and comes back too late has its agent stopped, and its outcome changes nothing", async () => {
+  it("aborts the agent of a host that returns too late and ignores its outcome", async () => {
     const store = memoryStore();
     let reachable = true;
     const replace: typeof store.replace = (request) =>
@@ -239,7 +239,7 @@ describe("a host that dies between creating a task and starting it", () => {
   });
 
   it.each(["get_task", "execute_task"])(
-    "leaves it to whoever meets it first, here by %s",
+    "starts a task that a dead host had only created, on the next %s",
     async (method) => {
       const store = memoryStore();
       const id = randomUUID();
@@ -260,7 +260,7 @@ describe("a host that dies between creating a task and starting it", () => {
     },
   );
 
-  it("does not make its deadline longer", async () => {
+  it("keeps the deadline of a task that a dead host had only created", async () => {
     let nowMs = 1_762_750_300_000;
     const now = () => nowMs;
     const store = memoryStore(now);
@@ -280,7 +280,7 @@ describe("a host that dies between creating a task and starting it", () => {
 });
 
 describe("a host that stops", () => {
-  it("takes nothing new, lets running tasks end, and answers those who wait", async () => {
+  it("refuses new tasks while it stops, finishes running tasks and answers their callers", async () => {
     const gate = createGate();
     const { call, host } = createTestHost({ agent: gate.agent });
     const running = call("execute_task", hello);
@@ -294,7 +294,7 @@ describe("a host that stops", () => {
     expect(host.busy()).toBe(false);
   });
 
-  it("waits for a task whose lease it was just asking for", async () => {
+  it("waits for a task whose lease it is claiming", async () => {
     const store = memoryStore();
     const { promise: asked, resolve: noteAsked } = Promise.withResolvers<void>();
     const { promise: free, resolve: letGo } = Promise.withResolvers<void>();
@@ -319,7 +319,7 @@ describe("a host that stops", () => {
     expect((await running).result?.response_text).toBe("done");
   });
 
-  it("stops after the grace what still runs, and tells it as lost", async () => {
+  it("aborts what still runs after the grace period and reports it as lost", async () => {
     const gate = createGate({ heedsSignal: false });
     const { call, host, store } = createTestHost({ agent: gate.agent });
     const id = randomUUID();
@@ -355,7 +355,7 @@ const withTime = (timeoutMs: number) => ({ ...hello, timeout_ms: timeoutMs });
 const refusal = { code: -32077, data: { reason: "session_ending", retryable: true } };
 
 describe("a task that may outlive the host", () => {
-  it("is refused before anything is stored, and the agent does not begin", async () => {
+  it("refuses a task that may outlive the host before anything is stored", async () => {
     const { agent, started } = createGate();
     const { call } = hostWith({ agent, leftMs: 10 * minuteMs });
     const id = randomUUID();
@@ -366,7 +366,7 @@ describe("a task that may outlive the host", () => {
     expect((await call("get_task", { request_id: id })).error?.data.reason).toBe("task_not_found");
   });
 
-  it("is taken where it fits with a minute to spare, and not a moment later", async () => {
+  it("accepts a task that fits with a minute to spare, and not later", async () => {
     const { call, clock } = hostWith({ leftMs: 10 * minuteMs });
     expect((await call("execute_task", withTime(9 * minuteMs))).result?.status).toBe("success");
     clock.nowMs += 5000;
@@ -374,7 +374,7 @@ describe("a task that may outlive the host", () => {
     expect((await call("execute_task", withTime(8 * minuteMs))).result?.status).toBe("success");
   });
 
-  it("that names no time gets what is left, down to a quarter of an hour", async () => {
+  it("gives a task without a timeout the remaining time, which must be at least 15 minutes", async () => {
     const { agent, firstStart, letGo } = createGate();
     const { call, clock, store } = hostWith({ agent, leftMs: 30 * minuteMs, syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);
@@ -386,7 +386,7 @@ describe("a task that may outlive the host", () => {
     letGo();
   });
 
-  it("is found all the same where it runs here already: its request is a repetition", async () => {
+  it("finds a running task for a repeated request although a new one would not fit", async () => {
     const { agent, started, letGo } = createGate();
     const { call, clock } = hostWith({ agent, leftMs: 20 * minuteMs, syncBudgetMs: 0 });
     const id = randomUUID();
@@ -402,7 +402,7 @@ describe("a task that may outlive the host", () => {
 describe("an answer to a question", () => {
   const question = { type: "question", prompt: "Shall I?" } as const;
 
-  it("is refused where the rest of the task does not fit, and taken by a host that has the time", async () => {
+  it("refuses an answer if the rest of the task does not fit, and accepts it on a host with more time", async () => {
     const clock = { nowMs: 1_760_000_000_000 };
     const now = () => clock.nowMs;
     const store = memoryStore(now);
@@ -436,7 +436,7 @@ describe("an answer to a question", () => {
   });
 });
 
-it("a read starts no task that the host cannot finish, and the next host does", async () => {
+it("starts no task on a read that the host cannot finish, and leaves it to the next host", async () => {
   const store = memoryStore();
   const requestId = randomUUID();
   const id = deriveTaskId({ principal: "anyone", requestId }) ?? "";

@@ -24,7 +24,7 @@ const inAgent = expect.stringMatching(/uncaught-agent\.ts:\d+:\d+$/);
 
 describe("an uncaught error of an agent", () => {
   it.each(Object.keys(withoutLine))(
-    "is logged with the ids of its run, and the process goes on: %s",
+    "logs an agent's error with the ids of its run and keeps running: %s",
     async (name) => {
       const { code, goesOn, lines } = await leave("agent", name);
       expect({ code, goesOn }).toEqual({ code: 0, goesOn: true });
@@ -34,7 +34,7 @@ describe("an uncaught error of an agent", () => {
   );
 
   it.each(Object.keys(withLine))(
-    "is logged with the line of the agent, and the process goes on: %s",
+    "logs an agent's error with the line of the agent and keeps running: %s",
     async (name) => {
       const { code, goesOn, lines } = await leave("agent", name);
       expect({ code, goesOn }).toEqual({ code: 0, goesOn: true });
@@ -49,7 +49,7 @@ describe("an uncaught error of an agent", () => {
     },
   );
 
-  it("is recognized by its stack outside of a run", async () => {
+  it("recognizes an agent's error outside a run by its stack", async () => {
     const { code, goesOn, lines } = await leave("agent", "outside");
     expect({ code, goesOn }).toEqual({ code: 0, goesOn: true });
     expect(lines).toEqual([
@@ -57,13 +57,13 @@ describe("an uncaught error of an agent", () => {
     ]);
   });
 
-  it("is logged once if one line throws again and again", async () => {
+  it("logs a line that throws repeatedly once", async () => {
     const { goesOn, lines } = await leave("agent", "often");
     expect([goesOn, lines.length]).toEqual([true, 1]);
   });
 
   it.each(["an empty rejection", "a throw in a timer"])(
-    "does not reach the listeners of Lambda: %s",
+    "keeps an agent's error from the listeners of Lambda: %s",
     async (name) => {
       const { code, goesOn } = await leave("lambda", "agent", name);
       expect({ code, goesOn }).toEqual({ code: 0, goesOn: true });
@@ -77,7 +77,7 @@ describe("an uncaught error of the host", () => {
     "a rejection",
     "an empty rejection",
     "a throw in a timer of its work for an agent",
-  ])("ends the process with 1 and one log line: %s", async (name) => {
+  ])("exits with 1 and one log line: %s", async (name) => {
     const { code, goesOn, lines } = await leave("host", name);
     expect({ code, goesOn }).toEqual({ code: 1, goesOn: false });
     expect(lines).toEqual([
@@ -85,7 +85,7 @@ describe("an uncaught error of the host", () => {
     ]);
   });
 
-  it("is logged with its kind and its line", async () => {
+  it("logs a host error with its kind and its line", async () => {
     const { lines } = await leave("host", "a throw in a timer");
     const source_line = expect.stringMatching(/uncaught-error\.ts:\d+:\d+$/);
     expect(lines).toEqual([expect.objectContaining({ cause_kind: "RangeError", source_line })]);

@@ -88,7 +88,7 @@ describe("a change of a task's record", () => {
   const made = new Set<string>();
 
   it.each(stateNames.flatMap((from) => Object.keys(changes).map((name) => ({ from, name }))))(
-    "from $from, to $name: is a transition that may be, or none",
+    "makes only allowed transitions from $from by the change $name",
     ({ from, name }) => {
       for (const lease of leases) {
         const next = changes[name]?.(record({ name: from, ...(lease && { lease }) }));
@@ -99,7 +99,7 @@ describe("a change of a task's record", () => {
     },
   );
 
-  it("makes every transition that may be, save those that an agent has no way to wish for", () => {
+  it("makes every allowed transition that an agent can cause", () => {
     const may = transitions
       .filter((transition) => transition.may)
       .map(({ from, to }) => `${from} > ${to}`);
@@ -167,7 +167,7 @@ describe("a request of the zone contract for a transition", () => {
       ? call("cancel_task", { task_id: task.id })
       : call("answer_task", { task_id: task.id, text: "this" });
 
-  it.each(granted)("to go from $from to $to is granted", async ({ wish, from, to }) => {
+  it.each(granted)("grants the change from $from to $to", async ({ wish, from, to }) => {
     const { task, call } = await hostWith(from);
     const { result } = await ask({ wish, task, call });
     expect(result).toMatchObject({
@@ -177,7 +177,7 @@ describe("a request of the zone contract for a transition", () => {
   });
 
   it.each(forbidden)(
-    "to go from $from to $to is invalid_state, with where the task stands and where it was to go",
+    "refuses the change from $from to $to with invalid_state and both states",
     async ({ wish, from, to }) => {
       const { task, call } = await hostWith(from);
       const { error } = await ask({ wish, task, call });
@@ -194,7 +194,7 @@ describe("a request of the zone contract for a transition", () => {
     },
   );
 
-  it("to cancel what is canceled is granted again: the wish is fulfilled", async () => {
+  it("grants to cancel a canceled task again", async () => {
     const { task, call } = await hostWith("canceled");
     const { result } = await ask({ wish: "cancel", task, call });
     expect(result).toEqual({ status: "canceled", task_id: task.id });
@@ -221,7 +221,7 @@ describe.each(["1.0", "0.3"])("a request of A2A %s for a transition", (version) 
         );
   };
 
-  it.each(granted)("to go from $from to $to is granted", async ({ wish, from, to }) => {
+  it.each(granted)("grants the change from $from to $to", async ({ wish, from, to }) => {
     const { task, call } = await hostWith(from);
     const { result } = await ask({ wish, task, call });
     const state = isNew ? a2aState(to) : to;
@@ -230,7 +230,7 @@ describe.each(["1.0", "0.3"])("a request of A2A %s for a transition", (version) 
   });
 
   it.each(forbidden)(
-    "to go from $from to $to has the number of its operation, and the same data",
+    "refuses the change from $from to $to with the code of its operation and both states",
     async ({ wish, from, to }) => {
       const { task, call } = await hostWith(from);
       const { error } = await ask({ wish, task, call });
@@ -249,7 +249,7 @@ describe.each(["1.0", "0.3"])("a request of A2A %s for a transition", (version) 
     },
   );
 
-  it("to cancel what is canceled is granted again: the wish is fulfilled", async () => {
+  it("grants to cancel a canceled task again", async () => {
     const { task, call } = await hostWith("canceled");
     const { result } = await ask({ wish: "cancel", task, call });
     expect(result).toMatchObject({
@@ -259,7 +259,7 @@ describe.each(["1.0", "0.3"])("a request of A2A %s for a transition", (version) 
   });
 });
 
-it("keeps the last ten states that an A2A task left, so that its record does not grow with its life", () => {
+it("keeps the last ten states that an A2A task left, so that its record stays bounded", () => {
   let from = recordOf({ changedAtMs: nowMs });
   for (let count = 1; count <= 12; count += 1)
     from = enterState({ from, task: from, nowMs: nowMs + count });
@@ -309,7 +309,7 @@ describe("a change at its limit", () => {
       completed([vote]),
       true,
     ],
-  ])("%s", (_title, change, task, changes) => {
+  ])("decides at the exact limit: %s", (_title, change, task, changes) => {
     expect(change(task) !== undefined).toBe(changes);
   });
 
@@ -324,7 +324,7 @@ describe("a change at its limit", () => {
     expect(next?.deadlineAtMs).toBe(task.deadlineAtMs + movedMs);
   });
 
-  it("keeps the votes of a hundred people", () => {
+  it("keeps the votes of the last hundred people", () => {
     const votes = Array.from({ length: 100 }, (_, at) => ({ ...vote, voterId: `person ${at}` }));
     const next = voteChange(vote)(completed(votes));
     expect(next?.votes?.map(({ voterId }) => voterId)).toEqual([
@@ -400,7 +400,7 @@ function statesOf(seen: readonly ExecutionTask[]): string[] {
 }
 
 describe("a follower of a task", () => {
-  it("that saw only the first record and the last hears of every state and question between them", async () => {
+  it("reports every state and question between the first and the last record", async () => {
     const records = await recordsOf({ ticks: true });
     const all = statesOf(records);
     expect(all).toEqual([
@@ -422,7 +422,7 @@ describe("a follower of a task", () => {
     }
   });
 
-  it("hears of no state twice where a clock does not tell changes apart", async () => {
+  it("reports no state twice when changes have the same time", async () => {
     const records = await recordsOf({ ticks: false, changes: life.slice(0, 3) });
     expect(statesOf([records[0], records.at(-1)].filter((record) => record !== undefined))).toEqual(
       [...["submitted", "working", "input_required Shall I?"]],
@@ -438,13 +438,13 @@ describe("the records between two reads in one millisecond", () => {
     return { ...task, ...(task.a2a && { a2a: { ...task.a2a, passed } }) };
   };
 
-  it("include the state that followed the oldest", () => {
+  it("lists the state that followed the oldest one in the same millisecond", () => {
     const next = withPast("completed", ["submitted", "working"]);
     const between = listRecordsBetween({ previousTask: withPast("submitted", []), nextTask: next });
     expect(between.map(({ state }) => state)).toEqual(["working", "completed"]);
   });
 
-  it("include none that came before the earlier read", () => {
+  it("lists no state from before the earlier read", () => {
     const next = withPast("working", ["submitted"]);
     const between = listRecordsBetween({
       previousTask: withPast("working", ["submitted"]),
@@ -455,7 +455,7 @@ describe("the records between two reads in one millisecond", () => {
 });
 
 describe("a task of the zone contract", () => {
-  it("keeps none of the states that it left", async () => {
+  it("stores no past states for a task of the zone contract", async () => {
     const store = memoryStore(() => 0);
     const change = createChangeTask({ store, changeSignal: createTaskSignal(), now: () => 1 });
     const { a2a: _a2a, ...zone } = recordOf({

@@ -57,7 +57,7 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
     ["completed", [{ type: "answer", text: "the outcome" }]],
     ["failed", [{ type: "failure", reason: "execution_failed" }]],
     ["rejected", [{ type: "failure", reason: "plan_error" }]],
-  ])("%s", async (state, updates) => {
+  ])("pushes once the two ids of a task that is %s", async (state, updates) => {
     const { completions, pushed } = createCompletions();
     const gate = createGate();
     const agent: Agent = async function* (task, context) {
@@ -72,7 +72,7 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
     expect(pushed).toEqual([completion]);
   });
 
-  it("asks, and where it ends thereafter, though within the time that a request waits", async () => {
+  it("pushes a question and the later end, even within the sync budget", async () => {
     const { completions, pushed } = createCompletions();
     let nowMs = Date.now();
     const agent: Agent = async function* (task) {
@@ -94,7 +94,7 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
     expect(pushed).toEqual([completion, completion]);
   });
 
-  it("was canceled", async () => {
+  it("pushes the end of a canceled task once", async () => {
     const { completions, pushed } = createCompletions();
     const { completion, taskId, call } = await acceptedBy({
       completions,
@@ -105,7 +105,7 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
     expect(pushed).toEqual([completion]);
   });
 
-  it("was lost with its host, and another one gives it up", async () => {
+  it("pushes the end of a lost task once when another host gives it up", async () => {
     let nowMs = 1_762_750_300_000;
     const now = () => nowMs;
     const store = memoryStore(now);
@@ -127,7 +127,7 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
     await dead.host.stop({ graceMs: 0 });
   });
 
-  it("was stopped with its host, which waits for the push", async () => {
+  it("waits for the push when a task is stopped with its host", async () => {
     const { completions, pushed } = createCompletions(async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       pushed.push("done");
@@ -137,7 +137,7 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
     expect(pushed).toEqual([completion, "done"]);
   });
 
-  it("has an id in capital letters, which go as small ones", async () => {
+  it("pushes a request id in lower case", async () => {
     const { completions, pushed } = createCompletions();
     const id = randomUUID();
     const { taskId } = await acceptedBy({ completions, id: id.toUpperCase() });
@@ -153,7 +153,7 @@ describe("nothing is pushed of a task", () => {
     ["whose request wished it not", { params: { ...hello, callback: false } }],
     ["whose request id is no UUID", { id: "order 66" }],
     ["whose request id is a number", { id: 66 }],
-  ])("%s", async (_what, options) => {
+  ])("pushes nothing of a task %s", async (_what, options) => {
     const { completions, pushed } = createCompletions();
     const { host, lines } = await acceptedBy({ completions, ...options });
     await eventually(() => lines.some((line) => line.includes("task_ended")));
@@ -172,23 +172,20 @@ describe("a completion queue that is away", () => {
       },
     ],
     ["never answers", () => new Promise(() => {})],
-  ])(
-    "changes nothing of the task and is logged without its words, where it %s",
-    async (_how, send) => {
-      const { completions, pushed } = createCompletions(send);
-      const gate = createGate();
-      const { call, taskId, lines, completion } = await acceptedBy({
-        completions,
-        agent: gate.agent,
-      });
-      gate.letGo();
-      const { result } = await call("get_task", { task_id: taskId, wait_ms: 10_000 });
-      expect(result?.response_text).toBe("done");
-      await eventually(() => lines.some((line) => line.includes("completion_not_pushed")));
-      expect(pushed).toEqual([completion]);
-      expect(lines.join()).not.toContain("hunter2");
-    },
-  );
+  ])("completes the task and logs the lost push when the queue %s", async (_how, send) => {
+    const { completions, pushed } = createCompletions(send);
+    const gate = createGate();
+    const { call, taskId, lines, completion } = await acceptedBy({
+      completions,
+      agent: gate.agent,
+    });
+    gate.letGo();
+    const { result } = await call("get_task", { task_id: taskId, wait_ms: 10_000 });
+    expect(result?.response_text).toBe("done");
+    await eventually(() => lines.some((line) => line.includes("completion_not_pushed")));
+    expect(pushed).toEqual([completion]);
+    expect(lines.join()).not.toContain("hunter2");
+  });
 });
 
 describe("an Execution worker", () => {
@@ -216,12 +213,12 @@ describe("an Execution worker", () => {
     return { pushed, completion };
   }
 
-  it("has pushed what it ran when the run is over, since its process may stand still from then on", async () => {
+  it("pushes the end of a task before its run resolves", async () => {
     const { pushed, completion } = await runQueued({ acceptedMs: 1200 });
     expect(pushed).toEqual([completion]);
   });
 
-  it("pushes nothing while the request may still bring the outcome", async () => {
+  it("pushes nothing while the request may still return the outcome", async () => {
     expect((await runQueued({ acceptedMs: 1199 })).pushed).toEqual([]);
   });
 });
@@ -285,7 +282,7 @@ describe("progress", () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it("is pushed at once, then every ten seconds at most, and what came last is pushed too", async () => {
+  it("pushes progress at once, then at most every ten seconds, including the latest", async () => {
     const { make, pass, pushed } = createRunner();
     await make(tells("0"));
     expect(pushed()).toBe(1);
@@ -302,7 +299,7 @@ describe("progress", () => {
     expect(pushed()).toBe(3);
   });
 
-  it("is pushed at once when it begins the answer, although other progress was just pushed", async () => {
+  it("pushes the beginning of an answer at once although other progress was just pushed", async () => {
     const { make, pass, pushed } = createRunner();
     const writes = (partial_text: string) =>
       reportChange({ owner, news: { progress: { text: "more", partial_text } } });
@@ -318,7 +315,7 @@ describe("progress", () => {
     expect(pushed()).toBe(3);
   });
 
-  it("is what the agent tells, not a renewed lease and not what was told before", async () => {
+  it("pushes only new progress, not a renewed lease, an artifact or repeated progress", async () => {
     const { make, pass, pushed } = createRunner();
     await make(renewChange({ owner, untilMs: 9e15 }));
     await make(reportChange({ owner, news: { artifacts: [{ name: "a.txt", text: "a" }] } }));
@@ -333,7 +330,7 @@ describe("progress", () => {
   it.each<[string, TaskChange]>([
     ["an end", ends],
     ["a question", asks],
-  ])("does not hold back %s, after which nothing is pushed", async (_what, change) => {
+  ])("pushes %s at once and nothing after it", async (_what, change) => {
     const { make, pass, pushed } = createRunner();
     await make(tells("half"));
     await make(tells("more"));
@@ -345,7 +342,7 @@ describe("progress", () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it("is pushed again at once when the question was answered", async () => {
+  it("pushes progress at once after the question was answered", async () => {
     const { make, set, pushed } = createRunner();
     await make(tells("half"));
     await make(asks);
@@ -354,7 +351,7 @@ describe("progress", () => {
     expect(pushed()).toBe(3);
   });
 
-  it("is pushed within the sync budget where the request was answered because the agent writes its answer", async () => {
+  it("pushes the end within the sync budget when a partial answer ended the request early", async () => {
     const { make, pushed } = createRunner({ syncBudgetMs: 20_000, writingBudgetMs: 500 });
     await make(reportChange({ owner, news: { progress: { partial_text: "A" } } }));
     expect(pushed()).toBe(0);
@@ -365,7 +362,7 @@ describe("progress", () => {
   it.each<[string, Parameters<typeof createRunner>[0]]>([
     ["whose request did not wish it", { changes: { callback: undefined } }],
     ["whose request may still bring the outcome", { syncBudgetMs: 20_000 }],
-  ])("is not pushed of a task %s", async (_what, options) => {
+  ])("pushes no progress of a task %s", async (_what, options) => {
     const { make, pass, pushed } = createRunner(options);
     await make(tells("half"));
     await pass(15_000);
@@ -374,7 +371,7 @@ describe("progress", () => {
 });
 
 describe("a host", () => {
-  it("pushes the progress of its tasks, and then their end", async () => {
+  it("pushes the progress of a task and then its end", async () => {
     let pushed = 0;
     const told = Promise.withResolvers<void>();
     const agent: Agent = async function* () {
@@ -391,7 +388,7 @@ describe("a host", () => {
     await host.stop({ graceMs: 1000 });
   });
 
-  it("is kept alive by no push that waits for its time", async () => {
+  it("does not keep the process alive for a delayed push", async () => {
     const timers = () =>
       process.getActiveResourcesInfo().filter((type) => type === "Timeout").length;
     const { make, pushed } = createRunner();

@@ -36,7 +36,7 @@ const stored = {
 };
 
 describe("a stored record", () => {
-  it("is read as it was written", () => {
+  it("reads a stored record as it was written", () => {
     const lease = { owner: "me", untilMs: 1_760_000_020_000 };
     const working = {
       ...stored,
@@ -47,7 +47,7 @@ describe("a stored record", () => {
     expect(parseExecutionTask(working)).toEqual(working);
   });
 
-  it("that is none is refused", () => {
+  it("refuses a malformed record", () => {
     for (const json of [null, 1, [], {}, { ...stored, state: "unheard of" }])
       expect(() => parseExecutionTask(json)).toThrow();
   });
@@ -85,7 +85,7 @@ describe("an answer within the contract's size", () => {
       `a${"\u0001".repeat(100_000)}`,
       "payload_too_large",
     ],
-  ])("%s", async (_what, text, reason) => {
+  ])("an answer of the contract's size %s", async (_what, text, reason) => {
     const { call, store } = createTestHost({
       agent: yielding({ type: "answer", text }),
       store: itemStore(),
@@ -107,7 +107,7 @@ describe("answers to an agent's questions", () => {
     else yield { type: "answer", text: "done" };
   };
 
-  it("that are more than a record holds are too large, and a smaller one is still taken", async () => {
+  it("refuses an answer that exceeds the record, and accepts a smaller one", async () => {
     const { call, lines } = createTestHost({ agent: asking, store: itemStore() });
     const task_id = (await call("execute_task", hello)).result?.task_id;
     const outcomes: unknown[] = [];
@@ -135,7 +135,7 @@ describe("an agent that fills the record", () => {
     artifact: { text: "\u0001".repeat(bytes / 6) },
   });
 
-  it("fails with a question for which there is no room", async () => {
+  it("fails a task whose question does not fit into the record", async () => {
     const agent = yielding(artifact(250_000), { type: "question", prompt: "Shall I?" });
     const { call, lines } = createTestHost({ agent, store: itemStore() });
     expect((await call("execute_task", large)).error?.data.reason).toBe("payload_too_large");
@@ -145,7 +145,7 @@ describe("an agent that fills the record", () => {
     });
   });
 
-  it("shows its progress meanwhile, and all that it made at the end", async () => {
+  it("shows progress beside a large artifact and returns everything at the end", async () => {
     const gate = createGate({ updates: [artifact(250_000), { type: "progress", text: "nearly" }] });
     const { call, lines } = createTestHost({
       agent: gate.agent,
@@ -184,7 +184,7 @@ describe("a message of A2A", () => {
   const made = (given: ReturnType<typeof submission>) =>
     createExecutionTask({ submission: given, maxTaskMs: 1, retentionMs: 1, newId: randomUUID });
 
-  it("that no record holds is too large", () => {
+  it("refuses a message that exceeds the record as payload_too_large", () => {
     expect(() => made(submission("x".repeat(410_000)))).toThrow(
       expect.objectContaining({ reason: "payload_too_large" }),
     );
@@ -194,7 +194,7 @@ describe("a message of A2A", () => {
     [128, "m".repeat(128)],
     [129, undefined],
   ])(
-    "of an id of %i characters begins a task whose correlation id fits the contract",
+    "accepts a message id of %i characters and keeps the correlation id within the contract",
     (length, expected) => {
       const task = made(submission("hi", "m".repeat(length)));
       expect(task.correlationId).toBe(expected ?? task.id);
@@ -213,7 +213,7 @@ describe("the messages of a record", () => {
   it.each([
     ["stay whole where the newest fills the room", maxBytes, (text: string) => text !== ""],
     ["lose the content of a newest that is larger", maxBytes + 1, (text: string) => text === ""],
-  ])("%s", (_title, bytes, isExpected) => {
+  ])("the messages of a record %s", (_title, bytes, isExpected) => {
     const task = recordOf({});
     const old = { ...task, ...(task.a2a && { a2a: { ...task.a2a, messages: [message(500)] } }) };
     const { a2a } = addMessages({ task: old, messages: [message(bytes)] });
@@ -223,7 +223,7 @@ describe("the messages of a record", () => {
   });
 });
 
-it("sixty writers at once all make their change, and none is told that the store is away", async () => {
+it("applies the changes of sixty concurrent writers", async () => {
   const store = memoryStore();
   const task = recordOf({ expiresAtMs: Date.now() + 60_000, queuedAtMs: 0 });
   await store.create({ item: task });
@@ -242,7 +242,7 @@ it("sixty writers at once all make their change, and none is told that the store
 });
 
 describe("the store away", () => {
-  it("is unavailable, stores and starts nothing; the same id works later, and the id of the task says that it may be stored", async () => {
+  it("answers unavailable when the store fails, starts nothing, and accepts the same id later", async () => {
     const store = memoryStore();
     let away = true;
     const create: typeof store.create = async (request) => {
@@ -260,13 +260,13 @@ describe("the store away", () => {
     expect((await call("execute_task", hello, { id })).result?.status).toBe("success");
   });
 
-  it("is not waited for without end", async () => {
+  it("answers unavailable when the store does not respond in time", async () => {
     const store = { ...memoryStore(), create: () => new Promise<never>(() => {}) };
     const { call } = createTestHost({ store, storeTimeoutMs: 10 });
     expect((await call("execute_task", hello)).error?.data.reason).toBe("unavailable");
   });
 
-  it("at the end is tried again after a pause, until the task counts as lost", async () => {
+  it("retries to store an outcome, with pauses, until the task counts as lost", async () => {
     const store = memoryStore();
     let attempts = 0;
     const replace: typeof store.replace = async (request) => {
@@ -283,7 +283,7 @@ describe("the store away", () => {
     expect(attempts).toBeLessThan(10);
   });
 
-  it("for a moment at the end loses no outcome", async () => {
+  it("stores the outcome after brief failures of the store", async () => {
     const store = memoryStore();
     let failures = 2;
     const replace: typeof store.replace = async (request) => {

@@ -16,7 +16,7 @@ it.each([
   expect(readExecutionIds(encodeExecutionMessage(message))).toEqual({ task_id: taskId });
 });
 
-it("reads nothing of an invalid message", () => {
+it("reads no task id from an invalid message", () => {
   forAll(fc.oneof(fc.string(), fc.json()), fc.string()).hold((body, text) => {
     const bodies = [body, JSON.stringify({ taskId: text }), JSON.stringify({ push: text })];
     for (const each of bodies) expect(readExecutionIds(each)).toEqual({ task_id: undefined });

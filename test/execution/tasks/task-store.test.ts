@@ -52,7 +52,7 @@ async function revisionsOf(records: AsyncIterable<ExecutionTask>): Promise<numbe
 }
 
 describe("a task that is watched", () => {
-  it("shows its records in order to a reader who keeps up, and ends with the last one", async () => {
+  it("shows the records of a task in order to a fast reader and ends with the last one", async () => {
     const { changeSignal, records } = watching();
     const seen = [(await records.next()).value?.revision];
     for (const record of [working, at(3), done]) {
@@ -66,14 +66,14 @@ describe("a task that is watched", () => {
     expect(await records.next()).toEqual({ value: undefined, done: true });
   });
 
-  it("shows the newest of what came between two reads, and nothing older after it", async () => {
+  it("shows only the newest record between two reads, and nothing older after it", async () => {
     const { changeSignal, records } = watching();
     await records.next();
     for (const record of [at(3), working, done]) changeSignal.ring(record);
     expect(await revisionsOf(records)).toEqual([5]);
   });
 
-  it("is read from the store where it runs elsewhere", async () => {
+  it("reads the store repeatedly for a task that runs elsewhere", async () => {
     const records = [working, at(3), done];
     expect(
       await revisionsOf(
@@ -82,16 +82,16 @@ describe("a task that is watched", () => {
     ).toEqual([1, 2, 3, 5]);
   });
 
-  it("is read once where it runs here, for what changed before anyone listened", async () => {
+  it("reads the store once for a task that runs here", async () => {
     expect(await revisionsOf(watching({ stored: () => done }).records)).toEqual([1, 5]);
   });
 
-  it("ends with its question: it is the user's turn", async () => {
+  it("ends with the question of a task", async () => {
     const asking = at(4, { state: "input_required", question: { prompt: "?", messageId: "m" } });
     expect(await revisionsOf(watching({ stored: () => asking }).records)).toEqual([1, 4]);
   });
 
-  it("is let go when the reader leaves, and when the host stops", async () => {
+  it("ends when the reader leaves and when the host stops", async () => {
     const { abort, records } = watching();
     await records.next();
     const next = records.next();

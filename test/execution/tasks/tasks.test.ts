@@ -5,7 +5,7 @@ import { buildOpenRpc } from "@sekisho/contracts/openrpc.ts";
 import { createGate, createTestHost, eventually, hello, memoryStore } from "../test-host.ts";
 
 describe("get_task", () => {
-  it("finds a task by its id and by the id of its request, running and done", async () => {
+  it("finds a running or finished task by its id and by its request id", async () => {
     const gate = createGate();
     const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
     const id = randomUUID();
@@ -27,12 +27,12 @@ describe("get_task", () => {
     { task_id: "nobody" },
     { request_id: "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11" },
     { request_id: "plain" },
-  ])("says task_not_found for what it never knew: %j", async (name) => {
+  ])("answers task_not_found for an unknown task: %j", async (name) => {
     const { error } = await createTestHost().call("get_task", { ...name, wait_ms: 10_000 });
     expect(error).toMatchObject({ code: -32061, data: { reason: "task_not_found" } });
   });
 
-  it("shows the latest progress, also on another instance", async () => {
+  it("shows the latest progress on every instance", async () => {
     const percent = 120;
     const gate = createGate({ updates: [{ type: "progress", text: "Half way", percent }] });
     const { call, store } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
@@ -47,7 +47,7 @@ describe("get_task", () => {
     gate.letGo();
   });
 
-  it("stores a flood of progress as its first and its last", async () => {
+  it("stores only the first and the last of many progress updates", async () => {
     const store = memoryStore();
     const seen: unknown[] = [];
     const replace: typeof store.replace = (request) => {
@@ -72,7 +72,7 @@ describe("get_task", () => {
     await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
   });
 
-  it("is held until something changes, and no longer than asked", async () => {
+  it("holds a poll until something changes or the requested time is over", async () => {
     const gate = createGate();
     const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);
@@ -83,7 +83,7 @@ describe("get_task", () => {
     expect((await waiting).error?.data.reason).toBe("canceled");
   });
 
-  it("is not held if something has changed since the last poll", async () => {
+  it("answers a poll at once if something has changed since the last poll", async () => {
     const told = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const { call, store } = createTestHost({
       async *agent(_task, { signal }) {
@@ -132,7 +132,7 @@ describe("get_task", () => {
 });
 
 describe("cancel_task", () => {
-  it("cancels for good: the agent is told at once, and what it still yields counts for nothing", async () => {
+  it("cancels for good, aborts the agent at once and ignores what it yields later", async () => {
     const gate = createGate({ heedsSignal: false });
     const { call, host } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
     const id = randomUUID();
@@ -151,7 +151,7 @@ describe("cancel_task", () => {
     expect((await call("execute_task", hello, { id })).error?.data.reason).toBe("canceled");
   });
 
-  it("on another instance reaches the agent with the next renewal of its lease", async () => {
+  it("cancels a task on another instance at the next renewal of its lease", async () => {
     const gate = createGate();
     const { call, store, host } = createTestHost({
       agent: gate.agent,
@@ -168,14 +168,14 @@ describe("cancel_task", () => {
     );
   });
 
-  it("of an unknown task is task_not_found", async () => {
+  it("answers task_not_found to a cancel of an unknown task", async () => {
     const { error } = await createTestHost().call("cancel_task", { task_id: "nobody" });
     expect(error?.data.reason).toBe("task_not_found");
   });
 });
 
 describe("rpc.discover", () => {
-  it("answers the contract's OpenRPC document", async () => {
+  it("answers rpc.discover with the OpenRPC document of the contract", async () => {
     const { result } = await createTestHost().call("rpc.discover", {});
     expect(result).toEqual(JSON.parse(JSON.stringify(buildOpenRpc())));
   });

@@ -14,13 +14,13 @@ describe("a goal", () => {
     [{ value: 1.304, goal: { atMost: 1.3 } }, "at most 1.3"],
     [{ value: 1.306, goal: { atMost: 1.3 } }, "at most 1.3, **missed**"],
     [{ value: 1, goal: undefined }, ""],
-  ])("of %j reads %j", (values, text) => {
+  ])("formats the goal %j as %j", (values, text) => {
     expect(formatGoal(values)).toBe(text);
   });
 });
 
 describe("a table", () => {
-  it("of ratios has each figure beside its baseline", () => {
+  it("shows each figure beside its baseline and their ratio", () => {
     const rows = [{ name: "a task", unit: "ms", ours: 1.5, baseline: 2, goal: { atMost: 0.5 } }];
     const table = ratioTable({ name: "task", baseline: "before", rows });
     expect(formatTable(table)).toBe(
@@ -33,7 +33,7 @@ describe("a table", () => {
     );
   });
 
-  it("without a baseline has neither ratios nor goals", () => {
+  it("omits ratios and goals without a baseline", () => {
     const rows = [{ name: "a task", unit: "ms", ours: 1.5, goal: { atMost: 0.5 } }];
     const { cells } = ratioTable({ name: "task", baseline: "before", rows });
     expect(cells).toEqual([
@@ -42,7 +42,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("of sides has the ratios to the first row", () => {
+  it("shows the ratios to the first row", () => {
     const goals = { p50: { atMost: 1.5 }, perSecond: { atLeast: 0.6 } };
     const { cells } = sidesTable({
       name: "transport",
@@ -73,13 +73,13 @@ describe("the page", () => {
     "After.",
   ].join("\n");
 
-  it("keeps its prose, and the tables that were not measured", () => {
+  it("keeps the prose and the tables that were not measured", () => {
     expect(writeTables({ page, tables: [table("task", "new")], about: "Node 24." })).toBe(
       page.replace("old", "|     |\n| --- |\n| new |\n\nNode 24.").replace("-->\n|", "-->\n\n|"),
     );
   });
 
-  it("is the same when the same tables are written again", () => {
+  it("does not change the page when the same tables are written again", () => {
     const tables = [table("task", "new"), table("cold", "$& too")];
     const writtenText = writeTables({ page, tables, about: "Node 24." });
     expect(writtenText).toContain("| $& too |");
@@ -90,7 +90,7 @@ describe("the page", () => {
     ["lacks the table's block", page.replace("bench: task", "bench: other")],
     ["lacks the end of the block", page.replace("bench: end of task", "bench: end of other")],
     ["has the block twice", `${page}\n${page}`],
-  ])("is not written if it %s", (_what, spoilt) => {
+  ])("refuses to write a page that %s", (_what, spoilt) => {
     expect(() =>
       writeTables({ page: spoilt, tables: [table("task", "new")], about: "Node 24." }),
     ).toThrow("needs one block");

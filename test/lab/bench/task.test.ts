@@ -13,7 +13,7 @@ async function startSlack(options: { timeoutMs?: number } = {}): Promise<BareSla
 const threadTs = "1700000000.000001";
 
 describe("the bench's Slack", () => {
-  it("tells when a thread has its answer", async () => {
+  it("reports when a thread has its answer", async () => {
     const { apiUrl, answered } = await startSlack();
     const answer = answered({ threadTs, words: "done" });
     for (const text of ["working", "done"]) {
@@ -28,7 +28,7 @@ describe("the bench's Slack", () => {
     });
   });
 
-  it("gives a task up that has no answer in time", async () => {
+  it("gives up a task without an answer in time", async () => {
     const { answered } = await startSlack({ timeoutMs: 1 });
     expect(await answered({ threadTs, words: "done" })).toBeUndefined();
   });
@@ -66,7 +66,7 @@ describe("a round", () => {
         "1 of 256 tasks had no answer in time, so their round does not count.",
       ],
     ],
-  ])("%s", async (_what, unanswered, counts, notes) => {
+  ])("a round %s", async (_what, unanswered, counts, notes) => {
     const [one, many] = [createSide(unanswered), createSide(unanswered)];
     await alone(one)(true);
     await together(many)(true);

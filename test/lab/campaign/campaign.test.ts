@@ -37,7 +37,7 @@ afterEach(() => {
 });
 
 describe("a day's campaign", () => {
-  it("gives its seed to every property and to the simulation", () => {
+  it("passes its seed to every property and to the simulation", () => {
     const [properties, chance] = searchesOf(wishes, { propertyFiles, nowMs: 0 });
     expect(properties).toMatchObject([
       { env: { SEKISHO_PROPERTY_SEED: "41", SEKISHO_PROPERTY_SECONDS: "5" } },
@@ -49,14 +49,14 @@ describe("a day's campaign", () => {
     ]);
   });
 
-  it("looks for slow texts at last, by itself", () => {
+  it("searches for slow texts last, in a group of its own", () => {
     const searches = searchesOf(wishes, { propertyFiles, nowMs: 0 }).at(-1);
     expect(searches?.map(({ args }) => args)).toEqual([
       ["test/lab/campaign/slow-texts.ts", "--seed", "41", "--seconds", "70"],
     ]);
   });
 
-  it("looks for slow texts, and says which were the slowest", async () => {
+  it("searches for slow texts and prints the slowest ones", async () => {
     const {
       seen,
       ended: results,
@@ -67,7 +67,7 @@ describe("a day's campaign", () => {
     expect(output()).toMatch(/texts of 65536 characters, seed 3/);
   });
 
-  it("comes to every pair of faults within twelve days", () => {
+  it("covers every pair of faults within twelve days", () => {
     const days = Array.from({ length: 12 }, (_, day) =>
       searchesOf(wishes, { propertyFiles, nowMs: (5 + day) * dayMs }),
     );
@@ -79,7 +79,7 @@ describe("a day's campaign", () => {
 });
 
 describe("npm run campaign", () => {
-  it("says how it is used", async () => {
+  it("prints its usage", async () => {
     const asked = campaign("--help");
     await asked.seen("Usage: npm run campaign");
     expect(await asked.ended).toBe(0);
@@ -97,7 +97,7 @@ describe("npm run campaign", () => {
     expect(output()).toContain('"runs":4,"sameCalls":4,"sameSight":4,');
   });
 
-  it("stops at Ctrl-C, and says what would repeat it", async () => {
+  it("stops at Ctrl-C and prints the seed that repeats it", async () => {
     const {
       child,
       seen,

@@ -27,7 +27,7 @@ describe("the steps of a pass", () => {
         }),
     ],
     ["a search for each line", (text) => text.split("b").map((line) => line.indexOf("x"))],
-  ])("grow with the text: %s", (_what, run) => {
+  ])("accepts steps that grow in proportion to the text: %s", (_what, run) => {
     expect(growthOf(run)).toEqual([]);
   });
 
@@ -66,11 +66,11 @@ describe("the steps of a pass", () => {
       "String.normalize",
       (text) => positions(text).map((at) => text.slice(at).normalize()),
     ],
-  ])("are found to grow with its square: %s", (_what, pass, run) => {
+  ])("finds steps that grow with the square of the text: %s", (_what, pass, run) => {
     expect(growthOf(run)).toContainEqual(expect.stringContaining(pass));
   });
 
-  it("are the same in every run", () => {
+  it("counts the same steps in every run", () => {
     const run = () =>
       positions("ab".repeat(500)).map((at) => "ab".repeat(500).indexOf("b", at) + at);
     const [first, second] = [counter.count(run), counter.count(run)];

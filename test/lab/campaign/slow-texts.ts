@@ -13,7 +13,7 @@ import {
 } from "@sekisho/verification/slack/api/user-text.ts";
 import { readMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
 import { createWork } from "@sekisho/verification/slack/markdown/nodes.ts";
-import { chooseFileName } from "@sekisho/verification/slack/messages/answer.ts";
+import { chooseFileName } from "@sekisho/verification/slack/messages/answer-files.ts";
 import { nextStreamPiece } from "@sekisho/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import { isCancelWord } from "@sekisho/verification/task/command-words.ts";

@@ -4,7 +4,7 @@ import { overlapsOf, parseAgentLog } from "./books.ts";
 const overlaps = (...lines: string[]) =>
   Object.fromEntries(overlapsOf(parseAgentLog(lines.map((line) => `${line}\n`).join(""))));
 
-it("knows which agents were at work when another started", () => {
+it("lists the agents at work when another one started", () => {
   expect(
     overlaps("start a 7", "start b 7", "end a 7", "start c 7", "end c 7", "end b 7", "start d 7"),
   ).toEqual({
@@ -15,6 +15,6 @@ it("knows which agents were at work when another started", () => {
   });
 });
 
-it("takes the agents of a process that is gone for ended", () => {
+it("treats the agents of a terminated process as ended", () => {
   expect(overlaps("start a 7", "start b 8", "start c 8")).toEqual({ a: [], b: [], c: ["b"] });
 });

@@ -87,7 +87,7 @@ describe("nothing is said against a message", () => {
     ["that was refused in silence", { ...unheard, isTaken: true, kind: "refused" }],
     ["that nobody ever delivered", unheard],
     ["whose delivery was taken and its 200 lost", { ...answered, isTaken: false }],
-  ])("%s", (_, evidence) => {
+  ])("accepts a message %s", (_, evidence) => {
     expect(problemsOf(evidence)).toEqual([]);
   });
 });
@@ -143,11 +143,11 @@ describe("it is said of a message", () => {
       { ...toldEvidence, hostTask: hostTask("working") },
     ],
     ["it was never taken, and yet something came of it", { ...unheard, starts: 1 }],
-  ])("%s", (problem, evidence) => {
+  ])("reports that %s", (problem, evidence) => {
     expect(problemsOf(evidence)).toEqual([problem]);
   });
 
-  it("its agent was started while another of the same thread was at work, unless that was given up in words", () => {
+  it("reports an agent that started beside another of its thread, unless that task was ambiguous", () => {
     const overlapping = { ...toldEvidence, overlaps: ["other"] };
     const beside = (record: Evidence["record"]) =>
       new Map([["other", { ...toldEvidence, record }]]);

@@ -3,12 +3,12 @@ import { allKinds, planRun } from "./plan.ts";
 
 const wish = { seed: 7, tasks: 300, kills: 30, kinds: allKinds };
 
-it("is the same for the same seed, and another for another", () => {
+it("plans the same run for the same seed and another run for another seed", () => {
   expect(planRun(wish)).toEqual(planRun(wish));
   expect(planRun(wish)).not.toEqual(planRun({ ...wish, seed: 8 }));
 });
 
-it("has as many tasks and kills as wanted, in order, of every kind and of both zones", () => {
+it("plans the wanted number of tasks and kills, in order, of every kind and in both zones", () => {
   const { asks, kills } = planRun(wish);
   expect([asks.length, kills.length]).toEqual([wish.tasks, wish.kills]);
   for (const moments of [asks, kills]) {

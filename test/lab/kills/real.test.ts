@@ -8,7 +8,7 @@ const seed = 1;
 const tasks = 200;
 const kills = 20;
 
-it("answers every message once and starts no agent twice, however often either zone is killed with -9 meanwhile", async () => {
+it("answers every message once and starts no agent twice while both zones are killed with SIGKILL", async () => {
   const report = await runStory({
     plan: planRun({ seed, tasks, kills, kinds: allKinds }),
     signal: hangSignal(),

@@ -4,7 +4,7 @@ import { createHold } from "./children/hold.ts";
 const never = new AbortController().signal;
 
 describe("the agents of a load run", () => {
-  it("are held until one more than wanted has come, and then the one goes that waited longest", async () => {
+  it("holds agents until one more than the limit has come, then releases the one that waited longest", async () => {
     const hold = createHold({ atOnce: 2, quietMs: 60_000 });
     const gone: number[] = [];
     const come = (number: number, signal = never) =>
@@ -21,7 +21,7 @@ describe("the agents of a load run", () => {
     expect(gone).toEqual([1, 3]);
   });
 
-  it("all go when none has come for a while", async () => {
+  it("releases all agents when no other one has come for a while", async () => {
     jest.useFakeTimers();
     try {
       const hold = createHold({ atOnce: 100, quietMs: 1000 });

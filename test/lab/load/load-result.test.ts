@@ -38,7 +38,7 @@ const answers = askedTasks.map((task) => post(task));
 const runs = [...runOf("r2"), ...runOf("r0"), ...runOf("r1")];
 
 describe("the verdict over a load run", () => {
-  it("finds nothing where all was well", () => {
+  it("reports nothing for a correct run", () => {
     expect(problemsOf({ asked: askedTasks, messages: answers, agentEvents: runs })).toEqual([]);
   });
 
@@ -60,7 +60,7 @@ describe("the verdict over a load run", () => {
       [post(first, { text: "The task may have run." }), ...answers.slice(1)],
     ],
     ["a post of a task that nobody asked for", [...answers, post({ ...first, requestId: "r9" })]],
-  ])("finds %s", (_what, messages) => {
+  ])("reports %s among the messages of the threads", (_what, messages) => {
     expect(problemsOf({ asked: askedTasks, messages, agentEvents: runs })).toHaveLength(1);
   });
 
@@ -78,7 +78,7 @@ describe("the verdict over a load run", () => {
         ...runOf("r2"),
       ],
     ],
-  ])("finds %s", (_what, agentEvents) => {
+  ])("reports %s among the events of the agents", (_what, agentEvents) => {
     expect(problemsOf({ asked: askedTasks, messages: answers, agentEvents })).toHaveLength(1);
   });
 });
@@ -92,13 +92,13 @@ const sample = (verification: typeof steady, execution = steady) => ({
 });
 
 describe("the memory of a load run", () => {
-  it("is flat where it goes up and down", () => {
+  it("accepts memory that goes up and down", () => {
     expect(
       memoryProblems([sample(steady), sample({ ...steady, heapBytes: 44e6 }), sample(steady)]),
     ).toEqual([]);
   });
 
-  it("is not where a zone keeps something of each task", () => {
+  it("reports memory that a zone keeps for each task", () => {
     const leaking = { heapBytes: 46e6, rssBytes: 401e6 };
     expect(memoryProblems([sample(steady), sample(steady), sample(leaking)])).toHaveLength(2);
     expect(memoryProblems([sample(steady), sample(steady), sample(steady, leaking)])).toHaveLength(

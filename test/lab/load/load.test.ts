@@ -3,7 +3,7 @@ import { runLoad } from "./load.ts";
 import { memoryProblems } from "./load-result.ts";
 
 describe("a thousand tasks, a hundred of them in execution at once, while a tenth of all calls fails", () => {
-  it("each is answered once, its agent is started once, threads are done in order, memory stays flat", async () => {
+  it("answers each of a thousand tasks once, in order and with flat memory, while a tenth of calls fails", async () => {
     const report = await runLoad({
       tasks: 1000,
       atOnce: 100,

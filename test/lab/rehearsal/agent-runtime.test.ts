@@ -85,7 +85,7 @@ const session = (letter: string) => letter.repeat(40);
 const pidOf = async (response: Response) => ((await response.json()) as { pid: number }).pid;
 
 describe("a runtime", () => {
-  it("has a machine for each session, which a stop ends", async () => {
+  it("runs a process for each session, which a stop ends", async () => {
     const { call, failures } = start();
     const first = await pidOf(await call(session("a")));
     expect(await pidOf(await call(session("a")))).toBe(first);
@@ -110,7 +110,7 @@ describe("a runtime", () => {
     expect((await call(session("a"))).status).toBe(200);
   });
 
-  it("counts what is asked of it under the endpoint that was called", async () => {
+  it("counts calls under the endpoint that was called", async () => {
     const { call, metrics, arn } = start();
     await call(session("a"));
     await call(session("a"), { accept: "fail" });
@@ -130,7 +130,7 @@ describe("a runtime", () => {
     ]);
   });
 
-  it("hears of no signature, and its errors never reach the caller", async () => {
+  it("hides the signature from the agent and the agent's errors from the caller", async () => {
     const { call } = start();
     expect(await (await call(session("a"))).json()).toMatchObject({
       path: "/invocations",
@@ -141,12 +141,12 @@ describe("a runtime", () => {
     expect(await failed.text()).not.toContain("pid");
   });
 
-  it("refuses a session id that AWS would not take", async () => {
+  it("refuses a session id that AWS would refuse", async () => {
     const { call } = start();
     expect((await call("short")).status).toBe(400);
   });
 
-  it("that does not start is told of", async () => {
+  it("reports a runtime that does not start", async () => {
     const { call, failures } = start("process.exit(2);");
     expect((await call(session("a"))).status).toBe(424);
     expect(failures).toContain("its process ended with 2");
@@ -171,7 +171,7 @@ function open({ activeSessions = 2, newSessionsPerSecond = 100 } = {}) {
 }
 
 describe("sessions of AgentCore", () => {
-  it("are refused beyond the quota of active ones, until one has ended", () => {
+  it("refuses sessions beyond the quota until one has ended", () => {
     const { sessions } = open();
     expect(["a", "b", "c"].map(sessions.start)).toEqual([
       undefined,
@@ -182,14 +182,14 @@ describe("sessions of AgentCore", () => {
     expect(sessions.start("c")).toBeUndefined();
   });
 
-  it("are throttled where too many start in a second", () => {
+  it("throttles sessions when too many start in a second", () => {
     const { sessions, pass } = open({ newSessionsPerSecond: 1 });
     expect(["a", "b"].map(sessions.start)).toEqual([undefined, "ThrottlingException"]);
     pass(1);
     expect(sessions.start("b")).toBeUndefined();
   });
 
-  it("end when they were not used for the idle time-out, which begins with the end of a call", async () => {
+  it("ends a session after the idle time-out, counted from the end of its last call", async () => {
     const { sessions, pingAfter } = open();
     sessions.start("a");
     const done = sessions.use("a");
@@ -199,7 +199,7 @@ describe("sessions of AgentCore", () => {
     expect(await pingAfter(1)).toEqual(["a"]);
   });
 
-  it("end after a call that came too late, because real time does not jump over the idle time-out", async () => {
+  it("ends a session although a call comes after its idle time-out", async () => {
     const { sessions, pass } = open();
     sessions.start("a");
     pass(900);
@@ -208,7 +208,7 @@ describe("sessions of AgentCore", () => {
     expect((await pinging).expired).toEqual(["a"]);
   });
 
-  it("stay while their ping says HealthyBusy with the time of its last change, but never beyond the longest life", async () => {
+  it("keeps a session that reports HealthyBusy with its last change, up to the maximum lifetime", async () => {
     const { sessions, pingAfter } = open();
     sessions.start("a");
     const busy = { status: "HealthyBusy", time_of_last_update: 0 };
@@ -221,7 +221,7 @@ describe("sessions of AgentCore", () => {
     ["with a date that is no number", { time_of_last_update: "1970-01-01T00:00:00.000Z" }],
     ["with a time in milliseconds", { time_of_last_update: 10_000_000 }],
     ["with a time in the future", { time_of_last_update: 901 }],
-  ])("end although their ping says HealthyBusy %s", async (_title, field) => {
+  ])("ends a session that reports HealthyBusy %s", async (_title, field) => {
     const { sessions, pingAfter } = open();
     sessions.start("a");
     expect(await pingAfter(899, { status: "HealthyBusy" })).toEqual([]);
@@ -229,7 +229,7 @@ describe("sessions of AgentCore", () => {
     expect([end, problems.length]).toEqual(["a", Object.keys(field).length]);
   });
 
-  it("idle from the change to Healthy on, if that is later than the last call", async () => {
+  it("counts the idle time from the change to Healthy if that is later than the last call", async () => {
     const { sessions, pingAfter } = open();
     sessions.start("a");
     const idle = { status: "Healthy", time_of_last_update: 500 };
@@ -237,7 +237,7 @@ describe("sessions of AgentCore", () => {
     expect(await pingAfter(1, idle)).toEqual(["a"]);
   });
 
-  it("never idle while the time moves with each ping", async () => {
+  it("keeps a session whose reported time moves with each ping", async () => {
     const { sessions, pingAfter } = open();
     sessions.start("a");
     for (let nowSeconds = 3000; nowSeconds < 28_800; nowSeconds += 3000)

@@ -29,7 +29,7 @@ suite("an agent of Bedrock", () => {
   });
 
   it.each(["agentcore", "lambda"] as const)(
-    "answers on %s with the model's words, and needs all that it may do",
+    "answers on %s with the model's text and needs every Bedrock permission that it has",
     async (kind) => {
       const world: World = await startWorld({ assembly: assemblies[kind] });
       closing.push(world.close);

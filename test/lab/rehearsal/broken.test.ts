@@ -228,11 +228,11 @@ suite("the rehearsal fails, and names the culprit, where", () => {
     ...closedPolicies,
     ...unnamedSenders,
     ...others,
-  ])("$title", async ({ break: breakOne, story, problem }) => {
+  ])("reports that $title", async ({ break: breakOne, story, problem }) => {
     expect((await problemsOf(breakOne(), story)).join("\n")).toMatch(problem);
   });
 
-  it("a handler has another name", async () => {
+  it("reports that a handler has another name", async () => {
     const assembly = broken({
       assembly: lambda,
       type: "AWS::Lambda::Function",
@@ -263,13 +263,13 @@ suite("the rehearsal fails, and names the culprit, where", () => {
           },
         }),
     },
-  ])("$title", async ({ break: breakOne }) => {
+  ])("reports a missing permission for tokens: $title", async ({ break: breakOne }) => {
     const problem =
       /Worker\w* may not sts:GetWebIdentityToken on arn:aws:sts::111111111111:self: nothing/;
     expect(await problemsOf(breakOne(), goElsewhere)).toEqual([expect.stringMatching(problem)]);
   });
 
-  it("the other account's policies name the role as principal, and the role is created again", async () => {
+  it("reports a policy that names the role as principal once the role is created again", async () => {
     const assembly = broken({
       assembly: agentCore,
       type: "AWS::BedrockAgentCore::ResourcePolicy",
@@ -292,7 +292,7 @@ suite("the rehearsal fails, and names the culprit, where", () => {
     );
   });
 
-  it("an alarm watches an endpoint of the runtime that nobody calls", async () => {
+  it("reports an alarm on an endpoint of the runtime that is never called", async () => {
     const assembly = broken({
       assembly: agentCore,
       type: "AWS::CloudWatch::Alarm",
@@ -310,7 +310,7 @@ suite("the rehearsal fails, and names the culprit, where", () => {
     expect(await problemsOf(assembly, doNothing)).toEqual(expect.arrayContaining(alarms));
   });
 
-  it("no function allows loops, and a task is polled often", async () => {
+  it("reports a task that is polled often while no function allows loops", async () => {
     const assembly = broken({
       assembly: lambda,
       type: "AWS::Lambda::Function",

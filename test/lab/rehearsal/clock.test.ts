@@ -4,7 +4,7 @@ import { clock, startProcess } from "./clock.ts";
 const hourMs = 3600_000;
 
 describe("when the clock of a rehearsal moves", () => {
-  it("Date moves, and timers that are due then fire in their order, but not others", async () => {
+  it("moves Date and fires due timers in their order, but not others", async () => {
     const fired: string[] = [];
     const beforeMs = Date.now();
     setTimeout(() => fired.push("second"), hourMs);
@@ -20,7 +20,7 @@ describe("when the clock of a rehearsal moves", () => {
     clearTimeout(later);
   });
 
-  it("a process that waits hears of it, and had started with what there was before", async () => {
+  it("moves the clock of a waiting process and fires its timer", async () => {
     const script = `
       const { setTimeout: wait } = require("node:timers/promises");
       wait(${hourMs}).then(() => { console.log(Date.now()); process.disconnect(); });

@@ -39,7 +39,7 @@ function withVisibility(VisibilityTimeout: number | undefined): Resources {
 }
 
 describe("templates are refused where", () => {
-  it("a queue hides messages for less than six times what its function may take", () => {
+  it("refuses a queue that hides messages for less than six times the function's time-out", () => {
     expect(check(withVisibility(120))).toEqual([]);
     expect(check(withVisibility(119))).toEqual([
       "Toy0/Tasks: its VisibilityTimeout of 119 s is below 120 s, six times the time-out of Toy0/Worker.",
@@ -60,7 +60,7 @@ describe("templates are refused where", () => {
         Condition: { ArnEquals: { "aws:PrincipalArn": named(name) } },
       }),
     ],
-  ])("a policy names, %s, a role that nobody creates", (_how, naming) => {
+  ])("refuses a policy that names, %s, a role that does not exist", (_how, naming) => {
     const key = (name: string): Resources => ({
       Caller: toyRole([], "verification"),
       Key: {
@@ -133,7 +133,7 @@ describe("an alarm", () => {
       resources: { ...alarm([{ Ref: "Topic" }]), ...allowed },
       problem: undefined,
     },
-  ])("where $title", ({ resources, problem }) => {
+  ])("checks an alarm where $title", ({ resources, problem }) => {
     const { resolver, authority } = open(resources);
     const [found] = resolver.resources("AWS::CloudWatch::Alarm");
     if (found === undefined) throw new Error("unreachable");
@@ -149,7 +149,7 @@ describe("a reservation", () => {
     { limit: 1000, counts: [500, 401], problems: 2 },
     { limit: newAccountLimit, counts: [undefined], problems: 0 },
   ])(
-    "of $counts in an account of $limit makes $problems deploy problems",
+    "judges a reservation of $counts in an account of $limit to make $problems deploy problems",
     ({ limit, counts, problems }) => {
       const functions = counts.map(
         (count, index) =>

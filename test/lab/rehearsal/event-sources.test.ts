@@ -134,7 +134,7 @@ async function start({
 }
 
 describe("an event source", () => {
-  it("removes what is done, and leaves what failed to become a dead letter", async () => {
+  it("removes completed messages and leaves failed ones to become dead letters", async () => {
     const { send, until, deadLetters, isEmpty, problems } = await start({ hiddenSeconds: 8 });
     send("good", "bad", "good too");
     await until(() => deadLetters().length > 0);
@@ -143,7 +143,7 @@ describe("an event source", () => {
     expect(problems).toEqual([]);
   });
 
-  it("without ReportBatchItemFailures removes what failed too, which the rehearsal tells of", async () => {
+  it("reports failed messages that are removed without ReportBatchItemFailures", async () => {
     const { send, until, isEmpty, deadLetters, problems } = await start({
       reports: false,
       hiddenSeconds: 30,
@@ -157,7 +157,7 @@ describe("an event source", () => {
     ]);
   });
 
-  it("leaves the whole batch where the function fails", async () => {
+  it("leaves the whole batch when the function fails", async () => {
     const { send, until, deadLetters, problems } = await start({
       code: "exports.handler = async () => { throw new RangeError('no'); };",
     });
@@ -166,7 +166,7 @@ describe("an event source", () => {
     expect(problems).toContain("Toy0/Worker failed: it threw RangeError: no");
   });
 
-  it("leaves a message for which its chain is too long, which is a dead letter of that chain then", async () => {
+  it("leaves a message whose chain is too long to become a dead letter of that chain", async () => {
     const { sendInChain, until, deadChains, problems, functionArn } = await start();
     let trace = "";
     for (let time = 0; time < mostInChain; time++)
@@ -179,7 +179,7 @@ describe("an event source", () => {
     ]);
   });
 
-  it("hands the chain of a message to the function, with the message and as the next of it", async () => {
+  it("passes the chain of a message to the function as its next invocation", async () => {
     const code =
       "exports.handler = async ({ Records: [{ attributes }] }) => { throw new Error([attributes.AWSTraceHeader, process.env._X_AMZN_TRACE_ID].join(' then ')); };";
     const { sendInChain, until, problems, functionArn } = await start({ code });
@@ -191,7 +191,7 @@ describe("an event source", () => {
     );
   });
 
-  it("tries a throttled batch again while its messages are hidden", async () => {
+  it("retries a throttled batch while its messages are hidden", async () => {
     const concurrency = createConcurrency({ limit: 1 });
     const { send, until, isEmpty, deadLetters, problems, functionArn } = await start({
       concurrency,
@@ -207,7 +207,7 @@ describe("an event source", () => {
     expect(problems).toEqual([]);
   });
 
-  it("drops a batch that is throttled for longer: the receive counts, and the message is dead without having been handled", async () => {
+  it("leaves a message of a batch that stays throttled to become a dead letter", async () => {
     const { send, until, deadLetters, problems } = await start({
       concurrency: createConcurrency({ limit: 0 }),
     });
@@ -217,7 +217,7 @@ describe("an event source", () => {
     expect(problems).toEqual([]);
   });
 
-  it.each(mayReceive)("needs %s under the function's role", async (missing) => {
+  it.each(mayReceive)("requires %s for the function's role", async (missing) => {
     const { send, until, problems } = await start({
       actions: mayReceive.filter((action) => action !== missing),
     });

@@ -32,7 +32,7 @@ suite("a stage whose workers are all at a first call", () => {
   });
 
   it.each(["agentcore", "lambda"] as const)(
-    "shows all of five people on %s the reaction and the placeholder before the first agent is done",
+    "shows five people on %s the reaction and the placeholder before the first agent is done",
     async (kind) => {
       const world: World = await startWorld({ assembly: assemblies[kind] });
       closing.push(world.close);

@@ -77,7 +77,7 @@ async function start({
 }
 
 describe("the HTTP API", () => {
-  it("gives the function an event of payload version 2.0, and its answer to the caller", async () => {
+  it("passes an event of payload version 2.0 to the function and its answer to the caller", async () => {
     const { post, problems } = await start();
     const response = await post('{"text":"関所"}');
     expect(response.status).toBe(201);
@@ -94,7 +94,7 @@ describe("the HTTP API", () => {
     expect(problems).toEqual([]);
   });
 
-  it("encodes a body that is no text", async () => {
+  it("encodes a binary body in base64", async () => {
     const { post } = await start();
     const event = (await (
       await post(Uint8Array.from([255, 0, 1]), "application/octet-stream")
@@ -102,12 +102,12 @@ describe("the HTTP API", () => {
     expect(event).toMatchObject({ body: "/wAB", isBase64Encoded: true });
   });
 
-  it("knows no other path, and asks no function about one", async () => {
+  it("answers 404 to another path without calling the function", async () => {
     const { post } = await start({ code: "throw new Error('asked');" });
     expect((await post("{}", "application/json", "/slack/event")).status).toBe(404);
   });
 
-  it("answers 500 where the function fails, and the rehearsal tells why", async () => {
+  it("answers 500 when the function fails and reports why", async () => {
     const { post, problems } = await start({
       code: "exports.handler = async () => { throw new Error('no'); };",
     });
@@ -115,7 +115,7 @@ describe("the HTTP API", () => {
     expect(problems).toEqual(["Toy0/Front failed: it threw Error: no"]);
   });
 
-  it("answers 500 where the function is throttled, which is no problem of the deploy", async () => {
+  it("answers 500 when the function is throttled and reports no problem", async () => {
     const { post, problems } = await start({ limit: 0 });
     expect((await post("{}")).status).toBe(500);
     expect(problems).toEqual([]);
@@ -133,7 +133,7 @@ describe("the HTTP API", () => {
         },
       },
     },
-  ])("cannot reach a function that has $title", async ({ permission }) => {
+  ])("answers 500 for a function that has $title", async ({ permission }) => {
     const { post, problems } = await start({ changed: { Permission: permission } });
     expect((await post("{}")).status).toBe(500);
     expect(problems).toEqual([
@@ -218,7 +218,7 @@ async function startUrl({
 }
 
 describe("a Function URL with IAM", () => {
-  it("tells the function who called: the role that the caller runs under, and its account", async () => {
+  it("tells the function the role and the account of the caller", async () => {
     const { post, problems, calls } = await startUrl();
     expect(await (await post()).json()).toMatchObject({
       iam: {
@@ -236,13 +236,13 @@ describe("a Function URL with IAM", () => {
       title: `the host lets nobody ${action}`,
       open: actions.filter((a) => a !== action),
     })),
-  ])("refuses before the function where $title", async ({ title: _, ...wish }) => {
+  ])("refuses a call before the function where $title", async ({ title: _, ...wish }) => {
     const { post, problems } = await startUrl(wish);
     expect((await post()).status).toBe(403);
     expect(problems).toEqual([expect.stringMatching(/^Caller may not lambda:Invoke/)]);
   });
 
-  it("answers 429 where the function is throttled", async () => {
+  it("answers 429 when the function is throttled", async () => {
     const { post, problems } = await startUrl({ limit: 0 });
     const response = await post();
     expect([response.status, await response.json()]).toEqual([
@@ -252,7 +252,7 @@ describe("a Function URL with IAM", () => {
     expect(problems).toEqual([]);
   });
 
-  it("refuses whoever has not signed", async () => {
+  it("refuses an unsigned call", async () => {
     const { postUnsigned, problems } = await startUrl();
     expect((await postUnsigned()).status).toBe(403);
     expect(problems).toEqual(["Someone unknown called the URL of Toy1/Host."]);

@@ -132,7 +132,7 @@ export function rehearse(kind: ExecutionKind): void {
       return Object.entries(lines).flatMap(([place, all]) => all.filter(isStart).map(() => place));
     }
 
-    it("answers at once, and later where the agent takes its time, with as many calls of AWS and log lines as test/costs/measured-calls.json says", async () => {
+    it("answers at once and later with exactly the AWS calls and log lines that were measured", async () => {
       const known = withoutChance({ kind, calls: readMeasured(kind) });
       let calls = await measureCalls(world);
       // A slow moment of the machine costs a call more or fewer. A change of the product does so each time.
@@ -149,7 +149,7 @@ export function rehearse(kind: ExecutionKind): void {
       expect(logDifference({ calls, known: readMeasured(kind) })).toBeLessThan(0.2);
     });
 
-    it("is found well by an operator who may not call a destination: the deployed worker calls them", async () => {
+    it("passes the checks of an operator who cannot call a destination, through the deployed worker", async () => {
       const { run, checks, failed } = await runDoctor(world, { config: deployed });
       expect(failed.map(({ name }) => name)).toEqual(["nowhere"]);
       const statuses = Object.fromEntries(checks.map(({ name, status }) => [name, status]));
@@ -167,7 +167,7 @@ export function rehearse(kind: ExecutionKind): void {
         expect(run.stdout + run.stderr + post.stdout + post.stderr).not.toContain(secret);
     });
 
-    it("is one trace from Slack's event to the answer, across the zones that are synthesized", async () => {
+    it("records one trace from Slack's event to the answer, across the synthesized zones", async () => {
       const verification = ["sekisho.task", "process tasks", "execute_task", "deliver answer"];
       const execution = kind === "external" ? [] : ["execute_task", "invoke_agent echo"];
       const wanted = [
@@ -181,13 +181,13 @@ export function rehearse(kind: ExecutionKind): void {
       expect(collector.bytes()).not.toContain("one trace of it all");
     });
 
-    it("tells of a failure and of a refusal, and answers who was refused once a rule lets them in", async () => {
+    it("shows a failure and a refusal, and answers a refused person once a rule allows them", async () => {
       await askAndRead(world, "fail", /couldn't finish/);
       const { refusal } = await letIn(world);
       expect(refusal).not.toContain("let me in");
     });
 
-    it("takes a file along, which its URL alone opens, and brings one back", async () => {
+    it("passes a file on by its signed URL and posts a file of the agent", async () => {
       const { wanted, read: readSettings, answers } = await exchangeFiles(world);
       expect(readSettings).toEqual({
         status: 200,
@@ -200,17 +200,16 @@ export function rehearse(kind: ExecutionKind): void {
       ]);
     });
 
-    it("is talked to by a command, a button and a reply without a mention", async () => {
+    it("accepts a command, a button and a reply without a mention", async () => {
       const { requestIds, thread } = await converse(world);
       // The answer to its question starts the agent again.
       expect(requestIds.map(startsOf)).toEqual([["home", "home"], ["home"]]);
       expect(thread).toHaveLength(5);
     });
 
-    it("shows a person on the App Home what is under way, and cancels it there", () =>
-      cancelAtHome(world));
+    it("shows a person's tasks on the App Home and cancels one there", () => cancelAtHome(world));
 
-    it("answers each message of a burst once, beyond what a new account may run at once", async () => {
+    it("answers each message of a burst beyond the concurrency of a new account once", async () => {
       expect(raisedAlarms(world, { toMs: Date.now() })).toEqual([]);
       const fromMs = Date.now();
       const { answers, deadLetters, peak } = await sendBurst(world);
@@ -220,13 +219,13 @@ export function rehearse(kind: ExecutionKind): void {
       await alarmsRing(world, fromMs, ["EntryErrors", "IngressThrottles"]);
     });
 
-    it("runs a message that is delivered three times once, and answers it once", async () => {
+    it("runs and answers a message once although it is delivered three times", async () => {
       const { requestId, answers } = await deliverThrice(world);
       expect(answers).toBe(1);
       expect(startsOf(requestId)).toEqual(["home"]);
     });
 
-    it("fails a poisoned task in words, ends its agent, raises the alarm, keeps a button click that nobody could handle, and repeats nothing when it is redriven", async () => {
+    it("fails a poisoned task visibly, raises the alarm, keeps a failed click, and redrives without repeats", async () => {
       const fromMs = Date.now();
       const [{ requestId, message, text }] = await Promise.all([
         poisonTask(world),
@@ -242,7 +241,7 @@ export function rehearse(kind: ExecutionKind): void {
       expect(world.answersTo(message).map((post) => post.text)).toEqual([text]);
     });
 
-    it("keeps the routes that the version before pushed, although a deploy has changed the tags of the stack since", async () => {
+    it("keeps the routes that the previous version pushed although a deploy has changed the tags", async () => {
       const { requestId } = await askAndRead(world, "formerly: who is there?", /who is there/);
       expect(startsOf(requestId)).toEqual(["elsewhere"]);
       expect(logged(world, { message: "live_settings_taken_over" })).toHaveLength(1);
@@ -272,14 +271,14 @@ export function rehearse(kind: ExecutionKind): void {
 
       it("asks a question as soon as it is pushed", () => askByPush(world));
 
-      it("answers at a regular poll where pushes get nowhere", async () => {
+      it("answers at a regular poll when pushes fail", async () => {
         const { failedPushes, polls } = await answerWithoutPush(world);
         expect(failedPushes).toBe(1);
         // A slow machine ends the task after the first regular poll.
         expect(polls).toBeGreaterThan(0);
       });
 
-      it("does nothing for pushes that somebody forged, be it in the shape of other messages", async () => {
+      it("ignores forged pushes, including those in the shape of other messages", async () => {
         const { requestId, answers } = await forgePushes(world);
         expect(answers).toBe(1);
         expect(logged(world, { request_id: requestId, message: "task_started" })).toHaveLength(1);
@@ -288,7 +287,7 @@ export function rehearse(kind: ExecutionKind): void {
     }
 
     if (kind === "agentcore") {
-      it("takes tasks elsewhere as soon as a route is edited, while others are under way: all are run once and answered once", async () => {
+      it("sends tasks elsewhere once a route is edited, and runs and answers each task once", async () => {
         const {
           before: oldValue,
           meanwhile,
@@ -307,14 +306,14 @@ export function rehearse(kind: ExecutionKind): void {
       });
     }
 
-    it("takes a task to the next destination of its route where the first cannot be reached", async () => {
+    it("sends a task to the next destination of its route when the first cannot be reached", async () => {
       await changeRoutes(world, "nowhere", "elsewhere");
       const { requestId } = await askAndRead(world, "who is there?", /who is there/);
       expect(startsOf(requestId)).toEqual(["elsewhere"]);
     });
 
     if (kind === "external") {
-      it("signs as a role that another account lends it", async () => {
+      it("signs as a role that another account lends", async () => {
         await changeRoutes(world, "signed");
         const { requestId } = await askAndRead(world, "who lent it?", /who lent it/);
         expect(startsOf(requestId)).toEqual(["signed"]);
@@ -322,7 +321,7 @@ export function rehearse(kind: ExecutionKind): void {
     }
 
     if (kind === "external") {
-      it("answers a task of two hours, and ends one in words after eight, polled as seldom as its host asks for", async () => {
+      it("answers a task of two hours and ends one after eight, polled as seldom as the host asks", async () => {
         const { answeredAfterHours, overAfterHours, overText, polls } = await runLongTasks(world);
         expect(answeredAfterHours).toBeGreaterThanOrEqual(2);
         expect(overAfterHours).toBeGreaterThanOrEqual(8);
@@ -332,7 +331,7 @@ export function rehearse(kind: ExecutionKind): void {
     }
 
     if (kind === "agentcore") {
-      it("runs tasks of 20 minutes and of two hours in one session each, and polls them twice in the idle time", async () => {
+      it("runs tasks of 20 minutes and of two hours in one session each, polled twice per idle time", async () => {
         const { sessions, tasks } = await outlastIdleTime(world);
         expect(tasks.map(({ answers }) => answers)).toEqual(
           tasks.map(({ minutes }) => [expect.stringContaining(`${minutes} minutes`)]),
@@ -342,12 +341,12 @@ export function rehearse(kind: ExecutionKind): void {
         for (const { minutes, polls } of tasks) expect(polls).toBeGreaterThanOrEqual(minutes - 6);
       }, 1_800_000);
 
-      it("answers the next message of a thread in a new session where the one before has ended", async () => {
+      it("answers the next message of a thread in a new session when the previous one has ended", async () => {
         await changeRoutes(world, "home");
         expect(await endSessionBetween(world)).toBe(1);
       });
 
-      it("answers later where the quota of sessions is used up, or AgentCore fails, and the alarms tell of it", async () => {
+      it("answers later when the session quota is used up or AgentCore fails, and raises the alarms", async () => {
         const fromMs = Date.now();
         expect(await exceedSessionQuota(world)).toBeGreaterThan(0);
         expect(await takeAgentCoreDown(world)).toBeGreaterThan(0);
@@ -356,23 +355,23 @@ export function rehearse(kind: ExecutionKind): void {
     }
 
     if (kind === "lambda")
-      it("polls a task more often than Lambda lets a function run in one chain that allows no loops", () =>
+      it("polls a task more often than Lambda runs a function in one chain without loops", () =>
         pollInOneChain(world));
 
     // This story must be the last: a message about its question stays in a queue for as long as the question might.
     if (kind === "lambda") {
-      it("serves A2A clients whose role is named: a signed card, tasks, questions, lists, and pushes by the worker", async () => {
+      it("serves named A2A clients a signed card, tasks, questions, lists, and pushes by the worker", async () => {
         const { listed, told: texts } = await serveA2aClient(world);
         expect(listed).toBe(1);
         expect(texts.at(-1)).toBe("TASK_STATE_COMPLETED");
       });
     }
 
-    it("makes no call that the templates do not allow, and meets nothing else that a deploy would", () => {
+    it("makes only calls that the templates allow, and meets no other problem of a deploy", () => {
       expect(world.problems).toEqual([]);
     });
 
-    it("has no alarm that could never ring, and none that rings for ordinary stories", () => {
+    it("defines only alarms that can ring, and that do not ring for ordinary stories", () => {
       expect(deafAlarms(world)).toEqual([]);
       const raised = raisedAlarms(
         world,
@@ -385,11 +384,11 @@ export function rehearse(kind: ExecutionKind): void {
       );
     });
 
-    it("has no permission that no story needed", () => {
+    it("grants only permissions that a story needs", () => {
       expect(world.authority.unused()).toEqual([]);
     });
 
-    it("writes its metrics as CloudWatch reads them: of the entry, of tasks, calls and answers, and of agents where they run on Lambda", () => {
+    it("writes metrics in CloudWatch's format for the entry, tasks, calls, answers, and agents on Lambda", () => {
       const writtenText = world.lines.filter(({ line }) => line.includes('"_aws"'));
       const documents = writtenText.map(({ line }) => JSON.parse(line) as EmfDocument);
       expect(documents.flatMap(emfProblems)).toEqual([]);

@@ -108,7 +108,7 @@ async function lookDuring(request: {
 describe.each(stages)("an upgrade of the stage %s", (stage) => {
   beforeEach(() => deployRecorded(stage));
 
-  it("gives the workers of both versions what was pushed, at every step", async () => {
+  it("gives the workers of both versions the pushed settings at every step", async () => {
     const warm: (() => Promise<string>)[] = [];
     const { settings, steps } = await lookDuring({
       deploy: { template: upgraded[stage], tags },
@@ -123,7 +123,7 @@ describe.each(stages)("an upgrade of the stage %s", (stage) => {
     expect(warm.length).toBeGreaterThan(0);
   });
 
-  it("gives the upgraded workers what was pushed where it changes the tags, too", async () => {
+  it("gives the upgraded workers the pushed settings although the tags change", async () => {
     const { settings } = await lookDuring({
       deploy: { template: upgraded[stage], tags: changedTags },
       look: async (code) => (code === "upgraded" ? [await startWorker()()] : []),
@@ -132,7 +132,7 @@ describe.each(stages)("an upgrade of the stage %s", (stage) => {
     expect([...settings]).toEqual([pushed]);
   });
 
-  it("takes nothing from the version before where it is rolled back, and takes over what is pushed until the next try", async () => {
+  it("keeps the previous settings on a rollback, and takes over newer ones at the next try", async () => {
     const { Resources } = upgraded[stage];
     const failsAt = idOf(upgraded[stage], /^DeadLetterHandlerMessages/);
     const failing = { ...(Resources[failsAt] ?? { Type: "" }), Properties: { BatchSize: 7 } };
@@ -153,7 +153,7 @@ describe.each(stages)("an upgrade of the stage %s", (stage) => {
     expect(await startWorker()()).toBe(newer);
   });
 
-  it("finds what was pushed after many changes of tags without a worker that ran", async () => {
+  it("finds the pushed settings after many changes of tags without a running worker", async () => {
     for (let count = 0; count < 60; count += 1)
       await stack.deploy({
         template: count < 5 ? recorded(stage) : upgraded[stage],
@@ -162,7 +162,7 @@ describe.each(stages)("an upgrade of the stage %s", (stage) => {
     expect(await startWorker()()).toBe(pushed);
   });
 
-  it("keeps what is pushed afterwards, whatever becomes of the parameter", async () => {
+  it("keeps settings that are pushed afterwards, regardless of the parameter", async () => {
     await stack.deploy({ template: upgraded[stage], tags });
     expect(await startWorker()()).toBe(pushed);
     const newer = JSON.stringify({ routes: [{ destination: "home" }] });
@@ -172,14 +172,14 @@ describe.each(stages)("an upgrade of the stage %s", (stage) => {
     expect(await startWorker()()).toBe(newer);
   });
 
-  it("leaves a parameter that the release after it does not delete", async () => {
+  it("keeps a parameter that the following release no longer defines", async () => {
     const { LiveSettings: _dropped, ...Resources } = upgraded[stage].Resources;
     await stack.deploy({ template: upgraded[stage], tags });
     await stack.deploy({ template: { Resources }, tags });
     expect(await readAsBefore()).toBe(pushed);
   });
 
-  it("changes no property of the parameter, so that CloudFormation leaves its value alone", () => {
+  it("changes no property of the parameter, so that CloudFormation keeps its value", () => {
     expect(upgraded[stage].Resources.LiveSettings?.Properties).toEqual(
       recorded(stage).Resources.LiveSettings?.Properties,
     );
@@ -196,7 +196,7 @@ async function stored(): Promise<string | undefined> {
 }
 
 describe("the double of CloudFormation", () => {
-  it("writes the template's value over a pushed one where a deploy changes only tags", async () => {
+  it("overwrites a pushed value when a deploy changes only tags", async () => {
     await deployRecorded("other");
     await stack.deploy({ template: recorded("other"), tags });
     expect(await readAsBefore()).toBe(pushed);
@@ -208,7 +208,7 @@ describe("the double of CloudFormation", () => {
     ["other", undefined],
     ["production", pushed],
   ] as const)(
-    "follows the deployed policy where a template drops a resource: %s",
+    "follows the deployed policy when a template drops a resource: %s",
     async (stage, left) => {
       await deployRecorded(stage);
       const { LiveSettings: _dropped, ...Resources } = upgraded[stage].Resources;
@@ -217,7 +217,7 @@ describe("the double of CloudFormation", () => {
     },
   );
 
-  it("writes the template's value once more where it rolls a parameter back", async () => {
+  it("writes the template's value again when it rolls a parameter back", async () => {
     await deployRecorded("other");
     const failsAt = idOf(recorded("other"), /^Worker[0-9A-F]{8}$/);
     expect(await stack.deploy({ template: recorded("other"), tags: changedTags, failsAt })).toBe(

@@ -41,7 +41,7 @@ function start(
 }
 
 describe("an agent that runs", () => {
-  it("and yields a wrong update: which yield, its line, what is wrong, and the code", async () => {
+  it("shows the number, the line, the problem and the code of a wrong yield", async () => {
     const source = `export async function* agent(task: { text: string }) {
   yield { type: "progress", text: task.text };
 
@@ -68,13 +68,13 @@ describe("an agent that runs", () => {
       "must be one of execution_failed, plan_error or budget_exceeded",
     ],
     ['{ type: "answer", text: " " }', "the answer is blank, and there is no artifact"],
-  ])("and yields %s: what is wrong with it", async (update, text) => {
+  ])("explains what is wrong with the yield %s", async (update, text) => {
     const { stderr } = await runAlone(`export async function* agent() {\n  yield ${update};\n}\n`);
     expect(stderr).toContain("yield 1 of agent.ts:2: ");
     expect(stderr).toContain(text);
   });
 
-  it("and throws: the line, and the frames of the author's own files alone", async () => {
+  it("shows the line of an exception and only the frames of the author's own files", async () => {
     const helper = 'export async function help() {\n  await null;\n  return JSON.parse("{");\n}\n';
     const source = `import { help } from "./helper.ts";
 export async function* agent() {
@@ -90,7 +90,7 @@ export async function* agent() {
     expect(stdout).not.toContain("SyntaxError");
   });
 
-  it("and throws for another reason: that reason too", async () => {
+  it("shows the cause of an exception", async () => {
     const { stderr } = await runAlone(
       'export async function agent() {\n  throw new Error("no plan", { cause: new Error("no key") });\n}\n',
     );
@@ -98,7 +98,7 @@ export async function* agent() {
     expect(stderr).toContain("Cause: Error: no key");
   });
 
-  it("and returns no text from an async function: said, with the two kinds of agents", async () => {
+  it("explains both kinds of agents when an async function does not return a text", async () => {
     const { stderr } = await runAlone(
       "export async function agent() {\n  return { text: 'hello' };\n}\n",
     );
@@ -107,7 +107,7 @@ export async function* agent() {
     );
   });
 
-  it("and ends without an answer: said, with the line at which it begins", async () => {
+  it("shows where an agent begins that ends without an answer", async () => {
     const source =
       '\nexport async function* agent() {\n  yield { type: "progress", text: "working" };\n}\n';
     expect((await runAlone(source)).stderr).toMatch(
@@ -115,7 +115,7 @@ export async function* agent() {
     );
   });
 
-  it("and does nothing wrong: nothing is said", async () => {
+  it("shows nothing for an agent that does nothing wrong", async () => {
     const { stdout, stderr } = await runAlone(
       'export const agent = async ({ text }) => "You: " + text;\n',
     );
@@ -126,7 +126,7 @@ export async function* agent() {
     });
   });
 
-  it("goes on after an error that nothing catches, and shows the error with its line", async () => {
+  it("keeps running after an uncaught error and shows the error with its line", async () => {
     const source = `import { setTimeout as sleep } from "node:timers/promises";
 export async function agent() {
   setTimeout(() => {
@@ -145,7 +145,7 @@ export async function agent() {
     );
   });
 
-  it("leaves an error that nothing catches while another task runs: `sekisho execution` ends both, and shows the error", async () => {
+  it("finishes both tasks of sekisho execution after an uncaught error of one, and shows the error", async () => {
     const cwd = writeAgent(`import { setTimeout as sleep } from "node:timers/promises";
 const errorThrown = Promise.withResolvers();
 export async function agent({ text }) {
@@ -186,7 +186,7 @@ export async function agent({ text }) {
     await execution.kill("SIGTERM");
   });
 
-  it("is not shown where SEKISHO_SHOW_AGENT_ERRORS is 0", async () => {
+  it("hides the error of an agent when SEKISHO_SHOW_AGENT_ERRORS is 0", async () => {
     const source = 'export async function agent() {\n  throw new Error("secret");\n}\n';
     const { code, stderr } = await start(source, { env: { SEKISHO_SHOW_AGENT_ERRORS: "0" } });
     expect(code).toBe(1);
@@ -210,14 +210,14 @@ describe("an agent file that cannot be loaded", () => {
       /at other\.mjs:2:7\n.*\n.*> 2 \| const one = 2;\n.*\^/,
     ],
   ])(
-    "has its syntax error shown %s, with file, line, column and code",
+    "shows a syntax error %s, with file, line, column and code",
     async (_what, source, files, text) => {
       const { stderr } = await runAlone(source, files);
       expect(stderr).toMatch(text);
     },
   );
 
-  it("is said to need a generator where an async function yields", async () => {
+  it("recommends a generator when an async function yields", async () => {
     const { code, stderr } = await start(
       'export async function agent() {\n  yield { type: "answer", text: "hi" };\n}\n',
     );
@@ -225,7 +225,7 @@ describe("an agent file that cannot be loaded", () => {
     expect(stderr).toMatch(/at agent\.ts:2:3\n[\s\S]*Begin the agent with: async function\*/);
   });
 
-  it("is not said to need a generator where it is one, and the line has another mistake", async () => {
+  it("does not recommend a generator for another mistake in a generator", async () => {
     const { stderr } = await start(
       'export async function* agent() {\n  yield { type: "answer", text: "hi" ;\n}\n',
     );
@@ -234,19 +234,19 @@ describe("an agent file that cannot be loaded", () => {
   });
 
   it.each(['import "node:fs";\n', "export async function agent() {}\n"])(
-    "is said to need modules where package.json asks for CommonJS: %j",
+    "recommends modules when package.json asks for CommonJS: %j",
     async (source) => {
       const { stderr } = await runAlone(source, { "package.json": '{ "type": "commonjs" }' });
       expect(stderr).toMatch(/at agent\.ts:1:1\n[\s\S]*Write "type": "module" there/);
     },
   );
 
-  it("has the line of its missing import shown", async () => {
+  it("shows the line of a missing import", async () => {
     const { stderr } = await runAlone('const one = 1;\nimport { two } from "./two.ts";\n');
     expect(stderr).toMatch(/at agent\.ts:2:24\n/);
   });
 
-  it("has the line shown at which it throws", async () => {
+  it("shows the line at which a file throws while it loads", async () => {
     const { stderr } = await runAlone('export const agent = 1;\nthrow new Error("no key");\n');
     expect(stderr).toMatch(/> 2 \| throw new Error\("no key"\);\n.*\^/);
   });

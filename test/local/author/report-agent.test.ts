@@ -26,7 +26,7 @@ const throwing: Agent = async function* () {
   throw late;
 };
 
-it("passes each update and the error on as they are", async () => {
+it("passes each update and the error on unchanged", async () => {
   const { updates, error, shown: shownText } = await run(throwing);
   expect({ updates, error }).toEqual({
     updates: [{ type: "progress", text: "so far" }],
@@ -35,7 +35,7 @@ it("passes each update and the error on as they are", async () => {
   expect(shownText).toContain("Error: too late");
 });
 
-it("says nothing of an agent that was told to stop", async () => {
+it("shows nothing for an agent that was aborted", async () => {
   expect(await run(throwing, AbortSignal.abort())).toMatchObject({ shown: "", error: late });
   const endless: Agent = async function* () {};
   expect((await run(endless, AbortSignal.abort())).shown).toBe("");
@@ -51,14 +51,14 @@ it.each<[string, TaskUpdate[]]>([
       { type: "answer", text: "" },
     ],
   ],
-])("says nothing of %s", async (_what, updates) => {
+])("shows nothing for %s", async (_what, updates) => {
   const agent: Agent = async function* () {
     yield* updates;
   };
   expect((await run(agent)).shown).toBe("");
 });
 
-it("says once what is wrong, although the agent then ends without an answer", async () => {
+it("shows only the wrong update when the agent then ends without an answer", async () => {
   const wrong: Agent = async function* () {
     yield { type: "answer", text: 7 } as unknown as TaskUpdate;
   };
@@ -67,7 +67,7 @@ it("says once what is wrong, although the agent then ends without an answer", as
   expect(shownText).not.toContain("without an answer");
 });
 
-it("says which part of the progress is left out, and that the agent then ends without an answer", async () => {
+it("shows the part of the progress that is left out, and then the missing answer", async () => {
   const wrong: Agent = async function* () {
     yield { type: "progress", percent: "half" } as unknown as TaskUpdate;
   };
@@ -78,7 +78,7 @@ it("says which part of the progress is left out, and that the agent then ends wi
   expect(shownText).toContain("without an answer");
 });
 
-it("says that an agent failed after its answer", async () => {
+it("reports an agent that fails after its answer", async () => {
   const closing: Agent = async function* () {
     try {
       yield { type: "answer", text: "done" };
@@ -97,7 +97,7 @@ it("says that an agent failed after its answer", async () => {
   expect(reported.join("")).toMatch(/failed after its last update in request .*:\n.*closed twice/);
 });
 
-it("has the function feedback of the agent, and reports what that throws", async () => {
+it("keeps the feedback function of the agent and reports its errors", async () => {
   const shownTexts: string[] = [];
   const agent: Agent = Object.assign(async () => "hello", {
     feedback: async () => {

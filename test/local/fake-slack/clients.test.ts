@@ -28,7 +28,7 @@ describe("Slack's own client", () => {
   const client = () =>
     new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl, retryConfig: { retries: 0 } });
 
-  it("uploads files, several as one message", async () => {
+  it("accepts uploads of Slack's own client, several files as one message", async () => {
     const thread_ts = asked();
     const files = [
       { file: Buffer.from("a,b\n"), filename: "table.csv", title: "A table" },
@@ -49,7 +49,7 @@ describe("Slack's own client", () => {
     expect(Buffer.from(fakeSlack.file(file?.id ?? "")?.bytes ?? []).toString()).toBe("a,b\n");
   });
 
-  it("streams a message", async () => {
+  it("accepts a streamed message of Slack's own client", async () => {
     const thread_ts = asked();
     const recipient = { recipient_team_id: workspace.team, recipient_user_id: workspace.person };
     const stream = client().chatStream({ channel, thread_ts, ...recipient, buffer_size: 4 });
@@ -60,7 +60,7 @@ describe("Slack's own client", () => {
     expect(message).toMatchObject({ text: "**Hello there**!", stream: { state: "closed" } });
   });
 
-  it("posts blocks, whispers, sets a status, and reads who is who", async () => {
+  it("accepts blocks, ephemeral messages, a status and user look-ups of Slack's own client", async () => {
     const thread_ts = asked();
     const slack = client();
     const blocks = [{ type: "markdown", text: "**hi**" }];
@@ -161,7 +161,7 @@ describe("an app of Bolt", () => {
     heard.length = 0;
   });
 
-  it("understands a mention with a file, a reply without one, and a direct message with a file", async () => {
+  it("delivers a mention with a file, a reply without one, and a direct message with a file", async () => {
     const files = [{ name: "a.txt", mimetype: "text/plain", bytes: new Uint8Array([97]) }];
     const first = fakeSlack.ask({ eventsUrl, text: "hi", files });
     const second = fakeSlack.reply({ eventsUrl, text: "more", threadTs: first.message.ts });
@@ -181,7 +181,7 @@ describe("an app of Bolt", () => {
     });
   });
 
-  it("understands edits, previews and deletions, which name the message as it was", async () => {
+  it("delivers edits, previews and deletions with the message as it was before", async () => {
     const first = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "see https://example.com" });
     const reply = fakeSlack.reply({
       eventsUrl: fakeSlack.apiUrl,
@@ -229,7 +229,7 @@ describe("an app of Bolt", () => {
     expect(events[0]?.message).not.toHaveProperty("edited");
   });
 
-  it("understands a deleted message with replies, whose place stays", async () => {
+  it("replaces a deleted message that has replies with a tombstone", async () => {
     const first = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
     const { channel, ts } = first.message;
     fakeSlack.reply({ eventsUrl: fakeSlack.apiUrl, text: "more", threadTs: ts });
@@ -244,7 +244,7 @@ describe("an app of Bolt", () => {
     expect(messages).toMatchObject([{ subtype: "tombstone" }, { text: "more" }]);
   });
 
-  it("understands a mention by another app, and by a workflow, which has no user", async () => {
+  it("delivers a mention by another app, and by a workflow, which has no user", async () => {
     for (const by of ["app", "workflow"] as const)
       await fakeSlack.askAsBot({ eventsUrl, text: "hi", by }).delivered;
     const [app, workflow] = heard.map(({ said }) => said.event as Record<string, unknown>);
@@ -261,7 +261,7 @@ describe("an app of Bolt", () => {
     for (const absent of ["user", "client_msg_id"]) expect(workflow).not.toHaveProperty(absent);
   });
 
-  it("understands an alert of another app, which has all its words in an attachment", async () => {
+  it("delivers an alert of another app, whose text is in an attachment", async () => {
     const fields = [{ title: "Host", value: "web-3" }];
     const alert = { title: "Disk <full>", text: "*97 %* used", color: "danger" as const, fields };
     const { message, delivered } = fakeSlack.postAlert({ eventsUrl, alert });
@@ -284,7 +284,7 @@ describe("an app of Bolt", () => {
     expect(() => fakeSlack.postAlert(direct)).toThrow("direct messages");
   });
 
-  it("understands a forwarded message, which has its words, files and attachments in a copy", async () => {
+  it("delivers a forwarded message with a copy of its text, files and attachments", async () => {
     const file = { name: "a.csv", mimetype: "text/csv", bytes: new Uint8Array(3) };
     const original = fakeSlack.ask({ eventsUrl, text: "1 < 2", files: [file] }).message;
     const alert = { title: "DiskFull", text: "web-3", color: "danger" as const };
@@ -340,7 +340,7 @@ describe("an app of Bolt", () => {
     expect(thread.messages).toMatchObject([{ blocks: [{ type: "rich_text", elements }] }]);
   });
 
-  it("forwards no message that is deleted or that the person cannot read", async () => {
+  it("refuses to forward a message that is deleted or that the person cannot read", async () => {
     const { ts } = fakeSlack.ask({ eventsUrl, text: "hi" }).message;
     const forward = (where: string, user = "UPERSON") =>
       fakeSlack.ask({ eventsUrl, text: "", forwards: [{ channel: where, ts }], user });
@@ -351,7 +351,7 @@ describe("an app of Bolt", () => {
     expect(fakeSlack.messages()).toEqual([]);
   });
 
-  it("understands a shortcut, opens a modal, and answers what was filled in with errors", async () => {
+  it("delivers a shortcut, opens a modal, and shows the errors of what was filled in", async () => {
     const { message } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
     const { ts } = message;
     const chosen = fakeSlack.useShortcut({
@@ -392,7 +392,7 @@ describe("an app of Bolt", () => {
     return fakeSlack.modals();
   }
 
-  it("understands a pressed button and a command, each of which is sent once", async () => {
+  it("delivers a button click and a command once each", async () => {
     const { message } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
     const slack = new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl });
     const text = { type: "plain_text", text: "Stop" } as const;
@@ -424,7 +424,7 @@ describe("an app of Bolt", () => {
     expect(() => fakeSlack.clickButton({ ...place, label: "Start" })).toThrow(/button/);
   });
 
-  it("asks for the installation's token: where the app is, not whoever writes", async () => {
+  it("identifies the installation by the channel of the message, not by its author", async () => {
     await fakeSlack.ask({ eventsUrl, text: "hi", channel: "CSHARED", user: "UOUTSIDER" }).delivered;
     await fakeSlack.ask({ eventsUrl, text: "hi", channel: "CGRID" }).delivered;
     await fakeSlack.command({ eventsUrl, text: "hi", channel: "CGRID" }).delivered;
@@ -440,7 +440,7 @@ describe("an app of Bolt", () => {
     });
   });
 
-  it("tells in Slack Connect of a mention of the other workspace's bot, and names one installation", async () => {
+  it("names one installation for a mention of the other workspace's bot in Slack Connect", async () => {
     const asked = {
       eventsUrl,
       text: "hi",
@@ -456,7 +456,7 @@ describe("an app of Bolt", () => {
     });
   });
 
-  it("refuses what another secret has signed, which is delivered again and again", async () => {
+  it("repeats an event that the app refuses for its signature, but not a command", async () => {
     const stranger = await startFakeSlack({
       signingSecret: "another",
       botToken,

@@ -48,7 +48,7 @@ function ask(asked: FakeSlack, text: string) {
 }
 
 describe("a fake Slack that is started again with its file", () => {
-  it("still has the thread, and the late answer lands in it", async () => {
+  it("restores the thread after a restart, and the late answer arrives in it", async () => {
     const first = await start();
     const question = ask(first, "slow 60s");
     const inThread = { channel, thread_ts: question.ts };
@@ -72,13 +72,13 @@ describe("a fake Slack that is started again with its file", () => {
     ]);
   });
 
-  it("has what was answered even if nobody closed it: the file is written before the answer", async () => {
+  it("writes the file before it answers a call", async () => {
     const running = await start();
     const { ts } = await callMethod(running, "chat.postMessage", { channel, text: "told" });
     expect(JSON.parse(readFileSync(file, "utf8")).messages).toMatchObject([{ ts, text: "told" }]);
   });
 
-  it("still has the files of its threads, private to the user; what was only promised is gone", async () => {
+  it("restores the files of its threads, private to the user", async () => {
     const first = await start();
     const { id } = first.upload({
       name: "表.csv",
@@ -93,7 +93,7 @@ describe("a fake Slack that is started again with its file", () => {
     expect(second.file("F0/../../fake-slack")).toBeUndefined();
   });
 
-  it("does not bring back what was deleted, and gives its ts to nobody else, even if the clock goes back", async () => {
+  it("keeps a deleted message deleted and never reuses its ts, even if the clock goes back", async () => {
     const first = await start({ now: () => 1_700_000_000_000 });
     const { ts } = await callMethod(first, "chat.postMessage", { channel, text: "deleted" });
     await callMethod(first, "chat.delete", { channel, ts });
@@ -102,7 +102,7 @@ describe("a fake Slack that is started again with its file", () => {
     expect(Number(ask(second, "later").ts)).toBeGreaterThan(Number(ts));
   });
 
-  it("keeps the latest messages only, so that the file does not grow for ever", async () => {
+  it("keeps only the latest thousand messages", async () => {
     const first = await start();
     for (let count = 1; count <= 1001; count++) ask(first, `message ${count}`);
     const kept = (await start()).messages();
@@ -115,7 +115,7 @@ describe("a fake Slack that is started again with its file", () => {
 });
 
 describe("the file", () => {
-  it("is private to the user, and the only one", async () => {
+  it("creates only files that are private to the user", async () => {
     ask(await start(), "hi");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(folder, ".sekisho"))).toEqual([
@@ -126,7 +126,7 @@ describe("the file", () => {
   });
 
   it.each(["", "{", "[]", '{"lastMicros":0}', '{"lastMicros":0,"messages":[{"text":"hi"}]}'])(
-    "that holds %j is refused with what to do, and left alone",
+    "refuses a file with %j, says what to do, and keeps the file",
     async (text) => {
       const broken = join(folder, "broken.json");
       writeFileSync(broken, text);
@@ -137,7 +137,7 @@ describe("the file", () => {
     },
   );
 
-  it("that cannot be written is a line in the log, and the fake Slack goes on", async () => {
+  it("logs a file that cannot be written and keeps running", async () => {
     const lines: string[] = [];
     const running = await start({
       log: createLog({ service: "sekisho", write: (line) => lines.push(line) }),
@@ -151,7 +151,7 @@ describe("the file", () => {
     });
   });
 
-  it("is not made where none is asked for", async () => {
+  it("creates no file unless one is configured", async () => {
     ask(await start({ file: undefined }), "hi");
     expect(existsSync(file)).toBe(false);
   });
@@ -189,7 +189,7 @@ function threadOf(
 }
 
 describe("the fake Slack's messages", () => {
-  it("give a thread as the message and its replies, oldest first, whatever was posted, changed and removed", () => {
+  it("returns a thread as the message and its replies, oldest first, after any changes", () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 40 }), (made) => {
         let stored: Parameters<typeof createFakeSlackMessages>[0]["stored"];

@@ -27,7 +27,7 @@ function stored(ts: unknown) {
 }
 
 describe("a call", () => {
-  it("needs a token that is valid", async () => {
+  it("requires a valid token", async () => {
     expect((await call("auth.test", {}, "xoxb-another")).error).toBe("invalid_auth");
     const unsigned = await fetch(`${slack.fakeSlack.apiUrl}auth.test`, { method: "POST" });
     expect(await unsigned.json()).toEqual({ ok: false, error: "not_authed" });
@@ -38,7 +38,7 @@ describe("a call", () => {
     });
   });
 
-  it("names a method, and is a form", async () => {
+  it("refuses an unknown method and a body that is not a form", async () => {
     for (const name of ["chat.postEverywhere", "constructor"])
       expect((await call(name)).error).toBe("unknown_method");
     const { apiUrl } = slack.fakeSlack;
@@ -48,13 +48,13 @@ describe("a call", () => {
     expect((await fetch(`${apiUrl}auth.test`)).status).toBe(404);
   });
 
-  it("needs one of its method's scopes", async () => {
+  it("requires only one of the scopes of a method", async () => {
     await start({ scopes: ["chat:write", "im:history"] });
     expect((await post()).ok).toBe(true);
     expect((await call("conversations.history", { channel })).ok).toBe(true);
   });
 
-  it("is refused beyond its method's rate limit until the minute is over, for that token alone", async () => {
+  it("limits the rate of a method for one token until the minute is over", async () => {
     await start({ limitsRates: true });
     const args = { channel, timestamp: slack.asked, name: "eyes" };
     for (let n = 0; n < callsPerMinute.tier2; n++)
@@ -74,7 +74,7 @@ describe("a call", () => {
     expect((await call("reactions.remove", args)).ok).toBe(true);
   });
 
-  it("never needs a scope that no configuration asks for", () => {
+  it("requires no scope that no configuration asks for", () => {
     const slackConfig = {
       command: { name: "/sekisho" },
       shortcut: {},
@@ -93,7 +93,7 @@ describe("a call", () => {
 });
 
 describe("the bot's own messages", () => {
-  it("are the only ones that it edits or deletes", async () => {
+  it("lets the bot edit and delete only its own messages", async () => {
     const { asked } = slack;
     expect((await call("chat.update", { channel, ts: asked, text: "hi" })).error).toBe(
       "cant_update_message",
@@ -101,7 +101,7 @@ describe("the bot's own messages", () => {
     expect((await call("chat.delete", { channel, ts: asked })).error).toBe("cant_delete_message");
   });
 
-  it("are reacted to once", async () => {
+  it("refuses the same reaction of the bot a second time", async () => {
     const reaction = { channel, timestamp: slack.asked, name: "eyes" };
     expect((await call("reactions.add", reaction)).ok).toBe(true);
     expect((await call("reactions.add", reaction)).error).toBe("already_reacted");
@@ -109,7 +109,7 @@ describe("the bot's own messages", () => {
 });
 
 describe("a thread", () => {
-  it("is paged, with the parent on every page and metadata only if asked for", async () => {
+  it("pages a thread with the parent on every page and metadata on request", async () => {
     const metadata = { event_type: "a", event_payload: { b: 1 } };
     const posted = [await post({ metadata }), await post(), await post({ metadata })].map(
       ({ ts }) => ts,
@@ -149,13 +149,13 @@ describe("blocks are taken as Slack takes them", () => {
       [{ type: "context", elements: [{ type: "mrkdwn", text: "Request 1234", verbatim: true }] }],
     ],
     ["fifty of them", Array.from({ length: 50 }, () => ({ type: "divider" }))],
-  ])("%s", async (_name, blocks) => {
+  ])("accepts blocks as Slack does: %s", async (_name, blocks) => {
     const { ok, ts } = await post({ blocks });
     expect(ok).toBe(true);
     expect(stored(ts)?.blocks).toEqual(blocks);
   });
 
-  it("not markdown, where it is told to refuse that", async () => {
+  it("refuses markdown blocks when configured to", async () => {
     await start({ refusesMarkdown: true });
     expect((await post({ blocks: [{ type: "markdown", text: "x" }] })).error).toBe(
       "invalid_blocks",
@@ -163,7 +163,7 @@ describe("blocks are taken as Slack takes them", () => {
     expect((await post({ blocks: [section] })).ok).toBe(true);
   });
 
-  it("a text without blocks takes their place in an edit", async () => {
+  it("removes the blocks of a message when an edit has only a text", async () => {
     const { ts } = await post({ blocks: [section] });
     await call("chat.update", { channel, ts, text: "new", blocks: [section, section] });
     expect(stored(ts)?.blocks?.length).toBe(2);
@@ -177,10 +177,13 @@ describe("previews of addresses", () => {
     [{}, [{ from_url: "https://a.example/page" }]],
     [{ unfurl_links: "false" }, [{ from_url: "https://a.example/page" }]],
     [{ unfurl_links: "false", unfurl_media: "false" }, undefined],
-  ])("come unless a call wants none: %j", async (args, attachments) => {
-    const { message } = await post({ text: "See https://a.example/page", ...args });
-    expect(Object(message).attachments).toEqual(attachments);
-  });
+  ])(
+    "adds previews of addresses unless a call refuses both kinds: %j",
+    async (args, attachments) => {
+      const { message } = await post({ text: "See https://a.example/page", ...args });
+      expect(Object(message).attachments).toEqual(attachments);
+    },
+  );
 });
 
 describe("a stream", () => {
@@ -193,7 +196,7 @@ describe("a stream", () => {
       ...recipient,
     });
 
-  it("grows piece by piece until it is stopped, and is a message like any other afterwards", async () => {
+  it("grows a stream until it is stopped, and then treats it like any other message", async () => {
     const { ts } = await started();
     expect((await call("chat.update", { channel, ts, text: "x" })).error).toBe(
       "streaming_state_conflict",
@@ -214,7 +217,7 @@ describe("a stream", () => {
     expect((await call("chat.update", { channel, ts, text: "x" })).ok).toBe(true);
   });
 
-  it("is ended by Slack after its time, whether somebody writes to it or not", async () => {
+  it("ends a stream after its time, even if the bot still writes to it", async () => {
     await start({ streamLifeMs: 1000 });
     const { ts } = await started();
     nowMs += 999;
@@ -229,7 +232,7 @@ describe("a stream", () => {
 });
 
 describe("installations", () => {
-  it("see their own workspace's channels, and an organization those of all of its workspaces", async () => {
+  it("shows an installation its own channels, and an organization those of all its workspaces", async () => {
     const sees = async (token: string) => {
       const places = [channel, "CSECOND", "CGRID", "CGRIDTWO"];
       const answers = await Promise.all(
@@ -242,7 +245,7 @@ describe("installations", () => {
     expect(await sees(otherTokens.organization)).toEqual(["CGRID", "CGRIDTWO"]);
   });
 
-  it("have a bot of their own, and only its messages are theirs", async () => {
+  it("gives each installation a bot of its own", async () => {
     const { ts } = await call(
       "chat.postMessage",
       { channel: "CSECOND", text: "hi" },
@@ -253,7 +256,7 @@ describe("installations", () => {
     expect(identity).toMatchObject({ team_id: organization.id, is_enterprise_install: true });
   });
 
-  it("of an organization say of which workspace they speak, where it is one of theirs", async () => {
+  it("requires an organization to name one of its workspaces", async () => {
     const usergroup = "SGRID";
     const list = (args: object) =>
       call("usergroups.users.list", { usergroup, ...args }, otherTokens.organization);
@@ -262,7 +265,7 @@ describe("installations", () => {
     expect(await list({ team_id: "TGRID" })).toEqual({ ok: true, users: ["UGRID"] });
   });
 
-  it("come from a code and the app's secret, and end when the app is uninstalled", async () => {
+  it("exchanges a code and the app's secret for an installation, which ends when the app is uninstalled", async () => {
     await start({ install: { clientId: "1.2", clientSecret: "shh" } });
     const { code } = slack.fakeSlack.authorize({ enterprise: organization.id });
     const access = () => call("oauth.v2.access", { client_id: "1.2", client_secret: "shh", code });
@@ -285,11 +288,11 @@ describe("people", () => {
     ["UHANAKO", { ok: true, user: { locale: "ja-JP", team_id: workspace.team } }],
     ["UOUTSIDER", { ok: true, user: { locale: "en-GB", team_id: "TSECOND", is_stranger: true } }],
     ["UGRID", { ok: false, error: "user_not_visible" }],
-  ])("%s, as the first workspace sees them", async (user, expected) => {
+  ])("returns the person %s as the first workspace sees them", async (user, expected) => {
     expect(await call("users.info", { user, include_locale: "true" })).toMatchObject(expected);
   });
 
-  it("have a locale only for whoever asks for it, groups, and one conversation with the bot each", async () => {
+  it("returns a locale on request, the members of a group, and one conversation per person", async () => {
     expect((await call("users.info", { user: "UHANAKO" })).user).not.toHaveProperty("locale");
     expect((await call("usergroups.users.list", { usergroup: "SDEPLOYERS" })).users).toEqual([
       "UHANAKO",
@@ -303,7 +306,7 @@ describe("people", () => {
     expect((await call("conversations.open", {})).error).toBe("users_list_not_supplied");
   });
 
-  it("read ephemeral messages where they are, and in no history", async () => {
+  it("delivers ephemeral messages without adding them to the history", async () => {
     const { person: user } = workspace;
     expect((await call("chat.postEphemeral", { channel, user, text: "psst" })).ok).toBe(true);
     expect(slack.fakeSlack.ephemeralMessages()).toMatchObject([
@@ -314,7 +317,7 @@ describe("people", () => {
 });
 
 describe("the assistant's thread", () => {
-  it("shows a status until the bot posts, and prompts", async () => {
+  it("shows a status until the bot posts, and keeps suggested prompts", async () => {
     const place = { channel_id: channel, thread_ts: slack.asked };
     const prompts = [{ title: "Hello", message: "What can you do?" }];
     await call("assistant.threads.setSuggestedPrompts", { ...place, prompts });
@@ -331,7 +334,7 @@ describe("the assistant's thread", () => {
 });
 
 describe("a channel's history", () => {
-  it("has the newest first, without replies, and tells the bots apart", async () => {
+  it("lists a channel's history newest first, without replies, and distinguishes bots", async () => {
     await post({});
     slack.fakeSlack.postAsOtherBot({ channel, text: "from elsewhere" });
     const { ts: own } = await call("chat.postMessage", { channel, text: "from us" });
@@ -347,7 +350,7 @@ describe("a channel's history", () => {
 });
 
 describe("a person in the fake Slack", () => {
-  it("mentions the bot in the channel, but not in a direct message, and cannot type Slack's own notation", () => {
+  it("adds a mention in the channel but not in a direct message, and escapes what is typed", () => {
     const [inChannel, direct] = [channel, workspace.directMessages.id].map(
       (place) =>
         slack.fakeSlack.ask({
@@ -360,7 +363,7 @@ describe("a person in the fake Slack", () => {
     expect(direct).toBe("&lt;@U1&gt; &amp; co");
   });
 
-  it("cannot write where there is nothing", () => {
+  it("refuses a message to an unknown channel or thread", () => {
     const { apiUrl: eventsUrl } = slack.fakeSlack;
     expect(() => slack.fakeSlack.ask({ eventsUrl, text: "hi", channel: "CNOWHERE" })).toThrow(
       /channel/,
@@ -370,7 +373,7 @@ describe("a person in the fake Slack", () => {
     );
   });
 
-  it("never gets two messages of the same ts, even within a millisecond", () => {
+  it("gives each message a larger ts, even within a millisecond", () => {
     const all = Array.from(
       { length: 50 },
       () => slack.fakeSlack.ask({ eventsUrl: slack.fakeSlack.apiUrl, text: "hi" }).message.ts,
@@ -415,7 +418,7 @@ describe("a file", () => {
   }
 
   describe("an upload", () => {
-    it("is seen in the thread once its last step is done, as one message", async () => {
+    it("shows an upload in the thread as one message once its last step is done", async () => {
       const { id } = await uploaded();
       expect(shared()).toEqual([]);
       expect((await complete(id)).ok).toBe(true);
@@ -425,14 +428,14 @@ describe("a file", () => {
       expect(Buffer.from(slack.fakeSlack.file(id)?.bytes ?? []).toString()).toBe("a,b\n1,2\n");
     });
 
-    it("can be completed once", async () => {
+    it("completes an upload only once", async () => {
       const { id } = await uploaded();
       await complete(id);
       expect((await complete(id)).error).toBe("file_not_found");
       expect(shared().length).toBe(1);
     });
 
-    it("is in the thread twice where this Slack completes it twice", async () => {
+    it("shows an upload in the thread twice when configured to complete it twice", async () => {
       await slack.fakeSlack.close();
       slack = await startCalledSlack({ completesUploadTwice: "share" });
       const { id } = await uploaded();
@@ -441,13 +444,13 @@ describe("a file", () => {
       expect(shared().map((file) => file.id)).toEqual([id, id]);
     });
 
-    it("is refused without bytes, and with other bytes than announced", async () => {
+    it("refuses an upload without bytes or with other bytes than announced", async () => {
       const { id } = await announce({ filename: "a.txt", length: 3 });
       expect((await complete(id)).error).toBe("file_not_found");
       expect((await uploaded(new Uint8Array(3))).status).toBe(400);
     });
 
-    it("whose bytes arrive although nobody hears of it can be completed all the same", async () => {
+    it("completes an upload whose bytes arrived although the response was lost", async () => {
       slack.fakeSlack.inject({ method: "upload", type: "lost_answer" });
       const { id, url } = await announce();
       await expect(fetch(url, { method: "POST", body: bytes })).rejects.toThrow();
@@ -456,7 +459,7 @@ describe("a file", () => {
   });
 
   describe("a person's file", () => {
-    it("is told of with its address, which needs the token", async () => {
+    it("serves a person's file at its address only with the token", async () => {
       const { message } = slack.fakeSlack.ask({
         eventsUrl: slack.fakeSlack.apiUrl,
         text: "read this",

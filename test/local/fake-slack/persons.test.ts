@@ -28,7 +28,7 @@ async function open() {
   return { fakeSlack, eventsUrl: url, events, messages };
 }
 
-it("tells what a person has open in a direct message, and nothing of it in a channel", async () => {
+it("reports what a person has open in a direct message but not in a channel", async () => {
   const { fakeSlack, eventsUrl, events, messages } = await open();
   const channel = workspace.directMessages.id;
   const openItems = [{ channel: "C2", ts: "1762750000.000100" }, { channel: "C1" }];

@@ -121,15 +121,15 @@ async function validArgs(method: SlackMethod): Promise<Args> {
 const allMethods = [...methodRows.keys()] as SlackMethod[];
 
 describe("the arguments of every method", () => {
-  it("are those of Slack's own client, with the same types", () => {
+  it("takes the same arguments of every method as Slack's own client, with the same types", () => {
     expect(nothingDiffers).toEqual({ names: {}, types: {}, manifest: {} });
   });
 
-  it.each(allMethods)("%s succeeds with what it needs", async (method) => {
+  it.each(allMethods)("accepts %s with the required arguments", async (method) => {
     expect(await slack.call(method, await validArgs(method))).toMatchObject({ ok: true });
   });
 
-  it.each(allMethods)("%s refuses an argument that Slack does not know", async (method) => {
+  it.each(allMethods)("refuses an unknown argument of %s", async (method) => {
     const args = { ...(await validArgs(method)), chanel: channel };
     expect(await slack.call(method, args)).toMatchObject({ ok: false, error: "invalid_arg_name" });
   });
@@ -167,7 +167,7 @@ describe("the arguments of every method", () => {
     names.split(" ").map((name): [SlackMethod, string] => [method as SlackMethod, name]),
   );
 
-  it.each(missing)("%s needs %s", async (method, name) => {
+  it.each(missing)("refuses %s without %s", async (method, name) => {
     const { [name]: _left, ...args } = await validArgs(method);
     expect(await slack.call(method, args)).toMatchObject({ ok: false });
   });
@@ -182,7 +182,7 @@ describe("the arguments of every method", () => {
     ),
   );
 
-  it.each(mistyped)("%s refuses %s: %s", async (method, name, value) => {
+  it.each(mistyped)("refuses in a call of %s the argument %s: %s", async (method, name, value) => {
     const { error } = await slack.call(method, { ...(await validArgs(method)), [name]: value });
     expect(error).toMatch(/^invalid_(arguments|blocks_format|chunks|limit|metadata_format)$/);
   });
@@ -191,12 +191,15 @@ describe("the arguments of every method", () => {
 describe("a missing scope", () => {
   const scoped = allMethods.filter((method) => methodRows.get(method)?.scopes !== undefined);
 
-  it.each(scoped)("of %s is refused, with what is needed and what there is", async (method) => {
-    await start({ scopes: ["commands"] });
-    const needed = methodRows.get(method)?.scopes?.replaceAll(" ", ",");
-    const answer = await slack.call(method, {});
-    expect(answer).toEqual({ ok: false, error: "missing_scope", needed, provided: "commands" });
-  });
+  it.each(scoped)(
+    "refuses %s without its scope, and names the needed and the provided scopes",
+    async (method) => {
+      await start({ scopes: ["commands"] });
+      const needed = methodRows.get(method)?.scopes?.replaceAll(" ", ",");
+      const answer = await slack.call(method, {});
+      expect(answer).toEqual({ ok: false, error: "missing_scope", needed, provided: "commands" });
+    },
+  );
 });
 
 const posts = "chat.postMessage";
@@ -477,7 +480,7 @@ const refusals: [string, SlackMethod, Args, string][] = [
 ];
 
 describe("the fake Slack refuses", () => {
-  it.each(refusals)("%s (%s)", async (_what, method, change, error) => {
+  it.each(refusals)("refuses %s (%s)", async (_what, method, change, error) => {
     const values = { ...(await validArgs(method)), ...change };
     const args = Object.fromEntries(
       Object.entries(values).filter(([, value]) => value !== undefined),
@@ -485,13 +488,13 @@ describe("the fake Slack refuses", () => {
     expect(await slack.call(method, args)).toMatchObject({ ok: false, error });
   });
 
-  it("a home of an app whose Home tab is off", async () => {
+  it("refuses to publish a home when the Home tab is off", async () => {
     await start({ hasHomeTab: false });
     const args = await validArgs("views.publish");
     expect((await slack.call("views.publish", args)).error).toBe("not_enabled");
   });
 
-  it("says where blocks break a limit", async () => {
+  it("names where blocks break a limit", async () => {
     const { errors } = await slack.call("blocks.validate", { blocks: section("x".repeat(3001)) });
     expect(errors).toMatchObject([{ pointer: "/blocks/0/text/text", code: "failed_constraint" }]);
   });
@@ -514,7 +517,7 @@ describe("the app's own manifests", () => {
       },
       false,
     ],
-  ])("are taken: %s", async (_what, json, socket) => {
+  ])("accepts the app's own manifest %s", async (_what, json, socket) => {
     const config = parseConfig({ json });
     const own = slackManifest({
       name: "Sekisho",

@@ -43,7 +43,7 @@ const open = (values: unknown = view(), trigger = triggerId) =>
   slack.call("views.open", { trigger_id: trigger, view: values });
 
 describe("views.open", () => {
-  it("opens a modal by a trigger, once", async () => {
+  it("opens a modal once per trigger", async () => {
     expect(await open()).toMatchObject({
       ok: true,
       view: { type: "modal", state: { values: {} } },
@@ -52,7 +52,7 @@ describe("views.open", () => {
     expect((await open()).error).toBe("exchanged_trigger_id");
   });
 
-  it("refuses a trigger after three seconds, and one that is none", async () => {
+  it("refuses an expired or invalid trigger", async () => {
     nowMs += 3001;
     expect((await open()).error).toBe("expired_trigger_id");
     expect((await open(view(), "1.2.3.abc")).error).toBe("invalid_trigger_id");
@@ -152,7 +152,7 @@ describe("views.open", () => {
   });
 });
 
-it("views.open refuses a view of more than 250 KB", async () => {
+it("refuses a view of more than 250 KB", async () => {
   const options = Array.from({ length: 100 }, () => ({
     text: text("x".repeat(75)),
     value: "y".repeat(150),
@@ -170,7 +170,7 @@ describe("an answer to a submitted modal", () => {
     return readErrorsReply(opened.view, reply);
   };
 
-  it("closes the modal where it is empty, and says what is wrong with its inputs", () => {
+  it("closes the modal on an empty response, and returns the errors of its inputs", () => {
     expect(readValue(undefined)).toBeUndefined();
     expect(readValue({ response_action: "errors", errors: { a: "Too long" } })).toEqual({
       a: "Too long",
@@ -187,7 +187,7 @@ describe("an answer to a submitted modal", () => {
     ["says nothing of an input", { response_action: "errors", errors: { a: "" } }],
     ["has another action", { response_action: "error", errors: { a: "No" } }],
     ["is no object", "ok"],
-  ])("that %s is refused", (_what, reply) => {
+  ])("refuses a response that %s", (_what, reply) => {
     expect(() => readValue(reply)).toThrow();
   });
 });
@@ -234,7 +234,7 @@ describe("the modals of the app", () => {
         buildShortcutRefusalModal({ refusal: "not_in_channel", locale }),
       ] as const,
     ]),
-  )("%s is one that Slack takes", (_which, made) => {
+  )("accepts the app's own modals: %s", (_which, made) => {
     expect(parseView(JSON.parse(JSON.stringify(made)))).toHaveProperty("view");
   });
 });

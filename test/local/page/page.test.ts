@@ -15,7 +15,7 @@ afterEach(() => site.close());
 const sendMessage = (body: unknown) => visitor.post("/local/messages", body);
 
 describe("the local page", () => {
-  it("is a document and files of this server that let nothing else run", async () => {
+  it("serves a document whose policy allows only files of this server", async () => {
     const { url } = site;
     const { status, headers, body } = await visitor.ask("/");
     expect(status).toBe(200);
@@ -38,7 +38,7 @@ describe("the local page", () => {
     ]);
   });
 
-  it("puts text in as text: its scripts know no HTML, and come from this server alone", async () => {
+  it("inserts text only as text, and serves only its own scripts", async () => {
     const scripts = await readScripts(visitor, "/local/client/client.js");
     expect(scripts.size).toBeGreaterThan(5);
     for (const text of scripts.values()) expect(text).not.toMatch(markup);
@@ -46,7 +46,7 @@ describe("the local page", () => {
     expect((await visitor.ask("/web/door.ts")).status).toBe(404);
   });
 
-  it("streams what there is, then what comes", async () => {
+  it("streams the existing messages, and then new ones", async () => {
     const { url, fakeSlack } = site;
     fakeSlack.ask({ eventsUrl: `${url}/slack/events`, text: "before" });
     const response = await fetch(`${url}/local/events`, { headers: { cookie: visitor.cookie } });
@@ -68,13 +68,13 @@ describe("the local page", () => {
     await reader.cancel();
   });
 
-  it("leaves what is the server's own alone", async () => {
+  it("leaves the server's own paths unchanged", async () => {
     expect((await visitor.ask("/healthz")).status).toBe(200);
     expect((await visitor.ask("/slack/events")).headers.allow).toBe("POST");
     expect((await visitor.ask("/nothing")).status).toBe(404);
   });
 
-  it("says what is wrong in one line of plain text", async () => {
+  it("reports an error in one line of plain text", async () => {
     const answers = await Promise.all([
       visitor.ask("/local/nothing"),
       visitor.ask("/local/messages"),
@@ -105,14 +105,14 @@ describe("the local page", () => {
     expect(site.fakeSlack.messages()).toEqual([]);
   });
 
-  it("refuses what is no JSON", async () => {
+  it("refuses a body that is not JSON", async () => {
     const headers = { "content-type": "application/json", origin: site.url };
     expect(
       await visitor.ask("/local/messages", { method: "POST", headers, body: "{" }),
     ).toMatchObject({ status: 400 });
   });
 
-  it("answers in a thread, and in a direct message", async () => {
+  it("accepts a reply in a thread and a direct message", async () => {
     const { ts } = JSON.parse((await sendMessage({ text: "first" })).body);
     expect((await sendMessage({ text: "more", thread_ts: ts })).status).toBe(200);
     expect(site.fakeSlack.thread({ channel: workspace.channel.id, ts }).length).toBe(2);
@@ -162,7 +162,7 @@ async function answered(): Promise<void> {
 }
 
 describe("on the page a person", () => {
-  it("mentions the bot: a signed event, which is the first steps of the timeline", async () => {
+  it("sends a mention as a signed event, which begins the timeline", async () => {
     const taken = answered();
     const sending = await done<{ request_id: string }>(
       send("/local/messages", { text: "What is a sekisho?" }),
@@ -180,7 +180,7 @@ describe("on the page a person", () => {
     ]);
   });
 
-  it("posts as an alert of another app, which starts no task by itself", async () => {
+  it("posts an alert of another app, which starts no task", async () => {
     const alert = {
       title: "DiskFull",
       text: "*97 %*",
@@ -206,7 +206,7 @@ describe("on the page a person", () => {
     expect(site.fakeSlack.messages()).toHaveLength(length);
   });
 
-  it("forwards a message with a comment, or without one", async () => {
+  it("forwards a message with or without a comment", async () => {
     const { ts } = await done<{ ts: string }>(
       send("/local/messages", { text: "The backup failed" }),
     );
@@ -229,7 +229,7 @@ describe("on the page a person", () => {
     ]);
   });
 
-  it("brings files along, and gets them back", async () => {
+  it("attaches a file and serves it as a download", async () => {
     const bytes = new TextEncoder().encode("a,b\n");
     const { id } = await done<{ id: string }>(attach("表.csv", "text/csv", bytes));
     await done(send("/local/messages", { text: "", file_ids: [id] }));
@@ -244,7 +244,7 @@ describe("on the page a person", () => {
     );
   });
 
-  it("sees images and saves everything else, so that a file never becomes a page of this server", async () => {
+  it("shows images and downloads everything else, so that a file never becomes a page", async () => {
     const typeOf = async (type: string) => {
       const { id } = await done<{ id: string }>(attach("x", type, new Uint8Array([60])));
       const { headers } = await visitor.ask(`/local/files/${id}`);
@@ -257,7 +257,7 @@ describe("on the page a person", () => {
     }
   });
 
-  it("replies in a thread without a mention, or with one", async () => {
+  it("replies in a thread with or without a mention", async () => {
     const { ts } = await done<{ ts: string }>(send("/local/messages", { text: "first" }));
     await done(send("/local/messages", { text: "more", thread_ts: ts }));
     await done(send("/local/messages", { text: "@Sekisho again", thread_ts: ts, user: "UHANAKO" }));
@@ -270,7 +270,7 @@ describe("on the page a person", () => {
     });
   });
 
-  it("uses a slash command by typing it, which posts nothing", async () => {
+  it("sends a typed slash command and posts nothing", async () => {
     const { request_id } = await done<{ request_id: string }>(
       send("/local/messages", { text: "/sekisho What is it?" }),
     );
@@ -287,7 +287,7 @@ describe("on the page a person", () => {
     });
   });
 
-  it("presses a button, as a step of its task; one that is not there is refused", async () => {
+  it("clicks a button as a step of its task, and refuses an unknown button", async () => {
     const elements = [
       { type: "button", text: { type: "plain_text", text: "Yes" }, action_id: "a0", value: "v" },
     ];
@@ -330,7 +330,7 @@ describe("on the page a person", () => {
     });
   });
 
-  it("is told what is wrong with a file", async () => {
+  it("explains what is wrong with a file", async () => {
     const refusal = await Promise.all([
       attach("", "text/csv", new Uint8Array(1)),
       attach("empty.csv", "text/csv", new Uint8Array()),

@@ -47,11 +47,11 @@ describe("Markdown on the page", () => {
     ["<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"],
     ["関所は **検問所** です。", "[p:関所は [strong:検問所] です。]"],
     ["&lt;@U1&gt; \\*not\\*", "[p:<@U1> *not*]"],
-  ])("%j", (markdown, expected) => {
+  ])("renders the markup %j", (markdown, expected) => {
     expect(flat(createMarkdownTree(markdown)).replaceAll("\n", "")).toBe(expected);
   });
 
-  it("leads nowhere but to http, https and mailto, whatever is written", () => {
+  it("links only to http, https and mailto for any Markdown", () => {
     const scheme = fc.constantFrom(
       "javascript:",
       "JaVaScRiPt:",
@@ -91,7 +91,7 @@ describe("mrkdwn on the page", () => {
     ["&gt; quoted\n&gt; more\nafter", "[blockquote:quoted\nmore]after"],
     ["```\na *b* <c\n```", "[pre:a *b* <c]"],
     ["<!date^1700000000^{time}|at noon> :eyes:", "at noon 👀"],
-  ])("%j", (text, expected) => {
+  ])("renders the markup %j", (text, expected) => {
     expect(flat(createMrkdwnTree(text, nameOf))).toBe(expected);
   });
 });
@@ -108,7 +108,7 @@ describe("a message on the page", () => {
     reactions: ["eyes"],
   };
 
-  it("shows its blocks instead of its text, with buttons that can be pressed", () => {
+  it("shows the blocks of a message instead of its text, with buttons that can be clicked", () => {
     const button = {
       type: "button",
       text: { type: "plain_text", text: "Yes" },
@@ -129,7 +129,7 @@ describe("a message on the page", () => {
     expect(createMessageView(message).parts).toEqual([{ type: "text", shown: ["the fallback"] }]);
   });
 
-  it("shows an alert and a forwarded alert as the agent reads them, with links that lead to websites only", () => {
+  it("shows an alert and a forwarded alert as the agent reads them, with links only to websites", () => {
     const attachments = [
       { color: "danger", title: "DiskFull", title_link: "javascript:alert(1)", text: "*97 %*" },
     ];
@@ -145,7 +145,7 @@ describe("a message on the page", () => {
     );
   });
 
-  it("never tells the page metadata, values of buttons, or where a file is in Slack", () => {
+  it("passes neither metadata nor button values nor the Slack address of a file to the page", () => {
     const files = [
       {
         id: "F1",

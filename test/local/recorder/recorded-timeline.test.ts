@@ -7,7 +7,7 @@ import { knownTask, requestId, secretText } from "../../cli/tasks/known.ts";
 const startMs = 1_760_000_000_000;
 
 describe("the timeline of the local run", () => {
-  it("has the frames of the task, with lengths in place of texts", () => {
+  it("shows the frames of a task with lengths in place of texts", () => {
     const body = {
       jsonrpc: "2.0",
       method: "execute_task",
@@ -62,7 +62,7 @@ describe("the timeline of the local run", () => {
 });
 
 describe("a frame", () => {
-  it("keeps ids, kinds, numbers and its shape, and of texts their lengths", () => {
+  it("keeps ids, kinds, numbers and the shape of a frame, and only the lengths of its texts", () => {
     const params = {
       channel: "C1",
       text: "What is it?",
@@ -82,14 +82,14 @@ describe("a frame", () => {
     });
   });
 
-  it("masks what is a secret by its name, and a sentence in a member that is for an id", () => {
+  it("masks a secret by its name, and a sentence in a member for an id", () => {
     expect(hideTexts({ bot_token: "xoxb-1", status: "I am done, and here is why" })).toEqual({
       bot_token: "(10 characters)",
       status: "(26 characters)",
     });
   });
 
-  it("shows no text of a member that nobody thought of, at any depth", () => {
+  it("hides the text of an unknown member at any depth", () => {
     const secret = "a-secret-text";
     fc.assert(
       fc.property(

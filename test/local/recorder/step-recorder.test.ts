@@ -4,7 +4,7 @@ import { createStepRecorder, type RecordedStep } from "@sekisho/local/recorder/s
 const step = { requestId: "a", kind: "request", title: "execute_task", detail: {} } as const;
 
 describe("the way of a task", () => {
-  it("is kept in order, with times, and told to whoever listens", () => {
+  it("keeps the steps of a task in order with their times, and notifies listeners", () => {
     const stepRecorder = createStepRecorder({ now: () => 7 });
     const heard: RecordedStep[] = [];
     const stop = stepRecorder.onStep((heardStep) => heard.push(heardStep));
@@ -20,7 +20,7 @@ describe("the way of a task", () => {
     expect(heard.length).toBe(2);
   });
 
-  it("never shows a secret: not by name, not by form, not where it is only repeated", () => {
+  it("hides a secret by its name, by its form, and wherever it is repeated", () => {
     const stepRecorder = createStepRecorder({ secrets: ['sign"ing'] });
     const detail = { params: { bot_token: "anything", text: 'my xoxb-1-2-abc and sign"ing' } };
     stepRecorder.add({ ...step, detail, title: 'get_task: xoxb-1-2-abc and sign"ing' });
@@ -29,7 +29,7 @@ describe("the way of a task", () => {
     expect(shownJson).toContain("my ");
   });
 
-  it("does not change when what it was told of changes", () => {
+  it("does not change a recorded step when its source object changes", () => {
     const stepRecorder = createStepRecorder();
     const detail = { state: "sent" };
     stepRecorder.add({ ...step, detail });
@@ -37,7 +37,7 @@ describe("the way of a task", () => {
     expect(stepRecorder.steps()[0]?.detail).toEqual({ state: "sent" });
   });
 
-  it("keeps a bounded number of tasks, the latest, and of steps", () => {
+  it("keeps only the latest tasks and a bounded number of steps for each", () => {
     const stepRecorder = createStepRecorder({ maxTasks: 2, maxSteps: 3 });
     for (const requestId of ["a", "b", "c"])
       for (let index = 0; index < 5; index++) stepRecorder.add({ ...step, requestId });

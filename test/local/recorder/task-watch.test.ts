@@ -11,7 +11,7 @@ function watch() {
 }
 
 describe("the timeline of a task", () => {
-  it("shows in the title of a response how far the agent is", () => {
+  it("shows the progress of the agent in the title of a response", () => {
     const { steps, tap } = watch();
     const respond = (id: string, method: string, result: object) =>
       tap({ direction: "response", id, method, body: { result }, atMs: 1 });
@@ -40,7 +40,7 @@ describe("the timeline of a task", () => {
     expect(new Set(steps.map((step) => step.requestId))).toEqual(new Set([requestId]));
   });
 
-  it("knows the polls of a task that was accepted before this process began", () => {
+  it("recognizes the polls of a task that was accepted before this process began", () => {
     const { steps, observe, tap } = watch();
     const task = { state: "waiting", call: { taskId: "t" } } as Task;
     observe({ requestId, event: { type: "woken", nowMs: 1, resumed: false }, task, effects: [] });
@@ -65,7 +65,7 @@ describe("the timeline of a task", () => {
     [{ type: "canceling", count: 1 }, false],
     [{ type: "refused" }, true],
     [{ type: "too_old" }, true],
-  ])("with the outcome %j is marked as failed: %s", (outcome, isFailed) => {
+  ])("marks a task with the outcome %j as failed: %s", (outcome, isFailed) => {
     const { steps, observe } = watch();
     const task = { state: "done", outcome } as Task;
     observe({ requestId, event: { type: "delivered" }, task, effects: [] } as unknown as Parameters<

@@ -13,7 +13,7 @@ const titlesOf = (steps: readonly TimelineStep[]) => steps.map(({ title }) => ti
 const timelineOf = (execution?: ExecutionTask) => createTimeline({ task, execution, nowMs });
 
 describe("the timeline of a task", () => {
-  it("has the history of the record", () => {
+  it("lists the history of the record", () => {
     expect(titlesOf(timelineOf())).toEqual([
       "message queued",
       "placeholder posted → announced",
@@ -23,7 +23,7 @@ describe("the timeline of a task", () => {
     ]);
   });
 
-  it("has the Execution zone's steps in order of time", () => {
+  it("lists the steps of the Execution zone in order of time", () => {
     const steps = timelineOf(knownExecution({ startMs }));
     expect(titlesOf(steps).slice(3, 5)).toEqual([
       "task stored → submitted",
@@ -38,7 +38,7 @@ describe("the timeline of a task", () => {
     expect(describeEventName("constructor")).toBe("constructor");
   });
 
-  it("has the question, its reply, polls and progress of a running task, and no text", () => {
+  it("lists the question, its reply, polls and progress of a running task, without any text", () => {
     const question: AgentQuestion = {
       index: 0,
       prompt: secretText,
@@ -76,7 +76,7 @@ describe("the timeline of a task", () => {
     expect(JSON.stringify(steps)).not.toContain(secretText);
   });
 
-  it("says that nobody runs the agent when the lease has expired", () => {
+  it("reports that the lease of the agent's run has expired", () => {
     const run = (untilMs: number) =>
       titlesOf(
         timelineOf(knownExecution({ startMs, state: "working", lease: { owner: "o", untilMs } })),

@@ -64,7 +64,7 @@ const agent =
   'import { greeting } from "./greeting.ts";\nexport const agent = async () => greeting;\n';
 const greeting = (text: string) => `export const greeting: string = "${text}";\n`;
 
-it("starts the Execution zone again when an imported file changes, and keeps port and tasks", async () => {
+it("restarts the Execution zone when an imported file changes, and keeps port and tasks", async () => {
   const cwd = folderOfTest();
   writeFileSync(join(cwd, "agent.ts"), agent);
   writeFileSync(join(cwd, "greeting.ts"), greeting("one"));
@@ -90,7 +90,7 @@ it("starts the Execution zone again when an imported file changes, and keeps por
   await expect(ask(port)).rejects.toThrow("fetch failed");
 });
 
-it("waits for a file that is missing or broken, and says where", async () => {
+it("waits for a file that is missing or broken, and names the place", async () => {
   const cwd = folderOfTest();
   writeFileSync(join(cwd, "agent.ts"), agent);
   const process = start(["execution", "--agent", "agent.ts", "--port", "0", "--watch"], cwd);
@@ -126,7 +126,7 @@ it("waits for a change after the agent ended the process, and reads .env again",
   expect(await ask(port)).toBe("from the file");
 });
 
-it("ends the zone when the process that watches is killed", async () => {
+it("ends the zone when the watching process is killed", async () => {
   const cwd = folderOfTest();
   writeFileSync(join(cwd, "agent.ts"), "export const agent = async () => 'here';\n");
   const port = await freePort();
@@ -194,7 +194,7 @@ it.each([
   [["execution", "--agent", "echo", "--watch"], "--watch needs an agent file"],
   [["start", "--watch"], "--watch needs an agent file"],
   [["start", "--watch", "--once", "hello"], "either --once or --watch"],
-])("is refused as in %p", async (args, text) => {
+])("refuses the arguments %p", async (args, text) => {
   const config = writeConfig({ folder: folderOfTest(), name: "echo.json", json: {} });
   expect(await commandHere([...args, "--config", config], {})).toMatchObject(refusing(2, text));
 });

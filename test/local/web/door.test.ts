@@ -73,7 +73,7 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
   });
   afterAll(() => site.close());
 
-  it("exchanges the token of the printed address for a cookie, and leads to the address without it", async () => {
+  it("exchanges the token of the printed address for a cookie and redirects to the address without it", async () => {
     const { search } = new URL(site.address);
     const { status, headers, body } = await stranger(url).ask(`${home}${search}`);
     expect({ status, location: headers.location }).toEqual({ status: 303, location: home });
@@ -93,7 +93,7 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
   it.each([
     ["no cookie", ""],
     ["a cookie that was made up", "made-up"],
-  ])("gives nothing and does nothing with %s", async (_what, value) => {
+  ])("refuses every read and every action with %s", async (_what, value) => {
     const { ask, post } = stranger(url, value && `${visitor.cookie.split("=")[0]}=${value}`);
     expect(await ask(home)).toMatchObject(closed);
     for (const path of reads) expect(await ask(path)).toMatchObject({ status: 401 });
@@ -101,7 +101,7 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
     expect(await site.effects()).toEqual([]);
   });
 
-  it("finds its session among cookies of the same name that another port of the host has set", async () => {
+  it("finds its session among cookies of the same name that another port has set", async () => {
     const [name] = visitor.cookie.split("=");
     const planted = Array.from(
       { length: 150 },
@@ -130,19 +130,22 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
     ["this machine by another name", { origin: "http://localhost:PORT" }],
     ["no site at all", { origin: "null" }],
     ["a frame of another site", { "sec-fetch-site": "cross-site" }],
-  ])("refuses a request of %s, and does nothing", async (_who, values: Record<string, string>) => {
-    const headers = Object.fromEntries(
-      Object.entries(values).map(([key, value]) => [key, value.replace("PORT", port)]),
-    );
-    for (const path of reads)
-      expect(await visitor.ask(path, { headers })).toMatchObject({ status: 403 });
-    expect(await visitor.post(action, body, headers)).toMatchObject({ status: 403 });
-    if (values.host !== undefined)
-      expect(await visitor.ask(home, { headers })).toMatchObject({ status: 403 });
-    expect(await site.effects()).toEqual([]);
-  });
+  ])(
+    "refuses a request from elsewhere and does nothing: %s",
+    async (_who, values: Record<string, string>) => {
+      const headers = Object.fromEntries(
+        Object.entries(values).map(([key, value]) => [key, value.replace("PORT", port)]),
+      );
+      for (const path of reads)
+        expect(await visitor.ask(path, { headers })).toMatchObject({ status: 403 });
+      expect(await visitor.post(action, body, headers)).toMatchObject({ status: 403 });
+      if (values.host !== undefined)
+        expect(await visitor.ask(home, { headers })).toMatchObject({ status: 403 });
+      expect(await site.effects()).toEqual([]);
+    },
+  );
 
-  it("does nothing for a post without an origin, or one that a form of another site could send", async () => {
+  it("refuses a post without an origin, and one that a form of another site could send", async () => {
     const json = { "content-type": "application/json" };
     const bare = await visitor.ask(action, {
       method: "POST",
@@ -156,7 +159,7 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
     expect(await site.effects()).toEqual([]);
   });
 
-  it("takes the names of this machine, and opens its document for whoever comes by a link of another site", async () => {
+  it("accepts the names of this machine, and serves its document to a link from another site", async () => {
     const localhost = { host: `localhost:${port}`, "sec-fetch-site": "same-origin" };
     for (const path of [home, ...reads.filter((each) => each.endsWith(".js"))]) {
       expect((await visitor.ask(path, { headers: localhost })).status).toBe(200);

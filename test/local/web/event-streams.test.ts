@@ -18,11 +18,11 @@ function start(end: AbortSignal) {
 }
 
 describe("the stream of a session", () => {
-  it("ends at once where the session ended before it began", () => {
+  it("ends at once if the session has ended before", () => {
     expect(start(AbortSignal.abort())()).toEqual([true, 0]);
   });
 
-  it("ends with the session, and is told nothing more although its client has not closed it", () => {
+  it("ends with the session and stops its updates although the client has not closed it", () => {
     const session = new AbortController();
     const state = start(session.signal);
     expect(state()).toEqual([false, 1]);

@@ -25,7 +25,7 @@ function cachedFrom({ keepMs = 1000, ...rest }: Partial<Loaded<string>> = {}, re
 const away = () => Promise.reject(new Error("away"));
 
 describe("a cached value", () => {
-  it("is loaded once by all who ask at once, given at once while it is good, and then loaded anew", async () => {
+  it("loads a value once for concurrent callers, and again when it has expired", async () => {
     const { world, cached } = cachedFrom();
     expect(cached.peek()).toBeUndefined();
     expect(await Promise.all([cached.get(), cached.get(), cached.get()])).toEqual([
@@ -41,7 +41,7 @@ describe("a cached value", () => {
     expect(await cached.get()).toBe("v2");
   });
 
-  it("stands in for its time where a load fails, and then no longer", async () => {
+  it("returns a stale value for a limited time when a load fails", async () => {
     const { world, cached } = cachedFrom({ staleMs: 5000 });
     await cached.get();
     world.source = away;
@@ -51,7 +51,7 @@ describe("a cached value", () => {
     await expect(cached.get()).rejects.toThrow("away");
   });
 
-  it("is not what a load failed with: the next caller loads again", async () => {
+  it("does not cache the error of a load", async () => {
     const { world, cached } = cachedFrom();
     const { source } = world;
     world.source = away;
@@ -60,13 +60,13 @@ describe("a cached value", () => {
     expect(await cached.get()).toBe("v2");
   });
 
-  it("that must not be kept goes to those who wait for it, and replaces nothing", async () => {
+  it("passes a value that must not be cached only to those who wait for it", async () => {
     const none = cachedFrom({ keepMs: 0 });
     expect(await Promise.all([none.cached.get(), none.cached.get()])).toEqual(["v1", "v1"]);
     expect(await none.cached.get()).toBe("v2");
   });
 
-  it("is refreshed by one caller, and after a failed refresh not before its time", async () => {
+  it("lets one caller refresh a value, and pauses after a failed refresh", async () => {
     const { world, cached } = cachedFrom({ keepMs: 100_000, refreshAfterMs: 1000 }, 10_000);
     await cached.get();
     world.source = away;
@@ -81,7 +81,7 @@ describe("a cached value", () => {
     expect(world.loads).toBe(3);
   });
 
-  it("is reloaded at most once in the given time, however often that is asked for", async () => {
+  it("reloads a value at most once per interval", async () => {
     const { world, cached } = cachedFrom();
     await cached.get();
     for (let round = 0; round < 5; round += 1) await cached.reload({ minIntervalMs: 500 });
@@ -97,14 +97,14 @@ describe("a cached value", () => {
     expect(cached.get()).toBe("v2");
   });
 
-  it("stands in for its time even if it must be loaded anew for each caller", async () => {
+  it("returns a stale value for a limited time even if each caller must load it anew", async () => {
     const { world, cached } = cachedFrom({ keepMs: 0, staleMs: 5000 });
     expect([await cached.get(), await cached.get()]).toEqual(["v1", "v2"]);
     world.source = away;
     expect(await cached.get()).toBe("v2");
   });
 
-  it("is given to the load that replaces it, however old it is", async () => {
+  it("passes the previous value to the next load, however old it is", async () => {
     const values: (string | undefined)[] = [];
     let nowMs = 0;
     const load = async (last: string | undefined) => {
@@ -118,7 +118,7 @@ describe("a cached value", () => {
     expect(values).toEqual([undefined, "v1"]);
   });
 
-  it("is replaced by one that a caller has loaded, which ages from then on", async () => {
+  it("replaces the value by one that a caller sets, with a lifetime of its own", async () => {
     const { world, cached } = cachedFrom();
     await cached.get();
     world.nowMs += 900;
@@ -129,7 +129,7 @@ describe("a cached value", () => {
     expect(await cached.get()).toBe("v2");
   });
 
-  it("is forgotten where it is the refused one, and only then", async () => {
+  it("forgets a value only if it is the refused one", async () => {
     const { cached } = cachedFrom();
     await cached.get();
     cached.forget((value) => value === "another");
@@ -140,7 +140,7 @@ describe("a cached value", () => {
 });
 
 describe("a clock that is set back", () => {
-  it("does not lengthen the life of a value, nor lets it stand in", async () => {
+  it("does not extend the life of a value, or return it as stale, after the clock was set back", async () => {
     const { world, cached } = cachedFrom({ staleMs: 5000 });
     await cached.get();
     world.nowMs -= 86_400_000;
@@ -151,14 +151,14 @@ describe("a clock that is set back", () => {
     await expect(cached.get()).rejects.toThrow("away");
   });
 
-  it("keeps a value that never expires", async () => {
+  it("keeps a value that never expires after the clock was set back", async () => {
     const { world, cached } = cachedFrom({ keepMs: Number.POSITIVE_INFINITY });
     await cached.get();
     world.nowMs -= 86_400_000;
     expect(cached.get()).toBe("v1");
   });
 
-  it("does not lengthen the pause between two loads, nor the one after a failure", async () => {
+  it("does not extend the pause between loads, or after a failure, after the clock was set back", async () => {
     const { world, cached } = cachedFrom();
     await cached.get();
     world.nowMs -= 86_400_000;
@@ -177,7 +177,7 @@ describe("a clock that is set back", () => {
 });
 
 describe("a load that was overtaken", () => {
-  it("does not replace what a caller set meanwhile", async () => {
+  it("does not replace a value that a caller set during the load", async () => {
     const { world, cached } = cachedFrom();
     const { promise, resolve } = Promise.withResolvers<string>();
     world.source = () => promise;
@@ -188,7 +188,7 @@ describe("a load that was overtaken", () => {
     expect(cached.get()).toBe("newer");
   });
 
-  it("does not replace the value of the load that began when it was abandoned", async () => {
+  it("does not replace the value of a newer load after the older one was abandoned", async () => {
     const { world, cached } = cachedFrom();
     const { source } = world;
     const { promise, resolve } = Promise.withResolvers<string>();
@@ -204,7 +204,7 @@ describe("a load that was overtaken", () => {
 });
 
 describe("a load that pauses after a failure", () => {
-  it("fails with the same error until the pause is over, which begins when the load has failed", async () => {
+  it("fails with the same error until the pause is over, counted from the end of the failed load", async () => {
     const world = { nowMs: 0, loads: 0, isAway: true };
     const load = pauseAfterFailure({
       now: () => world.nowMs,
@@ -269,7 +269,7 @@ describe("a cached value by key", () => {
     expect(await pending).toBe(value);
   }
 
-  it("is read once by all who ask at once, and once more when its time is over", async () => {
+  it("reads a key once for concurrent callers, and again when its time is over", async () => {
     const pending = [get("a"), get("a"), get("b")];
     expect(reads.map(({ key }) => key)).toEqual(["a", "b"]);
     for (const { key, tell } of reads) tell(`of ${key}`);
@@ -282,7 +282,7 @@ describe("a cached value by key", () => {
     expect(reads).toHaveLength(3);
   });
 
-  it("counts its time from when the read began, so that it is never older than it may be", async () => {
+  it("counts the age of a value from the beginning of its read", async () => {
     const pending = get("a");
     nowMs += 1000;
     reads[0]?.tell("slow");
@@ -290,7 +290,7 @@ describe("a cached value by key", () => {
     await cachedValue("a", "newer");
   });
 
-  it("goes on for its time where it cannot be read anew, and then no longer", async () => {
+  it("returns a stale value of a key for a limited time when the read fails", async () => {
     await cachedValue("a", "old");
     nowMs += 4999;
     const stale = get("a");
@@ -302,7 +302,7 @@ describe("a cached value by key", () => {
     await expect(rejected).rejects.toThrow("still away");
   });
 
-  it("lets go who waits no longer, and ends the read when it was the last", async () => {
+  it("releases a caller that no longer waits, and aborts the read with the last one", async () => {
     const [first, second] = [new AbortController(), new AbortController()];
     const pending = [get("a", first.signal), get("a", second.signal)];
     first.abort(new Error("first is gone"));
@@ -314,7 +314,7 @@ describe("a cached value by key", () => {
     await cachedValue("a", "for the next one");
   });
 
-  it("makes room by what was used the longest time ago", async () => {
+  it("evicts the least recently used key", async () => {
     await cachedValue("a", "A");
     await cachedValue("b", "B");
     expect(await get("a")).toBe("A");
@@ -326,7 +326,7 @@ describe("a cached value by key", () => {
   describe("that is to be refreshed", () => {
     const fresh = () => get("a", undefined, 100);
 
-    it("is read anew by one caller; the others get what is kept and wait for nothing", async () => {
+    it("refreshes a key for one caller, while the others get the cached value at once", async () => {
       await cachedValue("a", "old");
       nowMs += 100;
       const pending = fresh();
@@ -337,7 +337,7 @@ describe("a cached value by key", () => {
       expect(reads).toHaveLength(2);
     });
 
-    it("goes on where it cannot be read anew or takes too long, and is left alone for a minute then", async () => {
+    it("keeps the cached value when a refresh fails or takes too long, and then pauses for a minute", async () => {
       cache = createCachedValues({ now: () => nowMs, refreshWaitMs: 5 });
       const stored = cache.get({
         key: "b",
@@ -363,7 +363,7 @@ describe("a cached value by key", () => {
       }
     });
 
-    it("ends with the signal", async () => {
+    it("rejects a waiting caller when its signal aborts", async () => {
       await cachedValue("a", "old");
       nowMs += 100;
       const stop = new AbortController();

@@ -30,24 +30,27 @@ describe("a kept credential", () => {
   it.each([
     ["in the last fifth of its life", 0, 239_000],
     ["up to a tenth of its life later by chance", 0.99, 268_000],
-  ])("is renewed %s, while others get the kept one at once", async (_when, random, keptMs) => {
-    const { world, credential } = keptFrom(
-      (count) => ({ credential: `c${count}`, ...minutes(5) }),
-      {
-        random: () => random,
-      },
-    );
-    await credential.current();
-    world.nowMs += keptMs;
-    expect(credential.current()).toBe("c1");
-    world.nowMs += 2000;
-    const renewal = credential.current();
-    expect(credential.current()).toBe("c1");
-    expect(await renewal).toBe("c2");
-    expect(world.fetches).toBe(2);
-  });
+  ])(
+    "renews a credential %s, and returns the cached one to others at once",
+    async (_when, random, keptMs) => {
+      const { world, credential } = keptFrom(
+        (count) => ({ credential: `c${count}`, ...minutes(5) }),
+        {
+          random: () => random,
+        },
+      );
+      await credential.current();
+      world.nowMs += keptMs;
+      expect(credential.current()).toBe("c1");
+      world.nowMs += 2000;
+      const renewal = credential.current();
+      expect(credential.current()).toBe("c1");
+      expect(await renewal).toBe("c2");
+      expect(world.fetches).toBe(2);
+    },
+  );
 
-  it("goes on where the renewal fails, which is tried again only after a while", async () => {
+  it("keeps the credential when its renewal fails, and pauses before the next attempt", async () => {
     const { world, credential } = keptFrom((count) => {
       if (count > 1) throw new Error("the issuer is down");
       return { credential: "c1", ...minutes(5) };
@@ -63,7 +66,7 @@ describe("a kept credential", () => {
     expect(world.fetches).toBe(3);
   });
 
-  it("is not used after its end, nor just before it, when nobody could renew it", async () => {
+  it("does not return a credential that could not be renewed at or just before its end", async () => {
     const { world, credential } = keptFrom((count) => {
       if (count > 1) throw new Error("the issuer is down");
       return { credential: "c1", ...minutes(5) };
@@ -73,7 +76,7 @@ describe("a kept credential", () => {
     await expect(credential.current()).rejects.toThrow("the issuer is down");
   });
 
-  it("is not waited for longer than its time, and fetched anew by the next who asks", async () => {
+  it("stops waiting for a credential after its time limit, and fetches it again for the next caller", async () => {
     const { world, credential } = keptFrom(
       (count) => (count === 1 ? new Promise(() => {}) : { credential: `c${count}`, ...minutes(5) }),
       { timeoutMs: 20 },
@@ -83,7 +86,7 @@ describe("a kept credential", () => {
     expect(world.fetches).toBe(2);
   });
 
-  it("without an end is renewed all the same where that is wished for, and outlives a failed renewal for ever", async () => {
+  it("renews a credential without an end when configured to, and keeps it after failed renewals", async () => {
     const endless = { lifetimeMs: Number.POSITIVE_INFINITY };
     const { world, credential } = keptFrom((count) => {
       if (count > 1) throw new Error("the store is down");
@@ -104,7 +107,7 @@ describe("a kept credential", () => {
     expect(keptForEver.current()).toBe("c1");
   });
 
-  it("is never handed out past its end, renewed too early, or fetched more often than there are reasons", async () => {
+  it("returns no expired credential, and renews it neither too early nor too often", async () => {
     const step = fc.record({
       afterMs: fc.integer({ min: 0, max: 400_000 }),
       issuerIsDown: fc.boolean(),

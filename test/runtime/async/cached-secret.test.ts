@@ -18,7 +18,7 @@ function rotating() {
 }
 
 describe("a secret that is kept for a minute", () => {
-  it("is read once in that time, and then anew", async () => {
+  it("reads a secret once per minute", async () => {
     const { state, secret } = rotating();
     await secret.current();
     state.value = "second";
@@ -29,7 +29,7 @@ describe("a secret that is kept for a minute", () => {
     expect(state.reads).toBe(2);
   });
 
-  it("goes on where it cannot be read anew", async () => {
+  it("keeps a secret that cannot be read again", async () => {
     const { state, secret } = rotating();
     await secret.current();
     state.isAway = true;
@@ -37,7 +37,7 @@ describe("a secret that is kept for a minute", () => {
     expect(await secret.current()).toBe("first");
   });
 
-  it("is read anew at once where it was not taken", async () => {
+  it("reads a refused secret again at once", async () => {
     const { state, secret } = rotating();
     await secret.current();
     expect(await secret.newerThan("first")).toBeUndefined();

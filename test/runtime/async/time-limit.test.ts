@@ -17,13 +17,13 @@ describe("a time limit", () => {
     return () => seen;
   }
 
-  it("settles as the work does, where that comes in time", async () => {
+  it("settles as the work does if that ends in time", async () => {
     const within = createTimeLimit({ ms: 1000, reason: "timeout" });
     await expect(within(Promise.resolve("done"))).resolves.toBe("done");
     await expect(within(Promise.reject(new Error("broken")))).rejects.toThrow("broken");
   });
 
-  it("gives each of several waits its own whole time", async () => {
+  it("gives each of several waits its own full time", async () => {
     const within = createTimeLimit({ ms: 1000, reason: "unavailable" });
     const first = watch(within(never));
     await jest.advanceTimersByTimeAsync(600);
@@ -38,7 +38,7 @@ describe("a time limit", () => {
     expect(second()).toBe("unavailable");
   });
 
-  it("holds for a wait that begins after the timer ran out on nobody", async () => {
+  it("limits a wait that begins after the timer has run out", async () => {
     const within = createTimeLimit({ ms: 1000, reason: "timeout" });
     await within(Promise.resolve());
     await jest.advanceTimersByTimeAsync(5000);
@@ -50,7 +50,7 @@ describe("a time limit", () => {
     expect(late()).toBe("timeout");
   });
 
-  it("has one timer, however many wait", async () => {
+  it("uses one timer for any number of waits", async () => {
     const within = createTimeLimit({ ms: 1000, reason: "timeout" });
     const waits = Array.from({ length: 50 }, () => watch(within(never)));
     expect(jest.getTimerCount()).toBe(1);

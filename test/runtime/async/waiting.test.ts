@@ -7,7 +7,7 @@ import { forAll } from "../../doubles/for-all.ts";
 const almostOne = 1 - Number.EPSILON;
 
 describe("backoff", () => {
-  it("spreads evenly below a bound that doubles at every attempt until the cap", () => {
+  it("spreads delays evenly below a bound that doubles at every attempt until the cap", () => {
     const bounds = [0, 1, 2, 3, 4, 5].map((attempt) =>
       backoffMs({ attempt, baseMs: 100, capMs: 1000, random: () => almostOne }),
     );
@@ -18,7 +18,7 @@ describe("backoff", () => {
     ]);
   });
 
-  it("is a whole number of milliseconds from 0 to below the cap for any attempt, however late", () => {
+  it("returns a whole number of milliseconds from 0 to below the cap for any attempt", () => {
     forAll(
       fc.nat({ max: 1_000_000 }),
       fc.integer({ min: 1, max: 60_000 }),
@@ -50,11 +50,11 @@ describe("Retry-After", () => {
     ["", undefined],
     [null, undefined],
     [undefined, undefined],
-  ])("%p is %p ms", (header, ms) => {
+  ])("parses the Retry-After header %p as %p ms", (header, ms) => {
     expect(parseRetryAfter({ header, nowMs })).toBe(ms);
   });
 
-  it("is a time that a timer can take, or nothing, whatever the header holds", () => {
+  it("returns a delay that a timer can take, or nothing, for any Retry-After header", () => {
     forAll(fc.string()).hold((header) => {
       const ms = parseRetryAfter({ header, nowMs });
       expect(ms === undefined || (Number.isSafeInteger(ms) && ms >= 0)).toBe(true);

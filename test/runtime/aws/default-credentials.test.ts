@@ -15,7 +15,7 @@ afterEach(() => {
   process.env = { ...savedEnv };
 });
 
-it("are asked for again before they expire, and the next call is signed with the new ones", async () => {
+it("renews credentials before they expire and signs the next call with the new ones", async () => {
   let nowMs = startMs;
   jest.spyOn(Date, "now").mockImplementation(() => nowMs);
   const { url: platform, received: asked } = await serve(({ request }) => {

@@ -83,31 +83,31 @@ const regions = [
   ...["us-iso-east-1", "us-isob-east-1", "eu-isoe-west-1", "us-isof-south-1"],
 ];
 
-it.each(regions)(
-  "accepts %s as a region of the configuration, in the partition that CDK knows",
-  (region) => {
-    expect(regionSchema.safeParse(region).success).toBe(true);
-    expect(findPartition(region).name).toBe(RegionInfo.get(region).partition ?? "aws");
-  },
-);
+it.each(regions)("accepts the region %s, in the partition that CDK knows", (region) => {
+  expect(regionSchema.safeParse(region).success).toBe(true);
+  expect(findPartition(region).name).toBe(RegionInfo.get(region).partition ?? "aws");
+});
 
 it.each(["eusc", "europe-central-1", "eu-central", "EU-central-1"])(
-  "refuses %s as a region",
+  "refuses the region %s",
   (text) => {
     expect(regionSchema.safeParse(text).success).toBe(false);
   },
 );
 
 describe("the endpoints of AWS are the SDK's", () => {
-  it.each(regions)("in %s, and those with cryptography by FIPS 140 too", async (region) => {
-    const usual = await expectSame(region);
-    process.env.AWS_USE_FIPS_ENDPOINT = "true";
-    expect(await expectSame(region)).not.toEqual(usual);
-    process.env.AWS_USE_FIPS_ENDPOINT = "false";
-    expect(await expectSame(region)).toEqual(usual);
-  });
+  it.each(regions)(
+    "resolves the same endpoints as the SDK in %s, including those for FIPS 140",
+    async (region) => {
+      const usual = await expectSame(region);
+      process.env.AWS_USE_FIPS_ENDPOINT = "true";
+      expect(await expectSame(region)).not.toEqual(usual);
+      process.env.AWS_USE_FIPS_ENDPOINT = "false";
+      expect(await expectSame(region)).toEqual(usual);
+    },
+  );
 
-  it("where the environment names one for all services, or one for each", async () => {
+  it("resolves the same endpoints as the SDK when the environment names one for all services or for each", async () => {
     process.env.AWS_ENDPOINT_URL = "http://127.0.0.1:4566";
     expect(new Set(await expectSame("eu-central-1"))).toEqual(new Set(["http://127.0.0.1:4566/"]));
     for (const name of ["DYNAMODB", "SQS", "SSM", "SECRETS_MANAGER", "STS"]) {
@@ -121,7 +121,7 @@ describe("the endpoints of AWS are the SDK's", () => {
   });
 });
 
-it("what is called in another region has that region's endpoints, with the same credentials", async () => {
+it("uses the endpoints of another region with the same credentials", async () => {
   process.env = {
     ...savedEnv,
     AWS_REGION: "eu-central-1",

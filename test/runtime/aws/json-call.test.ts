@@ -34,7 +34,7 @@ async function service(answer: (call: Received) => Response | Promise<Response>)
 }
 
 describe("a call of an AWS service that speaks JSON", () => {
-  it("succeeds with an empty answer, as SQS gives where there is nothing to say", async () => {
+  it("accepts an empty answer, as SQS sends it", async () => {
     const { open } = await service(() => new Response(""));
     expect(await open().call("DeleteMessage", {})).toEqual({});
   });
@@ -47,21 +47,18 @@ describe("a call of an AWS service that speaks JSON", () => {
     ],
     ["a page", () => new Response("<html>", { status: 200 }), /NoJsonAnswer \(200\)/],
     ["more than it may be", () => new Response("x".repeat(1024 * 1024 + 1)), /^$/],
-  ])(
-    "rejects with the error's name for %s, and with nothing of its text, at once",
-    async (_what, answer, expected) => {
-      const { open, requests } = await service(answer);
-      const error = await open()
-        .call("SendMessage", {})
-        .catch((error: unknown) => error);
-      expect(error).toBeInstanceOf(Error);
-      expect(Object(error).message).toMatch(expected);
-      expect(inspect(error, { showHidden: true, depth: 9 })).not.toMatch(/xoxb-secret|<html>|xxxx/);
-      expect(requests).toHaveLength(1);
-    },
-  );
+  ])("rejects %s at once and keeps the text out of the error", async (_what, answer, expected) => {
+    const { open, requests } = await service(answer);
+    const error = await open()
+      .call("SendMessage", {})
+      .catch((error: unknown) => error);
+    expect(error).toBeInstanceOf(Error);
+    expect(Object(error).message).toMatch(expected);
+    expect(inspect(error, { showHidden: true, depth: 9 })).not.toMatch(/xoxb-secret|<html>|xxxx/);
+    expect(requests).toHaveLength(1);
+  });
 
-  it("has the stored item on the error where a conditional write failed, and no log shows it", async () => {
+  it("attaches the stored item to the error of a failed conditional write, and keeps it out of logs", async () => {
     const refusal = {
       __type: "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
       Item: { a: { S: "text" } },
@@ -79,7 +76,7 @@ describe("a call of an AWS service that speaks JSON", () => {
     expect(JSON.stringify(error)).not.toContain("text");
   });
 
-  it("ends at its time limit and with its signal, also while the answer is being read or a retry is due", async () => {
+  it("ends at its time limit and with its signal, even while it reads an answer or waits to retry", async () => {
     const endless = () =>
       new Response(
         new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("{")) }),
@@ -104,7 +101,7 @@ describe("a call of an AWS service that speaks JSON", () => {
     }
   });
 
-  it("ends at its time limit and with its signal also while it waits for credentials", async () => {
+  it("ends at its time limit and with its signal while it waits for credentials", async () => {
     const { dependencies, requests } = await service(() => Response.json({}));
     const client = createJsonClient({
       ...dependencies,
@@ -132,7 +129,7 @@ describe("a call of an AWS service that speaks JSON", () => {
 });
 
 describe("a secret of Secrets Manager", () => {
-  it("is read by its name, each time anew", async () => {
+  it("reads a secret by its name on each call", async () => {
     let value = "first";
     const { dependencies, requests } = await service(() => Response.json({ SecretString: value }));
     const readSecret = createReadManagedSecret(dependencies);
@@ -144,7 +141,7 @@ describe("a secret of Secrets Manager", () => {
     });
   });
 
-  it("is an error where it holds no text", async () => {
+  it("refuses a secret that holds no text", async () => {
     const { dependencies } = await service(() => Response.json({ SecretBinary: "AAAA" }));
     await expect(createReadManagedSecret(dependencies)({ id: "a-name" })).rejects.toThrow(
       /a-name .* holds no text/,
@@ -159,7 +156,7 @@ describe("the environment of a function", () => {
     AWS_SECRET_ACCESS_KEY: "an-aws-secret",
   };
 
-  it("says credentials and where services are", async () => {
+  it("reads the credentials and the endpoints from the environment", async () => {
     const aws = readAwsEnvironment({ ...variables, AWS_SESSION_TOKEN: "a-session" });
     expect(await aws.credentials()).toEqual(credentials);
     expect(aws.endpointOf("sqs").href).toBe("https://sqs.eu-central-1.amazonaws.com/");
@@ -170,16 +167,19 @@ describe("the environment of a function", () => {
     expect(() => aws.endpointOf("sqs")).toThrow("AWS_ENDPOINT_URL is not a URL");
   });
 
-  it.each(Object.keys(variables))("is refused without %s, by its name", (name) => {
-    expect(() => readAwsEnvironment({ ...variables, [name]: "" })).toThrow(`${name} is not set`);
-  });
+  it.each(Object.keys(variables))(
+    "refuses an environment without %s and names the variable",
+    (name) => {
+      expect(() => readAwsEnvironment({ ...variables, [name]: "" })).toThrow(`${name} is not set`);
+    },
+  );
 });
 
 describe("the configuration beside a handler", () => {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-bundled-"));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it("is named where it is missing, and where it is no JSON, without its text", () => {
+  it("names a configuration file that is missing or not JSON, without its text", () => {
     const file = join(folder, "config.json");
     expect(() => readBundledConfig(folder)).toThrow(
       `${file} cannot be read (ENOENT). Bundle it again.`,

@@ -63,14 +63,14 @@ async function eventuallyTimers(count: number): Promise<void> {
 }
 
 describe("the pause before a further attempt", () => {
-  it("doubles, up to 20 seconds", async () => {
+  it("doubles the retry delay up to 20 seconds", async () => {
     const errors = Array.from({ length: 11 }, () => failed());
     expect(await pausesAfter(errors)).toEqual([
       49, 99, 199, 399, 799, 1599, 3199, 6399, 12_799, 19_999, 19_999,
     ]);
   });
 
-  it("is shorter at first for DynamoDB, longer where AWS throttles, and random", async () => {
+  it("starts with shorter delays for DynamoDB and longer ones after throttling, and adds jitter", async () => {
     expect(await pausesAfter([failed(), failed()], { baseMs: 25 })).toEqual([24, 49]);
     expect(await pausesAfter([createThrottling(), createThrottling()], { baseMs: 25 })).toEqual([
       999, 1999,
@@ -80,7 +80,7 @@ describe("the pause before a further attempt", () => {
     ).toEqual([250, 500]);
   });
 
-  it("is what AWS asks for, within bounds", async () => {
+  it("waits as long as AWS asks for, within bounds", async () => {
     expect(await pausesAfter([failed(2000), failed(60_000), createThrottling(300)])).toEqual([
       2000, 5099, 3999,
     ]);
@@ -109,7 +109,7 @@ describe("the limits of a call", () => {
     while (requests.length < count) await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
-  it("end an attempt whose connection is not there after a second", async () => {
+  it("ends an attempt that has no connection after a second", async () => {
     const { client, received: requests } = await open({ maxAttempts: 1 });
     const call = client.call("SendMessage", {}).catch((error: unknown) => error);
     await eventuallyTimers(2);
@@ -121,7 +121,7 @@ describe("the limits of a call", () => {
     expect(requests).toHaveLength(0);
   });
 
-  it("end an attempt that is not answered after three seconds, and begin another", async () => {
+  it("ends an attempt without an answer after three seconds and tries again", async () => {
     const { client, received: requests } = await open();
     const call = client.call("SendMessage", {}).catch((error: unknown) => error);
     for (const attempt of [1, 2, 3]) {
@@ -138,7 +138,7 @@ describe("the limits of a call", () => {
     expect(requests).toHaveLength(3);
   });
 
-  it("give a long poll its time in addition", async () => {
+  it("adds the wait of a long poll to the time limit", async () => {
     const { client, received: requests } = await open({ maxAttempts: 1 });
     let isOver = false;
     const call = client.call("ReceiveMessage", {}, { waitMs: 20_000 }).catch(() => {

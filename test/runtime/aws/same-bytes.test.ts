@@ -263,20 +263,24 @@ const calls: Record<
 };
 
 describe("a call of the functions has the bytes of the SDK's client", () => {
-  it.each(Object.entries(calls))("when %s", async (_what, { operations, act }) => {
-    const ours = await arrivingFrom(act);
-    expect(ours.map(({ request }) => request.headers.get("x-amz-target")?.split(".")[1])).toEqual(
-      operations,
-    );
-    for (const requests of ours) {
-      expect(bytesOf(requests)).toEqual(bytesOf(await bySdk(requests)));
-      const [, service = ""] =
-        /\/([a-z]+)\/aws4_request/.exec(requests.request.headers.get("authorization") ?? "") ?? [];
-      expect(
-        sigv4Problem({ received: requests, credentials, service, region, nowMs }),
-      ).toBeUndefined();
-    }
-  });
+  it.each(Object.entries(calls))(
+    "sends the same bytes as the SDK client when %s",
+    async (_what, { operations, act }) => {
+      const ours = await arrivingFrom(act);
+      expect(ours.map(({ request }) => request.headers.get("x-amz-target")?.split(".")[1])).toEqual(
+        operations,
+      );
+      for (const requests of ours) {
+        expect(bytesOf(requests)).toEqual(bytesOf(await bySdk(requests)));
+        const [, service = ""] =
+          /\/([a-z]+)\/aws4_request/.exec(requests.request.headers.get("authorization") ?? "") ??
+          [];
+        expect(
+          sigv4Problem({ received: requests, credentials, service, region, nowMs }),
+        ).toBeUndefined();
+      }
+    },
+  );
 
   it.each([
     [
@@ -290,7 +294,7 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
       { X_RAY_TRACE_ID: trace, TRACEPARENT: "00-1-2-01", TRACESTATE: "a=1", BAGGAGE: "b=2" },
     ],
     ["without a trace outside of a function", { _X_AMZN_TRACE_ID: trace }, {}],
-  ] as const)("%s", async (_what, variables, context) => {
+  ] as const)("sends the same bytes as the SDK client %s", async (_what, variables, context) => {
     const act = (aws: AwsDependencies) => storeOf(aws).get(item);
     const [warm] = await arrivingFrom(act);
     // The SDK makes the store of invocations at its first call; on Lambda the runtime has made it before.
@@ -318,7 +322,7 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
     ["an id with characters that AWS does not allow", "my team/app (関所)\r\nx: y"],
     ["an id of 50 characters", "a".repeat(50)],
     ["an id of more than 50 characters", "a".repeat(51)],
-  ])("with the user agent of Sekisho, unsigned, and with %s", async (_what, id) => {
+  ])("leaves the user agent of Sekisho unsigned and accepts %s", async (_what, id) => {
     const warn = jest.spyOn(process, "emitWarning").mockImplementation(() => {});
     jest.spyOn(console, "warn").mockImplementation(() => {});
     if (id !== undefined) process.env.AWS_SDK_UA_APP_ID = id;
@@ -337,7 +341,7 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
     expect(warn).toHaveBeenCalledTimes((id?.length ?? 0) > 50 ? 1 : 0);
   });
 
-  it("when another role is assumed, and when a token is issued", async () => {
+  it("sends the same bytes as the SDK client when a role is assumed and when a token is issued", async () => {
     const signal = hangSignal();
     const open = ({ endpointOf, ...aws }: AwsDependencies) =>
       createSts({ ...aws, endpoint: endpointOf("sts") });

@@ -143,12 +143,12 @@ const names = [
 ];
 
 describe("a failure is repeated as by the SDK", () => {
-  it.each(names)("where it has the name %s", async (name) => {
+  it.each(names)("retries an error named %s exactly as the SDK does", async (name) => {
     await expectSame([refusal(name)]);
   });
 
   it.each([400, 401, 403, 404, 408, 413, 421, 429, 500, 501, 502, 503, 504, 505])(
-    "with the status %i",
+    "retries the status %i exactly as the SDK does",
     async (status) => {
       await expectSame([refusal("Unheard", status)]);
       const answered = await expectSame([page(status), page(status), page(status)]);
@@ -156,7 +156,7 @@ describe("a failure is repeated as by the SDK", () => {
     },
   );
 
-  it("where the connection broke, before or in the middle of an answer", async () => {
+  it("retries a connection that broke before or in the middle of an answer", async () => {
     expect(await expectSame([reset, reset])).toEqual([["success", 3]]);
     const [[, requests] = []] = await follow(clients.dynamodb.sdk, [reset, reset, reset]);
     expect(await follow(clients.dynamodb.ours, [reset, reset, reset])).toEqual([
@@ -165,7 +165,7 @@ describe("a failure is repeated as by the SDK", () => {
     expect(await expectSame([brokenBody])).toEqual([["success", 2]]);
   });
 
-  it("three times at most, and the last failure is what the caller gets", async () => {
+  it("makes at most three attempts and throws the last failure", async () => {
     const twice = [refusal("ThrottlingException"), page(502)];
     expect(await expectSame([...twice, refusal("ValidationException")])).toEqual([
       ["ValidationException", 3],
@@ -191,7 +191,7 @@ describe("the name of an error is the SDK's", () => {
     ],
     ["in a field `code`", json({ code: "ThrottledByCode" })],
     ["in a header", json({}, { "x-amzn-errortype": "InHeader:http://internal.amazon.com/" })],
-  ])("%s", async (_where, answer) => {
+  ])("reads the error name %s", async (_where, answer) => {
     await expectSame([answer]);
   });
 
@@ -204,13 +204,13 @@ describe("the name of an error is the SDK's", () => {
     [{ __type: "com.amazonaws.sqs#RequestThrottled" }, "RequestThrottled;Sender"],
     [{ __type: "com.amazon.coral.service#AccessDeniedException" }, "AccessDenied;Sender"],
     [{ __type: "com.amazon.coral.service#ExpiredTokenException" }, ""],
-  ])("with the code for old clients of SQS: %j, %s", async (body, code) => {
+  ])("reads the error name with the code for old clients of SQS: %j, %s", async (body, code) => {
     const headers: Record<string, string> = code === "" ? {} : { "x-amzn-query-error": code };
     await expectSame([json(body, headers)], { service: "sqs" });
   });
 });
 
-it("STS is asked twice at most, and its error has its name", async () => {
+it("calls STS at most twice and reads the name of its error", async () => {
   const body = (code: string) =>
     `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code></Error></ErrorResponse>`;
   const refusal = (code: string, status: number) => () => new Response(body(code), { status });

@@ -72,7 +72,7 @@ function toSdkRequest({
 
 describe("a signed request", () => {
   it.each(["sqs", "lambda", "s3"])(
-    "of %s has the headers that the SDK's signer gives it",
+    "signs a request to %s with the same headers as the signer of the SDK",
     async (service) => {
       await forAll(
         fc.constantFrom("GET", "POST", "PUT"),
@@ -107,7 +107,7 @@ describe("a signed request", () => {
     },
   );
 
-  it("is valid with one signer on every day, and after the credentials were rotated", async () => {
+  it("signs correctly on every day and after the credentials were rotated", async () => {
     let credentials = { accessKeyId: "AKID", secretAccessKey: "first" };
     const sign = createSigner({ service: "sqs", region, credentials: async () => credentials });
     const request = {
@@ -132,7 +132,7 @@ describe("a signed request", () => {
 });
 
 describe("a presigned URL of S3", () => {
-  it("has the parameters that the SDK's signer gives it", async () => {
+  it("presigns a URL with the same parameters as the signer of the SDK", async () => {
     const seconds = fc.integer({ min: 1, max: 604_800 });
     await forAll(texts, identities, times, seconds).holdAsync(
       async (key, credentials, atMs, expiresInSeconds) => {

@@ -57,7 +57,7 @@ async function leftBodies(): Promise<string[]> {
 }
 
 describe("messages", () => {
-  it("are handled once each and finished, as many at a time as allowed, and never more", async () => {
+  it("handles and finishes each message once, with limited concurrency", async () => {
     let underWay = 0;
     let most = 0;
     const bodies = Array.from({ length: 20 }, (_, number) => `message ${number}`);
@@ -78,7 +78,7 @@ describe("messages", () => {
     expect(await leftBodies()).toEqual([]);
   });
 
-  it("come one by one past another that takes long", async () => {
+  it("keeps handling messages while another one takes long", async () => {
     await send(["long"]);
     const longOne = Promise.withResolvers<void>();
     const handle = async ({ body }: ReceivedMessage) => {
@@ -95,7 +95,7 @@ describe("messages", () => {
     expect(await leftBodies()).toEqual([]);
   });
 
-  it("come back after the visibility timeout when their handler rejects or throws", async () => {
+  it("receives a message again after the visibility timeout when its handler fails", async () => {
     await send(["rejected", "thrown"]);
     const counts: number[] = [];
     const handle = ({ body, receiveCount }: ReceivedMessage): Promise<void> => {
@@ -116,7 +116,7 @@ describe("messages", () => {
     expect(await leftBodies()).toEqual([]);
   });
 
-  it("have a signal that aborts when they may be given to someone else", async () => {
+  it("aborts a handler whose message may be given to another worker", async () => {
     await send(["slow"]);
     const handle = async (_: ReceivedMessage, signal: AbortSignal) => {
       await setTimeout(60_000, undefined, { signal }).catch(() => started.push("aborted"));
@@ -129,7 +129,7 @@ describe("messages", () => {
 });
 
 describe("failures", () => {
-  it("are logged by their kind, never by their text", async () => {
+  it("logs the kind of a failure, never its text", async () => {
     const lines: string[] = [];
     await send(["secret body"]);
     const consumer: QueueConsumer = {
@@ -162,25 +162,28 @@ describe("failures", () => {
   it.each([
     ["warn", visibilityTimeoutMs, ["queue_receipt_void"]],
     ["are expected", visibilityTimeoutMs + 1, []],
-  ])("to finish %s where a handler may take %i ms", async (_title, handleTimeoutMs, messages) => {
-    const lines: string[] = [];
-    await send(["finished by somebody else"]);
-    const consumer: QueueConsumer = {
-      receive: (request) => queue.receive(request),
-      finish: async () => {
-        started.push("finished");
-        return false;
-      },
-    };
-    const log = createLog({ service: "sekisho", write: (line) => lines.push(line) });
-    const running = run({ consumer, handle: async () => {}, handleTimeoutMs, log });
-    await until(() => started.length === 1);
-    stop.abort();
-    await running;
-    expect(lines.map((line) => JSON.parse(line).message)).toEqual(messages);
-  });
+  ])(
+    "void receipts %s when a handler may take %i ms",
+    async (_title, handleTimeoutMs, messages) => {
+      const lines: string[] = [];
+      await send(["finished by somebody else"]);
+      const consumer: QueueConsumer = {
+        receive: (request) => queue.receive(request),
+        finish: async () => {
+          started.push("finished");
+          return false;
+        },
+      };
+      const log = createLog({ service: "sekisho", write: (line) => lines.push(line) });
+      const running = run({ consumer, handle: async () => {}, handleTimeoutMs, log });
+      await until(() => started.length === 1);
+      stop.abort();
+      await running;
+      expect(lines.map((line) => JSON.parse(line).message)).toEqual(messages);
+    },
+  );
 
-  it("waits with growing delays of up to ten seconds when the queue fails, and begins anew after a success", async () => {
+  it("backs off up to ten seconds while the queue fails and resets the delay after a success", async () => {
     const delays: number[] = [];
     const lines: string[] = [];
     const failing = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11];
@@ -212,7 +215,7 @@ describe("failures", () => {
     expect(started).toEqual(["after the storm", "after the gust"]);
   });
 
-  it("that never end do not make it spin, and it still stops at once", async () => {
+  it("does not spin while every receive fails, and still stops at once", async () => {
     let receives = 0;
     const consumer: QueueConsumer = {
       receive: async () => {
@@ -245,7 +248,7 @@ describe("the loop", () => {
     expect(requests).toEqual([{ max: 10, waitMs: 20_000 }]);
   });
 
-  it("gives handlers ten seconds to end, and two more to save", async () => {
+  it("gives handlers ten seconds to finish and two more seconds to save", async () => {
     const times: number[] = [];
     await send(["hangs"]);
     const handle = async ({ body }: ReceivedMessage) => {
@@ -264,7 +267,7 @@ describe("the loop", () => {
 });
 
 describe("the end", () => {
-  it("comes at once when there is nothing to do, also before the start", async () => {
+  it("stops at once when there is nothing to do, also before the start", async () => {
     const running = run({ handle: async () => {} });
     await setTimeout(5);
     stop.abort();
@@ -272,7 +275,7 @@ describe("the end", () => {
     await run({ handle: async () => {} });
   });
 
-  it("lets handlers under way finish and receives nothing more", async () => {
+  it("lets running handlers finish and receives nothing more", async () => {
     const gate = Promise.withResolvers<void>();
     await send(["under way"]);
     const handle = async ({ body }: ReceivedMessage) => {
@@ -294,7 +297,7 @@ describe("the end", () => {
     expect(await leftBodies()).toEqual(["too late"]);
   });
 
-  it("leaves a handler that is told to stop the time to save how far it came", async () => {
+  it("gives an aborted handler time to save its progress", async () => {
     await send(["saves"]);
     const beginning = Promise.withResolvers<void>();
     let isSaved = false;
@@ -311,7 +314,7 @@ describe("the end", () => {
     expect(isSaved).toBe(true);
   });
 
-  it("comes after the grace time where every place is taken by a handler that hangs, and tells it so", async () => {
+  it("aborts handlers that hang and stops after the grace period", async () => {
     await send(["hangs", "waits"]);
     const handle = async ({ body }: ReceivedMessage, signal: AbortSignal) => {
       started.push(body);

@@ -16,13 +16,13 @@ const readValue = (json: object) => readItem({ text: JSON.stringify(json), parse
 const known = { id: "a", part: { state: "old" } };
 
 describe("a record", () => {
-  it("says the version that wrote it, and its reader does not see that", () => {
+  it("writes its version into a record and hides it from the reader", () => {
     const text = writeItem(known);
     expect(JSON.parse(text)).toEqual({ ...known, recordVersion });
     expect(readItem({ text, parse })).toEqual(known);
   });
 
-  it("keeps what only a newer version knows, at every depth", () => {
+  it("keeps fields of a newer version at every depth", () => {
     const newer = { ...known, more: 1, part: { state: "old", more: 2 } };
     expect(JSON.parse(writeItem(readValue({ ...newer, recordVersion: "1.7.0" })))).toEqual({
       ...newer,
@@ -31,7 +31,7 @@ describe("a record", () => {
   });
 
   it.each(["", " ", "\n"])(
-    "is read with its version in any place, and with white space: %j",
+    "reads a record with its version in any place and with white space: %j",
     (space) => {
       const texts = [
         `{"recordVersion":"${recordVersion}","id":"a","part":{"state":"old"}${space}}`,
@@ -43,14 +43,14 @@ describe("a record", () => {
     },
   );
 
-  it("keeps a string that looks like the version's member", () => {
+  it("keeps a string that looks like the version field", () => {
     const item = { id: `,"recordVersion":"${recordVersion}"}`, part: { state: "old" } };
     expect(readItem({ text: writeItem(item), parse })).toEqual(item);
     const last = { part: { state: "old" }, id: `,"recordVersion":"${recordVersion}"}` };
     expect(readItem({ text: writeItem(last), parse })).toEqual(last);
   });
 
-  it("is left to the newer version if it cannot be read, or is of a newer major version", () => {
+  it("leaves a record to the newer version if it is unreadable or of a newer major version", () => {
     const other = { id: "a", part: { state: "new" } };
     expect(() => readValue({ ...other, recordVersion: "1.0.1" })).toThrow(NewerRecordError);
     expect(() => readValue({ ...known, recordVersion: "2.0.0" })).toThrow(NewerRecordError);
@@ -58,13 +58,13 @@ describe("a record", () => {
   });
 
   it.each([recordVersion, "0.9.9", "nonsense", undefined])(
-    "is broken if it cannot be read and says %s",
+    "rejects an unreadable record with the version %s as broken",
     (version) => {
       expect(() => readValue({ id: 1, recordVersion: version })).toThrow(ItemError);
     },
   );
 
-  it("is recognized behind the errors that it caused", () => {
+  it("recognizes a newer record behind the errors that it caused", () => {
     expect(isNewerRecord(new Error("x", { cause: new NewerRecordError() }))).toBe(true);
     expect(isNewerRecord(new Error("x"))).toBe(false);
   });
@@ -90,7 +90,7 @@ describe("a message for a newer version", () => {
     };
   }
 
-  it("is sent again as it is, soon", async () => {
+  it("sends a message for a newer version again unchanged after a short delay", async () => {
     const { isLeft, sent: sentMessages } = await leave({ type: "new", more: 1 }, 1000);
     expect(isLeft).toBe(true);
     expect(sentMessages).toEqual([
@@ -98,7 +98,7 @@ describe("a message for a newer version", () => {
     ]);
   });
 
-  it("is sent more seldom the longer it has waited, and not before a lease has ended", async () => {
+  it("sends a message less often the longer it has waited, and not before a lease has ended", async () => {
     expect((await leave({ leftSinceMs: 0 }, 100_000)).sent).toEqual([
       { body: { leftSinceMs: 0 }, delayMs: 10_000, group: "g" },
     ]);
@@ -106,7 +106,7 @@ describe("a message for a newer version", () => {
     expect((await leave({}, 0, 60_000)).sent[0]?.delayMs).toBe(60_000);
   });
 
-  it("is given up after a week", async () => {
+  it("gives up a message for a newer version after a week", async () => {
     expect(await leave({ leftSinceMs: 0 }, 7 * dayMs + 1)).toEqual({ isLeft: false, sent: [] });
   });
 });

@@ -22,7 +22,7 @@ const createStore = () =>
   createMemoryTaskStore<Counter>({ now: () => 0, parse: (json) => json as Counter });
 
 describe("a change of a record", () => {
-  it("writes nothing if the record stays as it is", async () => {
+  it("writes nothing if the record does not change", async () => {
     const store = createStore();
     expect(
       await changeRecord({ store, id, none, decide: (item) => ({ item, result: "same" }) }),
@@ -30,7 +30,7 @@ describe("a change of a record", () => {
     expect(await store.get({ id })).toBeUndefined();
   });
 
-  it("ends if every write is refused", async () => {
+  it("gives up after fifty refused writes", async () => {
     let writes = 0;
     const refuse = async () => {
       writes += 1;
@@ -64,7 +64,7 @@ function watchedStore() {
 }
 
 describe("a guess of what the record is", () => {
-  it("spares the read where it is right", async () => {
+  it("skips the read when the guess is right", async () => {
     const { store, watched, calls } = watchedStore();
     await changeRecord({ store: watched, id, none, guess: absent, decide: increment });
     const guess = await store.get({ id });
@@ -73,7 +73,7 @@ describe("a guess of what the record is", () => {
     expect(await store.get({ id })).toMatchObject({ count: 2, revision: 2 });
   });
 
-  it("costs a write where it is wrong, and changes what there is", async () => {
+  it("reads and writes again when the guess is wrong", async () => {
     const { store, watched, calls } = watchedStore();
     const stale = await store.create({ item: none() });
     await changeRecord({ store, id, none, decide: increment });
@@ -87,7 +87,7 @@ describe("a guess of what the record is", () => {
     expect(await store.get({ id })).toMatchObject({ count: 3 });
   });
 
-  it("is not trusted where nothing is to be written", async () => {
+  it("reads the record instead of the guess when nothing is to be written", async () => {
     const { store, watched, calls } = watchedStore();
     const stale = await store.create({ item: none() });
     await changeRecord({ store, id, none, decide: increment });
@@ -98,7 +98,7 @@ describe("a guess of what the record is", () => {
 });
 
 describe("the memory of records", () => {
-  it("has what was read or written last, of the latest thousand", async () => {
+  it("remembers the latest thousand records as last read or written", async () => {
     const memory = createRecordMemory<Counter>();
     const store = withMemory(createStore(), memory);
     expect(memory.recall(id)).toBeUndefined();
@@ -117,7 +117,7 @@ describe("the memory of records", () => {
 });
 
 describe("the memory task store", () => {
-  it.each(taskStoreCases)("$name", async ({ run }) => {
+  it.each(taskStoreCases)("conforms: $name", async ({ run }) => {
     const clock = createVirtualClock();
     const store = createMemoryTaskStore({ parse: (json) => json as SampleItem, now: clock.nowMs });
     // It lives in one process: a second client has the same object.

@@ -82,7 +82,7 @@ async function closed(socket: Socket | undefined): Promise<void> {
 }
 
 describe("a request", () => {
-  it("is sent as it is given, and the response comes back whole", async () => {
+  it("sends the request unchanged and returns the whole response", async () => {
     const { url, received: requests } = await httpPeer((_request, response) => {
       response.setHeader("x-many", ["a", "b"]).setHeader("retry-after", ["1", "2"]).end("Grüße");
     });
@@ -106,7 +106,7 @@ describe("a request", () => {
     });
   });
 
-  it("without a body has the length 0, and a GET has none", async () => {
+  it("sends a content length of 0 without a body, and no content length with a GET", async () => {
     const { url, received: requests } = await httpPeer((_request, response) =>
       response.writeHead(204).end(),
     );
@@ -135,7 +135,7 @@ describe("a request", () => {
   });
 
   it.each([1, 7, 1000])(
-    "has the response that comes after interim ones that nobody asked for (%i bytes at a time)",
+    "skips unsolicited interim responses (%i bytes at a time)",
     async (pieceBytes) => {
       const interim =
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 100 \r\nx: y\r\n\r\n";
@@ -160,14 +160,14 @@ describe("a request", () => {
     },
   );
 
-  it("is ambiguous if nothing or no end follows an interim response", async () => {
+  it("treats a request as ambiguous if no complete response follows an interim one", async () => {
     for (const interim of ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 100 Con", "HTTP/1.1 1"]) {
       const { url } = await socketPeer((socket) => socket.end(interim));
       expect(await outcome(clientOf().send(url))).toBe("ambiguous");
     }
   });
 
-  it("has its own response among many at once", async () => {
+  it("returns to each of many concurrent requests its own response", async () => {
     const { url } = await httpPeer((request, response) => response.end(request.url));
     const { send } = clientOf();
     const paths = Array.from({ length: 200 }, (_, index) => `/${index}`);
@@ -188,7 +188,7 @@ describe("a request", () => {
 });
 
 describe("the body of a response", () => {
-  it("may have as many bytes as allowed, announced or not, and no more", async () => {
+  it("accepts exactly the allowed number of bytes, announced or not", async () => {
     const { url } = await httpPeer((request, response) => {
       if (request.url === "/announced") response.setHeader("content-length", 1000);
       for (let pieces = 0; pieces < 10; pieces += 1) response.write("x".repeat(100));
@@ -201,7 +201,7 @@ describe("the body of a response", () => {
     }
   });
 
-  it("is not read to its end if it is too large", async () => {
+  it("stops reading a response that is too large", async () => {
     const { url, sockets } = await socketPeer((socket) => {
       const more = () =>
         socket.writable && socket.write(`3e8\r\n${"x".repeat(1000)}\r\n`, () => setImmediate(more));
@@ -211,7 +211,7 @@ describe("the body of a response", () => {
     await closed(sockets[0]);
   });
 
-  it("is left unread if the head is refused, and the next request works", async () => {
+  it("leaves the body unread if the head is refused, and the next request works", async () => {
     const { url, sockets } = await socketPeer((socket) => socket.write(answer));
     const { send } = clientOf();
     const refusal = new Error("refused");
@@ -233,12 +233,12 @@ describe("a failed request", () => {
     ["the peer refuses TLS", (socket) => socket.end(tlsAlert)],
     ["the peer hangs up in the handshake", (socket) => socket.destroy()],
     ["the peer resets the handshake", (socket) => socket.resetAndDestroy()],
-  ])("was certainly not sent where %s", async (_what, serve) => {
+  ])("reports a request as unsent if %s", async (_what, serve) => {
     const { url } = await socketPeer(serve, "https");
     expect(await outcome(clientOf().send(url))).toBe("unsent");
   });
 
-  it("was certainly not sent where nobody listens, or where the name has no address", async () => {
+  it("reports a request as unsent if the port is closed or the name has no address", async () => {
     const { send } = clientOf();
     const refusal = send(`http://127.0.0.1:${await unusedPort()}/`);
     await expect(refusal).rejects.toMatchObject({
@@ -248,7 +248,7 @@ describe("a failed request", () => {
     expect(await outcome(send("http://sekisho.invalid/"))).toBe("unsent");
   });
 
-  it("was certainly not sent where the peer's certificate is not trusted", async () => {
+  it("reports a request as unsent if the certificate of the peer is not trusted", async () => {
     const authority = await createAuthority("an authority");
     const server = createSecureServer({
       ...(await authority.issue({ name: "peer" })),
@@ -258,13 +258,13 @@ describe("a failed request", () => {
     expect(await outcome(clientOf().send(url))).toBe("unsent");
   });
 
-  it("was certainly not sent with a header that cannot be written", async () => {
+  it("reports a request as unsent if one of its headers is invalid", async () => {
     const { url, sockets } = await socketPeer(() => {});
     expect(await outcome(clientOf().send(url, { headers: { "x-a": "b\r\nc: d" } }))).toBe("unsent");
     expect(sockets).toEqual([]);
   });
 
-  it("may have arrived where the peer hangs up, resets or breaks off its answer", async () => {
+  it("reports a request as ambiguous if the peer hangs up, resets or breaks off its answer", async () => {
     const { send } = clientOf();
     for (const serve of [
       (socket: Socket) => socket.destroy(),
@@ -287,12 +287,12 @@ describe("a failed request", () => {
     ["another protocol", "SSH-2.0-OpenSSH_9.2\r\n"],
     ["a length that is no number", "HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n"],
     ["a head without an end", `HTTP/1.1 200 OK\r\nx: ${"y".repeat(100_000)}`],
-  ])("was answered with something else than HTTP: %s", async (_what, bytes) => {
+  ])("reports an answer that is not HTTP: %s", async (_what, bytes) => {
     const { url } = await socketPeer((socket) => socket.end(bytes));
     expect(await outcome(clientOf().send(url))).toBe("not_http");
   });
 
-  it("leaves no connection that the next one could use", async () => {
+  it("does not reuse the connection of a failed request", async () => {
     const { url, requests } = await socketPeer((socket, count) =>
       count % 2 === 1 ? socket.destroy() : socket.write(answer),
     );
@@ -305,7 +305,7 @@ describe("a failed request", () => {
 });
 
 describe("a request that its caller gives up", () => {
-  it("before it begins opens no connection", async () => {
+  it("opens no connection if the caller gave up before the start", async () => {
     const { url, sockets } = await socketPeer(() => {});
     const reason = new Error("no longer needed");
     const sending = clientOf().send(url, { signal: AbortSignal.abort(reason) });
@@ -313,7 +313,7 @@ describe("a request that its caller gives up", () => {
     expect(sockets).toEqual([]);
   });
 
-  it("while the connection is opened was not sent, and the attempt to connect ends", async () => {
+  it("reports a request as unsent and stops connecting if the caller gives up meanwhile", async () => {
     const caller = new AbortController();
     const { url, sockets } = await socketPeer(() => caller.abort(), "https");
     expect(await outcome(clientOf().send(url, { signal: caller.signal }))).toBe("unsent");
@@ -324,7 +324,7 @@ describe("a request that its caller gives up", () => {
     ["before the head", ""],
     ["in the middle of the head", answer.slice(0, 20)],
     ["in the middle of the body", answer.slice(0, -1)],
-  ])("%s may have arrived, and its connection is closed", async (_when, bytes) => {
+  ])("a request given up %s is ambiguous and its connection is closed", async (_when, bytes) => {
     const caller = new AbortController();
     const { url, sockets } = await socketPeer((socket) =>
       socket.write(bytes, () => setImmediate(() => caller.abort())),
@@ -337,7 +337,7 @@ describe("a request that its caller gives up", () => {
     await closed(sockets[0]);
   });
 
-  it("leaves no listener at the signal, whatever became of it", async () => {
+  it("removes its listener from the signal after success and failure", async () => {
     const { url } = await socketPeer((socket, count) =>
       count === 1 ? socket.write(answer) : socket.destroy(),
     );
@@ -354,7 +354,7 @@ describe("a request that its caller gives up", () => {
       expect(removed.mock.calls).toContainEqual([type, listener]);
   });
 
-  it("is given up by the client where the connection takes too long", async () => {
+  it("gives up a connection attempt after its own time limit", async () => {
     const { url, sockets } = await socketPeer(() => {}, "https");
     // Undici's own limit is longer than the caller's patience.
     const sending = clientOf({ connectTimeoutMs: 50 }).send(url, { signal: hangSignal() });
@@ -382,7 +382,7 @@ function fakeTimeouts(): void {
 }
 
 describe("a connection", () => {
-  it("is kept for the next request, and each request has one for itself", async () => {
+  it("reuses idle connections and never shares one between concurrent requests", async () => {
     const { url, sockets } = await socketPeer((socket) => socket.write(answer));
     const { send } = clientOf();
     for (let count = 0; count < 3; count += 1) await send(url);
@@ -397,7 +397,7 @@ describe("a connection", () => {
     ["four seconds", "", 4000],
     ["a second less than the peer keeps it", "keep-alive: timeout=3\r\n", 2000],
     ["four seconds also where the peer keeps it longer", "keep-alive: timeout=60\r\n", 4000],
-  ])("is closed when it has been idle for %s", async (_howLong, header, idleMs) => {
+  ])("closes a connection that has been idle for %s", async (_howLong, header, idleMs) => {
     fakeTimeouts();
     const { url, sockets } = await socketPeer((socket) =>
       socket.write(`HTTP/1.1 200 OK\r\n${header}content-length: 2\r\n\r\n{}`),
@@ -419,7 +419,7 @@ describe("a connection", () => {
   it.each([
     ["says so", "connection: close\r\n"],
     ["keeps none for a second", "keep-alive: timeout=1\r\n"],
-  ])("is not used again where the peer %s", async (_what, header) => {
+  ])("does not reuse a connection if the peer %s", async (_what, header) => {
     const { url, sockets } = await socketPeer((socket) =>
       socket.write(`HTTP/1.1 200 OK\r\n${header}content-length: 2\r\n\r\n{}`),
     );
@@ -428,7 +428,7 @@ describe("a connection", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it("is not used again where the peer answered before it read the request, since the next one would wait behind it", async () => {
+  it("does not reuse a connection whose peer answered before it read the whole request", async () => {
     const { url, sockets } = await socketPeer((socket, count) => {
       if (sockets.length === 1 && count === 1) socket.pause();
       socket.write(answer);
@@ -439,7 +439,7 @@ describe("a connection", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it("that the peer closed while this process was frozen is replaced, and the request arrives once", async () => {
+  it("replaces a connection that the peer closed while this process was frozen", async () => {
     const { url, close, connections } = await peerInThread();
     const { send } = clientOf();
     expect((await send(url)).body.toString()).toBe("1");
@@ -450,7 +450,7 @@ describe("a connection", () => {
     expect(connections()).toBe(2);
   });
 
-  it("is closed with the client, and a request that is under way fails", async () => {
+  it("closes idle and busy connections with the client, and a running request fails", async () => {
     const arrival = Promise.withResolvers<void>();
     const { url, sockets } = await socketPeer((socket, count) =>
       count === 1 ? socket.write(answer) : arrival.resolve(),
@@ -464,7 +464,7 @@ describe("a connection", () => {
     await closed(sockets[0]);
   });
 
-  it("that is being opened is closed with the client as well", async () => {
+  it("closes a connection that is being opened together with the client", async () => {
     const arrival = Promise.withResolvers<void>();
     const { url, sockets } = await socketPeer(() => arrival.resolve(), "https");
     const { send, close } = clientOf();

@@ -77,12 +77,12 @@ describe("a process behind a proxy", () => {
     expect(here.received).toHaveLength(2);
   });
 
-  it("takes each 2xx of the proxy for a tunnel", async () => {
+  it("accepts each 2xx of the proxy as an established tunnel", async () => {
     const network = await openNetwork({ established: "201 Created" });
     expect(await callEachWay(network, { HTTPS_PROXY: network.proxy.url })).toEqual(eachWay(200));
   });
 
-  it("names the proxy without its password, and what to do, if it wants other credentials", async () => {
+  it("names the proxy without its password, and the fix, if it refuses the credentials", async () => {
     const network = await openNetwork();
     const { proxy, requests } = network;
     const outcomes = await callEachWay(network, {
@@ -159,13 +159,13 @@ describe("the rules of proxies", () => {
     ],
     ["a.test *", ["https://example.com/", "https://slack.com/"], []],
     ["", [], ["https://example.com/"]],
-  ])("exempt the hosts of NO_PROXY=%j", (noProxy, direct, proxied) => {
+  ])("exempts the hosts of NO_PROXY=%j", (noProxy, direct, proxied) => {
     const proxies = readValue({ HTTPS_PROXY: "http://proxy.test:3128", NO_PROXY: noProxy });
     expect(direct.filter((url) => isProxied(proxies, url))).toEqual([]);
     expect(proxied.filter((url) => !isProxied(proxies, url))).toEqual([]);
   });
 
-  it("exempt this machine and link-local addresses", () => {
+  it("exempts this machine and link-local addresses", () => {
     const proxies = readValue({
       HTTPS_PROXY: "http://proxy.test",
       HTTP_PROXY: "http://proxy.test",
@@ -202,7 +202,7 @@ describe("the rules of proxies", () => {
     expect(isProxied(proxies, "http://127.example.com/")).toBe(true);
   });
 
-  it("take the proxy of the scheme, and the name in lower case first", () => {
+  it("uses the proxy of the scheme and prefers the variable in lower case", () => {
     const variables = { HTTPS_PROXY: "http://upper.test:1", https_proxy: "lower.test:2" };
     const { https } = readValue(variables);
     expect(https).toMatchObject({ variable: "https_proxy", url: new URL("http://lower.test:2") });
@@ -212,7 +212,7 @@ describe("the rules of proxies", () => {
     );
   });
 
-  it("take a password without a user", () => {
+  it("accepts a password without a user", () => {
     const { https } = readValue({ HTTPS_PROXY: "http://:token@proxy.test:3128/" });
     expect(https?.authorization).toBe(`Basic ${btoa(":token")}`);
   });
@@ -225,7 +225,7 @@ describe("the rules of proxies", () => {
     "http://kim:12/secret@proxy.test:3128",
     "http://kim:12?secret@proxy.test:3128",
     "kim:12#secret@proxy.test:3128",
-  ])("refuse %j without showing it", (address) => {
+  ])("refuses %j without showing it", (address) => {
     expect(() => readProxies({ HTTPS_PROXY: address })).toThrow(
       /HTTPS_PROXY must be the address of an HTTP proxy/,
     );

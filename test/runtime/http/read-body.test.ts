@@ -14,13 +14,13 @@ function streamOf(texts: readonly string[]): PassThrough {
 }
 
 describe("a body", () => {
-  it("is read whole up to the limit", async () => {
+  it("reads a whole body up to the limit", async () => {
     const body = await readBody({ body: streamOf(["ab", "", "cd"]), maxBytes: 4 });
     expect(body.toString()).toBe("abcd");
     expect(await readBody({ body: streamOf([]), maxBytes: 0 })).toHaveLength(0);
   });
 
-  it("of many chunks is whole, and takes at most twice its size of memory", () => {
+  it("collects many chunks with at most twice their size of memory", () => {
     const collector = createBodyCollector({ maxBytes: 1024 * 1024 });
     const text = Array.from({ length: 5000 }, (_, at) => String(at)).join(",");
     for (const letter of text) collector.add(Buffer.from(letter));
@@ -29,13 +29,13 @@ describe("a body", () => {
     expect(bytes.buffer.byteLength).toBeLessThanOrEqual(2 * text.length);
   });
 
-  it("is too large one byte past the limit, and its stream is let go", async () => {
+  it("refuses a body one byte past the limit and destroys its stream", async () => {
     const stream = streamOf(["ab", "cde"]);
     expect(await readBody({ body: stream, maxBytes: 4 })).toBe("too_large");
     expect(stream.destroyed).toBe(true);
   });
 
-  it("of a response is not read if a larger length is announced", async () => {
+  it("does not read a response that announces a larger length", async () => {
     let canceled = false;
     const body = new ReadableStream({
       cancel() {
@@ -50,7 +50,7 @@ describe("a body", () => {
     expect(await readResponseBody({ response: new Response(null), maxBytes: 4 })).toHaveLength(0);
   });
 
-  it("has of a chunk its own bytes alone, and nothing of what went past the limit", () => {
+  it("keeps only the bytes of the chunk itself and nothing past the limit", () => {
     const collector = createBodyCollector({ maxBytes: 4 });
     collector.add(Buffer.from("abcdef").subarray(1, 4));
     expect(collector.bytes().toString()).toBe("bcd");

@@ -14,7 +14,7 @@ function createBodies() {
 }
 
 describe("the budget of bodies", () => {
-  it("cuts off the oldest unfinished body of the owner that holds most, whatever is older", () => {
+  it("cuts off the oldest unfinished body of the owner that holds most", () => {
     const { open, cutOffs } = createBodies();
     expect(open("small").reserve(10)).toBe(true);
     for (const name of ["first", "second", "third"])
@@ -36,7 +36,7 @@ describe("the budget of bodies", () => {
     expect(large.reserve(1)).toBe(false);
   });
 
-  it("refuses a body when all others have arrived whole, until one of them is released", () => {
+  it("refuses a body while all others are complete, until one of them is released", () => {
     const { open, cutOffs } = createBodies();
     const whole = open("a");
     expect(whole.reserve(80)).toBe(true);
@@ -78,7 +78,7 @@ function createSockets(limits: { max: number; maxWaiting?: number }) {
 }
 
 describe("the limit of connections", () => {
-  it("closes the one that has waited longest, and never one whose request is answered", () => {
+  it("closes the connection that has waited longest, and never one whose request is being answered", () => {
     const { open, protect, closed } = createSockets({ max: 3 });
     const answered = open("a");
     const end = protect(answered);
@@ -89,7 +89,7 @@ describe("the limit of connections", () => {
     expect(closed).toEqual(["b", "c", "d", "a"]);
   });
 
-  it("has a lower limit for those that wait", () => {
+  it("applies a lower limit to waiting connections", () => {
     const { open, protect, closed } = createSockets({ max: 4, maxWaiting: 2 });
     for (const name of ["a", "b", "c"]) open(name);
     expect(closed).toEqual(["a"]);

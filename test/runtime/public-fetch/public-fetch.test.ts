@@ -70,18 +70,18 @@ describe("a URL that somebody else chose", () => {
     ["has a host that is too long to read", `https://${"a".repeat(501)}/`],
     ["holds a password", "https://:secret@example.com/a"],
     ["names this machine", "https://127.0.0.1/"],
-  ])("is refused where it %s, and nothing is looked up", async (_why, url) => {
+  ])("refuses a URL that %s without a DNS lookup", async (_why, url) => {
     await expect(readValue(guarded, { url })).rejects.toMatchObject(refusedFile);
   });
 
-  it("is refused with http for a name, also where loopback is allowed", async () => {
+  it("refuses http for a host name, even if loopback is allowed", async () => {
     const local = createPublicFetch({ resolve: resolvingTo("127.0.0.1"), allowLoopback: true });
     await expect(readValue(local, { url: "http://files.test/" })).rejects.toMatchObject(
       refusedFile,
     );
   });
 
-  it("is refused on any private network, also where loopback is allowed", async () => {
+  it("refuses addresses of private networks, even if loopback is allowed", async () => {
     const local = createPublicFetch({ resolve: nobodyAsks, allowLoopback: true });
     for (const host of [
       "10.0.0.1",
@@ -97,7 +97,7 @@ describe("a URL that somebody else chose", () => {
     }
   });
 
-  it("does not get a private address through in any spelling", async () => {
+  it("refuses a private address in any spelling", async () => {
     const byte = fc.integer({ min: 0, max: 255 });
     const privateAddress = fc.oneof(
       fc.tuple(fc.constantFrom(10, 127, 0, 224, 255), byte, byte, byte),
@@ -137,14 +137,14 @@ describe("a name", () => {
     ["public, and another is private", ["93.184.215.14", "192.168.1.1"]],
     ["private, and another is public", ["fd00::1", "2606:2800:220:1::1"]],
     ["no address at all", ["localhost"]],
-  ])("is refused where its address is %s", async (_what, addresses) => {
+  ])("refuses a name whose address is %s", async (_what, addresses) => {
     const fetch = createPublicFetch({ resolve: resolvingTo(...addresses) });
     await expect(readValue(fetch, { url: "https://files.test/" })).rejects.toMatchObject(
       refusedFile,
     );
   });
 
-  it("of this machine is refused as the system resolves it", async () => {
+  it("refuses a name of this machine as the system resolves it", async () => {
     const { port, hosts } = await startCounted();
     await expect(
       readValue(createPublicFetch(), { url: `https://localhost:${port}/` }),
@@ -152,7 +152,7 @@ describe("a name", () => {
     expect(hosts()).toEqual([]);
   });
 
-  it("is looked up once, and the connection goes where that look-up led", async () => {
+  it("resolves a name once and connects to that address", async () => {
     const { port, hosts } = await startCounted();
     const lookedUpNames: string[] = [];
     const fetch = createPublicFetch({
@@ -171,7 +171,7 @@ describe("a name", () => {
     });
   });
 
-  it("with several addresses is read from the one that answers", async () => {
+  it("reads from the address that answers if a name has several", async () => {
     const { port } = await startCounted();
     const fetch = createPublicFetch({
       allowLoopback: true,
@@ -183,14 +183,14 @@ describe("a name", () => {
   it.each([
     ["cannot be resolved", nobodyAsks],
     ["has no address", resolvingTo()],
-  ])("that %s is unavailable", async (_why, resolve) => {
+  ])("reports a name that %s as unavailable", async (_why, resolve) => {
     const fetch = createPublicFetch({ resolve });
     await expect(readValue(fetch, { url: "https://files.test/" })).rejects.toMatchObject({
       reason: "unavailable",
     });
   });
 
-  it("that takes for ever to resolve is not waited for", async () => {
+  it("does not wait for a name that never resolves", async () => {
     const fetch = createPublicFetch({ resolve: () => new Promise(() => {}) });
     const late = readValue(fetch, { url: "https://files.test/", timeoutMs: 20 });
     await expect(late).rejects.toMatchObject({ reason: "unavailable" });
@@ -200,7 +200,7 @@ describe("a name", () => {
     await expect(reading).rejects.toThrow("enough");
   });
 
-  it("that resolves too late is not connected to", async () => {
+  it("does not connect to a name that resolves too late", async () => {
     const { promise, resolve: answerNow } = Promise.withResolvers<void>();
     const { seen, port } = await startSilent();
     const resolve: Resolve = async () => {
@@ -257,7 +257,7 @@ async function serveBytes(text: string): Promise<string> {
 }
 
 describe("what a guarded fetch brings back", () => {
-  it("is the body of a 200, asked for without a credential and without compression", async () => {
+  it("returns the body of a 200 and asks without credentials and compression", async () => {
     const { url, received: requests } = await serve(() => raw("関所"));
     const bytes = await readValue(fetchHere, { url: `${url}/file?signature=a%2Fb` });
     expect(Buffer.from(bytes).toString()).toBe("関所");
@@ -274,7 +274,7 @@ describe("what a guarded fetch brings back", () => {
     expect(headers?.get("accept-encoding")).toBe("identity");
   });
 
-  it("is at most what was asked for, announced or not", async () => {
+  it("returns at most the requested size, announced or not", async () => {
     const whole = await serve(() => raw("x".repeat(100)));
     await expect(readValue(fetchHere, { url: whole.url, maxBytes: 100 })).resolves.toHaveLength(
       100,
@@ -288,7 +288,7 @@ describe("what a guarded fetch brings back", () => {
     }
   });
 
-  it("is nothing where the answer is a redirect, and its target is never asked", async () => {
+  it("refuses a redirect and never calls its target", async () => {
     const target = await serve(() => raw("secret"));
     for (const status of [301, 302, 303, 307, 308]) {
       const { url } = await serve(() => raw("", { status, headers: { location: target.url } }));
@@ -305,26 +305,26 @@ describe("what a guarded fetch brings back", () => {
     [404, "invalid_response"],
     [429, "unavailable"],
     [503, "unavailable"],
-  ])("is nothing where the status is %i: %s", async (status, reason) => {
+  ])("refuses the status %i: %s", async (status, reason) => {
     const { url } = await serve(() => new Response(status === 204 ? null : "body", { status }));
     await expect(readValue(fetchHere, { url })).rejects.toMatchObject({ reason });
   });
 
-  it("is nothing where it is compressed", async () => {
+  it("refuses a compressed answer", async () => {
     const { url } = await serve(() => raw("x", { headers: { "content-encoding": "gzip" } }));
     await expect(readValue(fetchHere, { url })).rejects.toMatchObject({
       reason: "invalid_response",
     });
   });
 
-  it("is nothing where it is no HTTP", async () => {
+  it("refuses an answer that is not HTTP", async () => {
     const noHttp = await serveBytes("SSH-2.0-OpenSSH_9.9\r\n");
     await expect(readValue(fetchHere, { url: noHttp })).rejects.toMatchObject({
       reason: "invalid_response",
     });
   });
 
-  it("is nothing where the connection breaks, before or within the answer", async () => {
+  it("reports a broken connection as unavailable, before or within the answer", async () => {
     const reset = await serve(() => {
       throw connectionReset;
     });
@@ -337,14 +337,14 @@ describe("what a guarded fetch brings back", () => {
   it.each([
     ["the head", ({ request }: { request: Request }) => silence(request)],
     ["the rest of the body", () => halfOf("x".repeat(100), { rest: "stall" })],
-  ])("is nothing where %s does not come in time", async (_what, handle) => {
+  ])("fails as unavailable if %s does not come in time", async (_what, handle) => {
     const { url } = await serve(handle);
     await expect(readValue(fetchHere, { url, timeoutMs: 150 })).rejects.toMatchObject({
       reason: "unavailable",
     });
   });
 
-  it("is nothing for a caller that gave up, and the server learns of it", async () => {
+  it("rejects and hangs up when the caller gives up", async () => {
     const { url, received: requests } = await serve(({ request }) => silence(request));
     const caller = new AbortController();
     const pending = readValue(fetchHere, { url, signal: caller.signal });
@@ -379,7 +379,7 @@ function send(
 }
 
 describe("a guarded post", () => {
-  it("sends the body and the headers that were given, and no others of its own but what HTTP needs", async () => {
+  it("sends only the given body and headers and those that HTTP needs", async () => {
     const { url, received: requests } = await serve(() => new Response(null, { status: 204 }));
     expect(await send(postHere, { url })).toEqual({ status: 204, retryAfter: undefined });
     const { request, body } = requests[0] ?? {};
@@ -394,7 +394,7 @@ describe("a guarded post", () => {
     });
   });
 
-  it("tells a redirect and a refusal like any other answer, and follows nothing", async () => {
+  it("returns a redirect or a refusal like any other answer and follows nothing", async () => {
     const target = await serve(() => raw(""));
     const { url } = await serve(() => raw("", { status: 307, headers: { location: target.url } }));
     expect(await send(postHere, { url })).toMatchObject({ status: 307 });
@@ -403,7 +403,7 @@ describe("a guarded post", () => {
     expect(target.received).toEqual([]);
   });
 
-  it("does not wait for the answer's body, and hangs up on it", async () => {
+  it("does not wait for the body of the answer and hangs up", async () => {
     const { url, received: requests } = await serve(() =>
       halfOf("x".repeat(1000), { rest: "stall" }),
     );
@@ -411,7 +411,7 @@ describe("a guarded post", () => {
     await hungUp(requests[0]);
   });
 
-  it("is not sent to an address that is not for everybody, and nobody there hears of it", async () => {
+  it("does not connect to an address that is not public", async () => {
     const { seen, port } = await startSilent();
     const resolve = async () => [{ address: "127.0.0.1", family: 4 }];
     for (const url of [
@@ -425,7 +425,7 @@ describe("a guarded post", () => {
     expect(seen.connections).toBe(0);
   });
 
-  it("is unavailable where no answer comes in time", async () => {
+  it("fails as unavailable if no answer comes in time", async () => {
     const { url } = await serve(({ request }) => silence(request));
     await expect(send(postHere, { url, timeoutMs: 100 })).rejects.toMatchObject({
       reason: "unavailable",
@@ -458,14 +458,14 @@ describe("a connection that is pinned to an address", () => {
 
   const fetchHere = createPublicFetch({ resolve: resolvingTo("127.0.0.1"), allowLoopback: true });
 
-  it("asks for the name, and takes the name's certificate", async () => {
+  it("sends the host name and accepts its certificate", async () => {
     const { port, names } = await serveTls(certificate);
     const bytes = await readValue(fetchHere, { url: `https://files.test:${port}/` });
     expect(Buffer.from(bytes).toString()).toBe(`files.test:${port}`);
     expect(names).toEqual(["files.test"]);
   });
 
-  it("does not take the certificate of another name", async () => {
+  it("refuses a certificate for another name", async () => {
     const { port, names } = await serveTls(certificate);
     await expect(
       readValue(fetchHere, { url: `https://other.test:${port}/` }),
@@ -476,7 +476,7 @@ describe("a connection that is pinned to an address", () => {
     expect(names).toEqual(["other.test"]);
   });
 
-  it("does not take the name's certificate for a bare address", async () => {
+  it("refuses the certificate of a name for a bare address", async () => {
     const { port } = await serveTls(certificate);
     await expect(readValue(fetchHere, { url: `https://127.0.0.1:${port}/` })).rejects.toMatchObject(
       {
@@ -485,7 +485,7 @@ describe("a connection that is pinned to an address", () => {
     );
   });
 
-  it("does not take a certificate of nobody's", async () => {
+  it("refuses a certificate of an unknown authority", async () => {
     const stranger = await createAuthority("stranger");
     const { port } = await serveTls(await stranger.issue(request));
     await expect(

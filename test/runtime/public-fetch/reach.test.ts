@@ -68,18 +68,18 @@ const ranges: readonly (readonly [
 ];
 
 describe("addresses that are not for everybody", () => {
-  it.each(ranges)("%s", (_what, inside, outside) => {
+  it.each(ranges)("refuses addresses that are not public: %s", (_what, inside, outside) => {
     expect(inside.filter(isPublicAddress)).toEqual([]);
     expect(outside.filter((address) => !isPublicAddress(address))).toEqual([]);
   });
 
-  it("are also those that are no addresses", () => {
+  it("refuses texts that are not addresses", () => {
     expect(
       ["", "localhost", "8.8.8", "8.8.8.8.", "[2600::]", "0x8.8.8.8"].filter(isPublicAddress),
     ).toEqual([]);
   });
 
-  it("do not depend on how the groups of an IPv6 address are written", () => {
+  it("treats an IPv6 address the same however its groups are written", () => {
     const group = fc.integer({ min: 0, max: 0xffff });
     forAll(fc.array(group, { minLength: 8, maxLength: 8 })).hold((groups) => {
       const long = groups.map((value) => value.toString(16).padStart(4, "0")).join(":");
@@ -90,7 +90,7 @@ describe("addresses that are not for everybody", () => {
 });
 
 describe("loopback addresses", () => {
-  it("are 127/8 and ::1", () => {
+  it("treats only 127/8 and ::1 as loopback", () => {
     expect(["127.0.0.1", "127.1.2.3", "::1"].every(isLoopbackAddress)).toBe(true);
     expect(["128.0.0.1", "::2", "::ffff:127.0.0.1", "localhost", ""].some(isLoopbackAddress)).toBe(
       false,
@@ -126,7 +126,10 @@ describe("a URL behind a proxy", () => {
     ["https://169.254.169.254/", "no DNS", "permission_denied"],
     ["https://direct.test/", "no DNS", "unavailable"],
     ["https://direct.test/", [], "unavailable"],
-  ] as const)("%s with the addresses %j here is %s", async (url, addresses, outcome) => {
-    expect(await reach(url, addresses)).toBe(outcome);
-  });
+  ] as const)(
+    "a request for %s with the addresses %j ends as %s",
+    async (url, addresses, outcome) => {
+      expect(await reach(url, addresses)).toBe(outcome);
+    },
+  );
 });

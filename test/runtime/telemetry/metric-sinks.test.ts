@@ -27,7 +27,7 @@ const prometheus = () => closeAfterTest(createPrometheusMetrics());
 const answered = { outcome: "answer", reason: "none", destination: "far" };
 
 describe("a log line for CloudWatch", () => {
-  it("is written at the flush and once: what was counted as one number, by the dimensions of the table and the zone", () => {
+  it("writes one log line per flush with summed counts and the dimensions of the metric", () => {
     const { metrics, flush, documents } = emf();
     metrics.add("sekisho_tasks_total", answered);
     metrics.add("sekisho_tasks_total", answered, 2);
@@ -58,7 +58,7 @@ describe("a log line for CloudWatch", () => {
     ]);
   });
 
-  it("has at most a hundred measured values; more are in further lines, and none is lost", () => {
+  it("splits more than a hundred measured values into several lines without losing any", () => {
     const { metrics, flush, documents } = emf();
     for (let value = 0; value < 250; value += 1)
       metrics.observe("sekisho_agent_seconds", { agent: "echo" }, value);
@@ -70,7 +70,7 @@ describe("a log line for CloudWatch", () => {
     expect(values.flat()).toEqual(Array.from({ length: 250 }, (_, value) => value));
   });
 
-  it("has the latest of what is set, and is not written for what the table keeps from CloudWatch", () => {
+  it("writes the latest value of a gauge and skips metrics that are not for CloudWatch", () => {
     const { metrics, flush, documents } = emf();
     metrics.set("sekisho_circuit_open", { destination: "far" }, 1);
     metrics.set("sekisho_circuit_open", { destination: "far" }, 0);
@@ -79,7 +79,7 @@ describe("a log line for CloudWatch", () => {
     expect(documents().map(({ sekisho_circuit_open }) => sekisho_circuit_open)).toEqual([0]);
   });
 
-  it("follows the specification of the format, for each metric of the table and whatever the values are", () => {
+  it("follows the format specification for each metric and any value", () => {
     const table = Object.entries(metricTable);
     const call = fc.record({
       row: fc.nat(table.length - 1),
@@ -107,7 +107,7 @@ describe("a log line for CloudWatch", () => {
 });
 
 describe("what Prometheus reads", () => {
-  it("has help and type of every metric, also of one that nothing was counted of", async () => {
+  it("exposes help and type of every metric, also of unused ones", async () => {
     const { body, contentType } = await prometheus().exposition();
     expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);
     for (const [name, { kind, help }] of Object.entries(metricTable)) {
@@ -115,7 +115,7 @@ describe("what Prometheus reads", () => {
     }
   });
 
-  it("counts, measures and sets under the labels that it is given", async () => {
+  it("counts, measures and sets values under the given labels", async () => {
     const { metrics, exposition } = prometheus();
     metrics.add("sekisho_tasks_total", answered, 2);
     metrics.observe("sekisho_agent_seconds", { agent: "echo" }, 3);
@@ -130,14 +130,14 @@ describe("what Prometheus reads", () => {
     expect(sumOf(samples, "process_resident_memory_bytes")).toBeGreaterThan(1e6);
   });
 
-  it("is not disturbed by what is no number, or less than nothing", async () => {
+  it("ignores values that are not numbers or are negative", async () => {
     const { metrics, exposition } = prometheus();
     for (const by of [Number.NaN, -1, Number.POSITIVE_INFINITY])
       metrics.add("sekisho_tasks_total", answered, by);
     expect(sumOf(exposed((await exposition()).body), "sekisho_tasks_total")).toBe(0);
   });
 
-  it("is of its own registry: two zones of one process do not meet", async () => {
+  it("keeps the registries of two zones in one process apart", async () => {
     const [one, two] = [prometheus(), prometheus()];
     one.metrics.add("sekisho_polls_total", { destination: "far", result: "success" });
     expect(sumOf(exposed((await two.exposition()).body), "sekisho_polls_total")).toBe(0);
@@ -156,7 +156,7 @@ describe("values that a peer may have chosen", () => {
     maxLength: 400,
   });
 
-  it("are shown only where they are plain names, and make no more than 201 series of a metric", async () => {
+  it("shows a value only if it is a plain name, and makes at most 201 series of a metric", async () => {
     await fc.assert(
       fc.asyncProperty(many, async (values) => {
         const { metrics, exposition, close } = createPrometheusMetrics();

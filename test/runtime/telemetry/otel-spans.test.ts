@@ -66,7 +66,7 @@ function ownSdk({ sampleRatio = 1 } = {}) {
 }
 
 describe("without an SDK", () => {
-  it("each span has an id of its own in the trace that it was given", async () => {
+  it("gives each span an id of its own within the given trace", async () => {
     const trace = { ...createTrace(), tracestate: "vendor=1" };
     const innerTrace = await createOtelSpans().within(
       { name: "a", kind: "client", trace },
@@ -77,7 +77,7 @@ describe("without an SDK", () => {
     expect(innerTrace.tracestate).toBe("vendor=1");
   });
 
-  it("a request without a trace begins one", async () => {
+  it("begins a new trace for a request without one", async () => {
     const innerTrace = await createOtelSpans().within(
       { name: "a", kind: "server" },
       async ({ trace }) => trace,
@@ -87,7 +87,7 @@ describe("without an SDK", () => {
 });
 
 describe("with an application's own SDK", () => {
-  it("it gets our spans, and the application's spans lie below them", async () => {
+  it("passes its spans to the SDK of the application and becomes the parent of its spans", async () => {
     const finished = registerSdk();
     const trace = createTrace();
     await createOtelSpans().within(
@@ -102,7 +102,7 @@ describe("with an application's own SDK", () => {
     expect(theirs).toMatchObject({ name: "theirs", parent: ours?.spanId });
   });
 
-  it("the whole of a task is told below the ids that it should have had", () => {
+  it("records the span of a whole task below the span id of its trace", () => {
     const finished = registerSdk();
     const trace = createTrace();
     createOtelSpans().root({ name: "task", kind: "internal", trace, startMs: 1000, endMs: 2000 });
@@ -111,7 +111,7 @@ describe("with an application's own SDK", () => {
 });
 
 describe("a span", () => {
-  it("that is under way is the parent of the next one of the same trace, and of no other", async () => {
+  it("makes a running span the parent of the next span of the same trace only", async () => {
     const { spans, sent: takeSpans } = ownSdk();
     const [first, other] = [createTrace(), createTrace()];
     await spans.within({ name: "outer", kind: "consumer", trace: first }, async (outer) => {
@@ -134,13 +134,13 @@ describe("a span", () => {
     });
   });
 
-  it("is none where what it is of lies in no trace", async () => {
+  it("creates no span for work outside of any trace", async () => {
     const { spans, sent: takeSpans } = ownSdk();
     await spans.within({ name: "slack usergroups.users.list", kind: "client" }, async () => {});
     expect(await takeSpans()).toEqual([]);
   });
 
-  it("says of a failure its kind and never its words", async () => {
+  it("records the kind of a failure and never its text", async () => {
     const { spans, sent: takeSpans } = ownSdk();
     const trace = createTrace();
     const failing = spans.within({ name: "a", kind: "client", trace }, async () => {
@@ -156,7 +156,7 @@ describe("a span", () => {
     expect(JSON.stringify([span?.attributes, span?.status])).not.toContain("hunter2");
   });
 
-  it("ends where the work does, and keeps what it was told last", async () => {
+  it("ends a span with the work and keeps its first failure", async () => {
     const { spans, sent: takeSpans } = ownSdk();
     await spans.within({ name: "a", kind: "client", trace: createTrace() }, async (span) => {
       expect(await takeSpans()).toEqual([]);
@@ -169,7 +169,7 @@ describe("a span", () => {
 });
 
 describe("the root", () => {
-  it("has the ids of the trace itself, its times and no parent", async () => {
+  it("gives a root span the ids and times of the trace and no parent", async () => {
     const { spans, sent: takeSpans } = ownSdk();
     const trace = createTrace();
     spans.root({
@@ -193,7 +193,7 @@ describe("the root", () => {
     expect(root?.parentSpanContext).toBeUndefined();
   });
 
-  it("leaves the ids of the next span to chance again", async () => {
+  it("chooses random ids again after a root span", async () => {
     const { spans, sent: takeSpans } = ownSdk();
     const trace = createTrace();
     spans.root({ name: "task", kind: "internal", trace, startMs: 1000, endMs: 2000 });
@@ -204,7 +204,7 @@ describe("the root", () => {
 });
 
 describe("whether a trace is kept", () => {
-  it("is what its flag says, whatever the share here is", async () => {
+  it("follows the sampling flag of a given trace, whatever its own ratio", async () => {
     const { spans, sent: takeSpans } = ownSdk({ sampleRatio: 1 });
     const innerTrace = await spans.within(
       { name: "a", kind: "server", trace: unsampled() },
@@ -225,7 +225,7 @@ describe("whether a trace is kept", () => {
     expect(await none.sent()).toHaveLength(2);
   });
 
-  it("is decided by the share where it begins here", async () => {
+  it("applies its own ratio to a trace that begins here", async () => {
     const { spans, sent: takeSpans } = ownSdk({ sampleRatio: 0 });
     const innerTrace = await spans.within(
       { name: "a", kind: "server" },
@@ -235,7 +235,7 @@ describe("whether a trace is kept", () => {
     expect(await takeSpans()).toEqual([]);
   });
 
-  it("is the same for the same id, and a larger share keeps all that a smaller one does", () => {
+  it("decides the same for the same id, and a larger ratio keeps all that a smaller one keeps", () => {
     const hex = fc.array(fc.constantFrom(..."0123456789abcdef"), { minLength: 32, maxLength: 32 });
     const ratio = fc.double({ min: 0, max: 1, noNaN: true });
     forAll(hex, ratio, ratio).hold((digits, a, b) => {

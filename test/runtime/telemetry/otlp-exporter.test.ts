@@ -61,7 +61,7 @@ async function collect(answer?: (call: Received) => Promise<Response>) {
 }
 
 describe("a collector", () => {
-  it("gets spans as JSON with what they are of, when they are flushed", async () => {
+  it("sends spans as JSON with their resource when they are flushed", async () => {
     const { collector, exporter } = await collect();
     const { span, flush, lines } = trace({ exporter });
     await span();
@@ -77,7 +77,7 @@ describe("a collector", () => {
     expect(lines).toEqual([]);
   });
 
-  it("gets what was not sent yet when the process ends", async () => {
+  it("sends pending spans when the process ends", async () => {
     const { collector, exporter } = await collect();
     const { span, close } = trace({ exporter });
     await span();
@@ -86,7 +86,7 @@ describe("a collector", () => {
   });
 
   it.each(["flush", "close"] as const)(
-    "is awaited by %s while a full batch is on its way to it",
+    "waits in %s for a full batch that is being sent",
     async (end) => {
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
       const { collector, exporter } = await collect(() => released.then(() => Response.json({})));
@@ -104,7 +104,7 @@ describe("a collector", () => {
     },
   );
 
-  it("is shown the secrets that the configuration names, and a new one after it refused the old one", async () => {
+  it("sends the configured secrets and reads them again after the collector refused them", async () => {
     const secrets = { KEY: "hunter2" };
     const { collector, exporter } = await collect(async ({ request }) => {
       const { status } = { status: request.headers.get("x-api-key") === "hunter3" ? 200 : 401 };
@@ -131,7 +131,7 @@ describe("a collector", () => {
     ["asks for a second", 2, { status: 503, retryAfter: "1", times: 1 }],
     ["asks for a minute", 1, { status: 429, retryAfter: "60" }],
     ["asks for more time than the flush has", 1, { status: 503, retryAfter: "1", flushMs: 400 }],
-  ])("that is busy and %s is asked %i times in all", async (_what, posts, busy) => {
+  ])("a busy collector that %s gets %i requests in all", async (_what, posts, busy) => {
     const { status, retryAfter, times = 9, flushMs = 3000 } = busy as Busy;
     const headers: Record<string, string> = retryAfter ? { "retry-after": retryAfter } : {};
     let count = 0;
@@ -146,7 +146,7 @@ describe("a collector", () => {
       expect(lines).toMatchObject(times === 1 ? [] : [{ message: "spans_not_sent", status }]);
   });
 
-  it("that says it took less than it got is a line of the log", async () => {
+  it("logs the number of spans that the collector rejected", async () => {
     const { exporter } = await collect(async () =>
       Response.json({ partialSuccess: { rejectedSpans: "1" } }),
     );
@@ -156,7 +156,7 @@ describe("a collector", () => {
     expect(lines).toMatchObject([{ level: "warn", message: "spans_not_sent", count: 1 }]);
   });
 
-  it("sends nobody elsewhere with its secrets", async () => {
+  it("follows no redirect with its secrets", async () => {
     const elsewhere = await collect();
     const { exporter } = await collect(async () => Response.redirect(elsewhere.collector.url, 307));
     const { span, flush, lines } = trace({ exporter });
@@ -179,7 +179,7 @@ describe("a task goes on, and the log says it at most once a minute, where a col
       async () => new Response("x".repeat(1e6), { status: 400 }),
     ],
     ["never answers", never],
-  ])("%s", async (_, answer) => {
+  ])("keeps the task running and warns at most once if the collector %s", async (_, answer) => {
     const { exporter } = await collect(answer);
     const { span, flush, lines } = trace({ exporter, flushMs: 400 });
     expect(await span()).toBe("done");
@@ -191,7 +191,7 @@ describe("a task goes on, and the log says it at most once a minute, where a col
       expect(lines).toMatchObject([{ level: "warn", message: "spans_not_sent" }]);
   });
 
-  it("is not there, which is not looked at again for a while", async () => {
+  it("waits before it tries an unreachable collector again, and warns once", async () => {
     const { collector, exporter } = await collect();
     await collector.close();
     const { span, flush, lines } = trace({ exporter });
@@ -205,7 +205,7 @@ describe("a task goes on, and the log says it at most once a minute, where a col
     expect(lines).toHaveLength(1);
   });
 
-  it("has a secret that cannot be read", async () => {
+  it("keeps the task running and warns if a secret of the collector cannot be read", async () => {
     const { collector, exporter } = await collect();
     const { span, flush, lines } = trace({
       exporter: { ...exporter, headers: { "x-api-key": { env: "NONE" } } },
@@ -255,12 +255,15 @@ describe("an exporter", () => {
     [429, 1, 1],
     [499, 1, 2],
     [500, 1, 1],
-  ])("takes status %i for %i (0 is success), and posts %i times", async (status, code, posts) => {
-    const spanResult = await sendAt([1_000_000, 1_000_001], status);
-    expect(spanResult).toMatchObject({ codes: [code, expect.any(Number)], posts });
-  });
+  ])(
+    "maps status %i to the result %i (0 is success) and posts %i times",
+    async (status, code, posts) => {
+      const spanResult = await sendAt([1_000_000, 1_000_001], status);
+      expect(spanResult).toMatchObject({ codes: [code, expect.any(Number)], posts });
+    },
+  );
 
-  it("pauses for ten seconds after a failure, and warns once a minute", async () => {
+  it("pauses for ten seconds after a failure and warns once a minute", async () => {
     const first = 1_000_000;
     const times = [first, first + 9_999, first + 10_000, first + 59_999, first + 60_000];
     const { posts, lines } = await sendAt(times, 503);
@@ -268,7 +271,7 @@ describe("an exporter", () => {
     expect(lines).toHaveLength(2);
   });
 
-  it("counts what was dropped since its last warning", async () => {
+  it("counts dropped spans since the last warning", async () => {
     const { lines } = await sendAt([1_000_000, 1_000_001, 1_060_000], 200, 3);
     expect(lines).toMatchObject([{ count: 3 }, { count: 6 }]);
   });
@@ -281,7 +284,7 @@ describe("X-Ray", () => {
     sessionToken: "token",
   };
 
-  it("gets spans at its endpoint of the region, signed for it", async () => {
+  it("sends signed spans to the X-Ray endpoint of the region", async () => {
     const { collector } = await collect();
     const region = "eu-central-1";
     const xray = createXrayTarget({
@@ -300,7 +303,7 @@ describe("X-Ray", () => {
     expect(collector.spans()).toHaveLength(1);
   });
 
-  it("is refused at the start where there is no AWS, with what to do", () => {
+  it("refuses to start X-Ray without AWS and says what to do", () => {
     expect(() => trace({ exporter: { type: "xray" } })).toThrow(
       /telemetry\.traces\.exporter.+AWS_REGION.+otlp/,
     );
@@ -308,7 +311,7 @@ describe("X-Ray", () => {
 });
 
 describe("the telemetry of a process", () => {
-  it("is refused with a header of the collector whose variable is not set", () => {
+  it("refuses a header of the collector whose variable is not set", () => {
     const headers = { authorization: { env: "SEKISHO_TEST_NOT_SET" } };
     const exporter = { type: "otlp", url: "http://127.0.0.1:4318/v1/traces", headers };
     const config = telemetrySchema.parse({ metrics: false, traces: { exporter } });

@@ -18,7 +18,7 @@ const traceparent = `00-${traceId}-${spanId}-01`;
 const count = (digits: number) => "ab".repeat(digits / 2);
 
 describe("a trace from a caller", () => {
-  it("is taken as it is, with its state", () => {
+  it("accepts a trace from a caller with its state", () => {
     expect(parseTrace({ traceparent })).toEqual({ traceparent });
     expect(parseTrace({ traceparent, tracestate: "vendor=1" })).toEqual({
       traceparent,
@@ -27,7 +27,7 @@ describe("a trace from a caller", () => {
     expect(parseTrace({ traceparent: `00-${traceId}-${spanId}-00` })).toBeDefined();
   });
 
-  it("loses a state that is too long, and one that is empty", () => {
+  it("drops a state that is too long or empty", () => {
     expect(parseTrace({ traceparent, tracestate: "x".repeat(512) })).toHaveProperty("tracestate");
     expect(parseTrace({ traceparent, tracestate: "x".repeat(513) })).toEqual({ traceparent });
     expect(parseTrace({ traceparent, tracestate: "" })).toEqual({ traceparent });
@@ -46,11 +46,11 @@ describe("a trace from a caller", () => {
     ["too short", traceparent.slice(0, -1)],
     ["too long for its version", `${traceparent}-00`],
     ["followed by a line break", `${traceparent}\n`],
-  ])("is not taken when it is %s", (_name, value) => {
+  ])("refuses a traceparent that is %s", (_name, value) => {
     expect(parseTrace({ traceparent: value, tracestate: "vendor=1" })).toBeUndefined();
   });
 
-  it("never makes the parser throw", () => {
+  it("never throws on any header", () => {
     forAll(fc.string(), fc.string()).hold((parent, state) => {
       const trace = parseTrace({ traceparent: parent, tracestate: state });
       expect(trace === undefined || trace.traceparent === parent).toBe(true);
@@ -59,7 +59,7 @@ describe("a trace from a caller", () => {
 });
 
 describe("a trace", () => {
-  it("starts as a sampled root that a parser takes", () => {
+  it("starts a sampled trace that the parser accepts", () => {
     expect(createTrace({ random: count }).traceparent).toBe(
       `00-${"ab".repeat(16)}-${"ab".repeat(8)}-01`,
     );
@@ -68,7 +68,7 @@ describe("a trace", () => {
     expect(createTrace().traceparent).not.toBe(trace.traceparent);
   });
 
-  it("goes on in a child with its trace id, its flags and its state, and a span id of its own", () => {
+  it("creates a child with the same trace id, flags and state and a new span id", () => {
     const child = createChildTrace(
       { traceparent: `00-${traceId}-${spanId}-00`, tracestate: "vendor=1" },
       count,
@@ -80,7 +80,7 @@ describe("a trace", () => {
     expect(readTraceId(child)).toBe(traceId);
   });
 
-  it("starts anew where the parent is malformed", () => {
+  it("starts a new trace if the parent is malformed", () => {
     expect(createChildTrace({ traceparent: "broken", tracestate: "vendor=1" }, count)).toEqual(
       createTrace({ random: count }),
     );
@@ -109,7 +109,7 @@ describe("the kind of an error", () => {
     ["string", "SECRET"],
     ["undefined", undefined],
     ["object", null],
-  ])("is %s", (kind, error) => {
+  ])("reduces an error to the kind %s", (kind, error) => {
     expect(errorKind(error)).toBe(kind);
   });
 
@@ -121,12 +121,12 @@ describe("the kind of an error", () => {
     ],
     ["a code that is no text", error({ code: Object.create(null) }), "Error"],
     ["a proxy that throws", new Proxy({}, { get: () => unreadable() }), "object"],
-  ])("is found without a throw for %s", (_what, error, kind) => {
+  ])("finds the kind without throwing for %s", (_what, error, kind) => {
     expect(errorKind(error)).toBe(kind);
     expect(errorType(error)).toBe(kind);
   });
 
-  it("is on a span the reason or the kind where it is one of ours", () => {
+  it("prefers the reason or kind of an own error as the error type of a span", () => {
     expect(errorType(new SekishoError("unavailable"))).toBe("unavailable");
     expect(errorType(error({ kind: "rate_limited" }))).toBe("rate_limited");
     expect(errorType(error({ reason: "A text", code: "ECONNRESET" }))).toBe("ECONNRESET");
@@ -135,7 +135,7 @@ describe("the kind of an error", () => {
 });
 
 describe("the labels of a metric", () => {
-  it("have two hundred combinations of values, and then only the known ones", () => {
+  it("allows two hundred combinations of label values and then only known ones", () => {
     const bound = createMetricBound();
     for (let n = 0; n < 200; n++)
       expect(bound("calls", { peer: `p${n}` })).toEqual({ peer: `p${n}` });

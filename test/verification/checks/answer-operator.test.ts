@@ -48,7 +48,7 @@ async function answer(says: (sentText: string) => string) {
 }
 
 describe("the answer to an operator", () => {
-  it("repeats no credential, whole or in part, that a peer repeats", async () => {
+  it("redacts credentials that a peer repeats, whole or in part", async () => {
     // Names are cut after 200 characters, which must not leave the beginning of a token.
     for (const before of ["You sent ", "x".repeat(190)]) {
       const { text, health } = await answer((sentText) => `${before}${sentText} and ${botToken}`);
@@ -60,7 +60,7 @@ describe("the answer to an operator", () => {
 });
 
 describe("redaction", () => {
-  it("knows a short-lived token without its scheme, and the fields of a signature", () => {
+  it("redacts a short-lived token without its scheme and the fields of a signature", () => {
     const redaction = createRedaction();
     const signed =
       "AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/scope, SignedHeaders=host;x-amz-date, Signature=0123456789ab";
@@ -69,14 +69,14 @@ describe("redaction", () => {
     expect(redaction.text("0123456789ab and AKIAEXAMPLE/scope")).toBe("[redacted] and [redacted]");
   });
 
-  it("covers values of six characters and more, because shorter ones are parts of words", () => {
+  it("redacts values of six characters and more, because shorter ones are parts of words", () => {
     const redaction = createRedaction();
     redaction.add("s3cret");
     redaction.add("short");
     expect(redaction.text("It is s3cret, in short.")).toBe("It is [redacted], in short.");
   });
 
-  it("covers how a peer describes itself", async () => {
+  it("redacts the description that a peer gives of itself", async () => {
     const redaction = createRedaction();
     redaction.add("secret-token");
     const description = {
@@ -116,7 +116,7 @@ describe("a check stops its session", () => {
   it.each([
     { status: 200, health: "healthy" },
     { status: 503, health: "unhealthy" },
-  ])("when the peer is $health", async ({ status, health }) => {
+  ])("stops the session of a check when the peer is $health", async ({ status, health }) => {
     const { transport, sent: sessionIds, stops } = sessionPeer({ status });
     if (status !== 200) {
       const send = transport.send.bind(transport);
@@ -135,7 +135,7 @@ describe("a check stops its session", () => {
     expect(stops.map(({ sessionId }) => sessionId)).toEqual([...sessionIds]);
   });
 
-  it("and gives up when the function ends", async () => {
+  it("gives up stopping the session when the function ends", async () => {
     const { transport, stops } = sessionPeer({ status: 200 });
     const ending = new AbortController();
     await probeDestination({ transport, timeoutMs: 60_000, signal: ending.signal, ...peer });

@@ -34,10 +34,13 @@ describe("a peer that answers rpc.discover with a bare error", () => {
   it.each<[Dialect, number]>([
     ...dialectSchema.options.map((dialect): [Dialect, number] => [dialect, -32601]),
     ["a2a", -32004],
-  ])("of dialect %s and number %d may not know the method, and is healthy", (dialect, code) => {
-    const summary = `It speaks JSON-RPC. It does not support rpc.discover (optional, error ${code}).`;
-    expect(checkResult({ dialect, error: { code } })).toEqual({ health: "healthy", summary });
-  });
+  ])(
+    "reports a peer of dialect %s with error %d as healthy, because it may not know the method",
+    (dialect, code) => {
+      const summary = `It speaks JSON-RPC. It does not support rpc.discover (optional, error ${code}).`;
+      expect(checkResult({ dialect, error: { code } })).toEqual({ health: "healthy", summary });
+    },
+  );
 
   it.each<[Dialect, number, number]>([
     ["zone-strict", -32000, 200],
@@ -51,7 +54,7 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     ["zone", -32602, 200],
     ["zone", -1, 404],
   ])(
-    "of dialect %s and number %d, HTTP %d, may be unable to do anything, and is not",
+    "reports a peer of dialect %s with error %d and HTTP %d as unhealthy",
     (dialect, code, status) => {
       const { health, summary } = checkResult({ dialect, error: { code }, status });
       expect(health).toBe("unhealthy");
@@ -59,7 +62,7 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     },
   );
 
-  it("is told by the HTTP status where that leaves one reason", () => {
+  it("takes the reason from the HTTP status if that leaves only one", () => {
     const error = { code: -32000 };
     expect(checkResult({ dialect: "zone-strict", error, status: 401 }).summary).toMatch(
       /authenticate/,
@@ -67,7 +70,7 @@ describe("a peer that answers rpc.discover with a bare error", () => {
   });
 });
 
-it("is healthy by what the error's data says, whatever its number, only where that is an unknown method", () => {
+it("reports a peer as healthy for error data only if they name an unknown method", () => {
   const healthy = reasons.filter((reason) => {
     const { data } = encodeError({ error: new SekishoError(reason), dialect: "zone" });
     return (
@@ -108,18 +111,18 @@ describe("why nothing came back from a destination", () => {
     ["DEPTH_ZERO_SELF_SIGNED_CERT", "is not trusted"],
     ["EPROTO", "TLS handshake with far.example:8443 failed (EPROTO)"],
     ["ECONNRESET", "(ECONNRESET)"],
-  ])("is told by the code %s alone, and the peer counts as unreachable", (code, words) => {
+  ])("explains the code %s and reports the peer as unreachable", (code, words) => {
     const checkResult = describeFailure("unavailable", failed(code));
     expect(checkResult).toEqual({ health: "unreachable", summary: expect.stringContaining(words) });
     expect(checkResult.summary).not.toContain(secret);
   });
 
-  it("is found where the cause has causes of its own, as a list of attempts has", () => {
+  it("finds the code in nested causes, for example in a list of attempts", () => {
     const cause = new Error("outer", { cause: failed("ECONNREFUSED") });
     expect(describeFailure("unavailable", cause).summary).toContain("Nothing is listening");
   });
 
-  it("is the time, unless the way to a credential took it", () => {
+  it("reports a time-out unless it was the request for a credential that took the time", () => {
     expect(describeFailure("ambiguous", new Error("aborted"), { timedOutMs: 1500 }).summary).toBe(
       "It did not answer within 1.5 s.",
     );
@@ -132,7 +135,7 @@ describe("why nothing came back from a destination", () => {
     });
   });
 
-  it("is no certificate's issuer where the certificate and its key cannot be used", () => {
+  it("blames the certificate and its key, not an issuer, if they cannot be used", () => {
     const cause = new CredentialError("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
     const checkResult = describeFailure("unauthenticated", cause, { authorizer: "mtls" });
     expect(checkResult).toEqual({
@@ -143,7 +146,7 @@ describe("why nothing came back from a destination", () => {
     expect(checkResult.summary).not.toContain("issues");
   });
 
-  it("is what is wrong with an agent card, in its own sentence", () => {
+  it("reports the problem of an agent card in its own sentence", () => {
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const error = createCardError("CardNotFound", "There is no agent card at its address.");
     const summary = "There is no agent card at its address.";
@@ -153,7 +156,7 @@ describe("why nothing came back from a destination", () => {
     ).not.toContain("card");
   });
 
-  it("is what the peer answered, and not the token, where a status came back before anything was sent", () => {
+  it("reports the answer of the peer instead of the token if a status came back before the send", () => {
     const error = (cause: unknown) =>
       new SekishoError("unauthenticated", { cause, certainty: "undelivered" });
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
@@ -164,7 +167,7 @@ describe("why nothing came back from a destination", () => {
     );
   });
 
-  it("is told without a code, too: no connection, no answer, or an answer of the platform that says little", () => {
+  it("explains a failure without a code: no connection, no answer or a vague platform error", () => {
     const undelivered = new SekishoError("unavailable", {
       cause: new Error("not connected"),
       certainty: "undelivered",
@@ -193,12 +196,12 @@ describe("why nothing came back from a destination", () => {
     ["rate_limited", "the rate of calls"],
     ["invalid_response", "not JSON"],
     ["payload_too_large", "maxResponseBytes"],
-  ] as const)("is the platform's own refusal: %s", (reason, words) => {
+  ] as const)("explains a refusal by the platform itself: %s", (reason, words) => {
     const checkResult = describeFailure(reason, { name: "AnException" }, { authorizer: "sigv4" });
     expect(checkResult).toEqual({ health: "unhealthy", summary: expect.stringContaining(words) });
   });
 
-  it("never ends in a text of the error where nothing is known of it", () => {
+  it("never shows the text of an unknown error", () => {
     const checkResult = createFailedCheck({
       thrown: new Error(secret),
       address: "",

@@ -47,11 +47,14 @@ const readers = [
 ] as const;
 
 describe.each(readers)("the environment of the %s", (_name, readBody, variables) => {
-  it.each(Object.keys(variables))("is refused without %s, which the error names", (name) => {
-    expect(() => readBody({ ...variables, [name]: "" })).toThrow(name);
-  });
+  it.each(Object.keys(variables))(
+    "rejects an environment without %s and names the variable",
+    (name) => {
+      expect(() => readBody({ ...variables, [name]: "" })).toThrow(name);
+    },
+  );
 
-  it("says which log lines to write, and refuses a level that there is not, and a share that is none", () => {
+  it("reads the log level and debug ratio and refuses invalid ones", () => {
     expect(readBody(variables)).toMatchObject({ logs: { level: "info", debugRatio: 0 } });
     const said = { SEKISHO_LOG_LEVEL: "debug", SEKISHO_LOG_DEBUG_RATIO: "0.25" };
     expect(readBody({ ...variables, ...said })).toMatchObject({
@@ -81,7 +84,7 @@ describe.each(readers)("the environment of the %s", (_name, readBody, variables)
 });
 
 describe("the share of traces that are kept", () => {
-  it("is all, or what the ingress is told, and nothing that is no share", () => {
+  it("keeps all traces by default and refuses a ratio that is invalid", () => {
     const ratioOf = (text: string) =>
       readIngressEnvironment({ ...ingress, SEKISHO_TRACE_RATIO: text }).sampleRatio;
     expect([ratioOf(""), ratioOf("0"), ratioOf("0.25")]).toEqual([1, 0, 0.25]);
@@ -89,14 +92,14 @@ describe("the share of traces that are kept", () => {
   });
 });
 
-it("forwarded messages are read unless the deploy says otherwise", () => {
+it("reads forwarded messages unless the deploy switches them off", () => {
   const forwardsOf = (SEKISHO_FORWARDS: string) =>
     readIngressEnvironment({ ...ingress, SEKISHO_FORWARDS }).forwards;
   expect([forwardsOf(""), forwardsOf("false")]).toEqual([true, false]);
 });
 
 describe("the installations", () => {
-  it("are somewhere only where there is an installation flow", () => {
+  it("sets a place for installations only if there is an installation flow", () => {
     expect(readWorkerEnvironment(worker).installationsPrefix).toBeUndefined();
     const variables = { ...worker, SEKISHO_INSTALLATIONS_PREFIX: "sekisho/dev/installations/" };
     expect(readWorkerEnvironment(variables).installationsPrefix).toBe("sekisho/dev/installations/");
@@ -104,7 +107,7 @@ describe("the installations", () => {
 });
 
 describe("the address of the Execution zone", () => {
-  it("is absent where none is deployed, and else what the stack says", () => {
+  it("reads the address of the Execution zone and leaves it out if none is deployed", () => {
     const address = {
       transport: "https",
       url: "https://x.lambda-url.example/",
@@ -116,7 +119,7 @@ describe("the address of the Execution zone", () => {
     expect(readWorkerEnvironment(variables).executionAddress).toEqual(address);
   });
 
-  it("has the default idle time where version 1.0 has deployed the stage", () => {
+  it("uses the default idle time if version 1.0 has deployed the stage", () => {
     const address = {
       transport: "agentcore",
       runtimeArn: "arn:r",
@@ -130,7 +133,7 @@ describe("the address of the Execution zone", () => {
     });
   });
 
-  it.each(["{", "[]", '{"transport":"pigeon"}'])("is refused as %s", (text) => {
+  it.each(["{", "[]", '{"transport":"pigeon"}'])("refuses the malformed address %s", (text) => {
     expect(() => readWorkerEnvironment({ ...worker, SEKISHO_EXECUTION_ADDRESS: text })).toThrow(
       "SEKISHO_EXECUTION_ADDRESS",
     );

@@ -95,17 +95,17 @@ describe("the former live settings", () => {
       ],
       found: ["{}", 3],
     },
-  ] as const)("$title", async ({ versions, found }) => {
+  ] as const)("former settings $title", async ({ versions, found }) => {
     for (const [value, user] of versions) put([value, user]);
     const [settings, version] = found ?? [];
     expect(await readFormer()).toEqual(found && { settings, version });
   });
 
-  it("are none where somebody has deleted the parameter", async () => {
+  it("finds no former settings if the parameter was deleted", async () => {
     expect(await readFormer()).toBeUndefined();
   });
 
-  it("are found among the hundred versions that Systems Manager keeps", async () => {
+  it("finds former settings among the hundred versions that Systems Manager keeps", async () => {
     put(["{}", template], ["a", person]);
     for (let count = 0; count < 99; count += 1) put(["{}", template]);
     expect(await readFormer()).toEqual({ settings: "a", version: 2 });
@@ -118,7 +118,7 @@ describe("the worker", () => {
     return { read: createReadLiveSettings({ store: store(), readFormer, log }), lines };
   }
 
-  it("takes the settings over once, and looks at the parameter once per process", async () => {
+  it("takes over the former settings once and reads the parameter once per process", async () => {
     put(["{}", template], ["a", person]);
     const { read: readSettings, lines } = startWorker();
     expect([await readSettings(), await readSettings()]).toEqual(["a", "a"]);
@@ -130,7 +130,7 @@ describe("the worker", () => {
     expect([await next.read(), next.lines]).toEqual(["a", []]);
   });
 
-  it("never writes over a push of this version", async () => {
+  it("never overwrites a push of this version", async () => {
     put(["{}", template], ["a", person]);
     await push("b");
     put(["c", person]);
@@ -138,7 +138,7 @@ describe("the worker", () => {
     expect(calls).toEqual([]);
   });
 
-  it("uses the push that came while it took the settings over", async () => {
+  it("uses a push that arrives while it takes over the former settings", async () => {
     put(["{}", template], ["a", person]);
     const racing = store();
     const create: typeof racing.create = async (request) => {
@@ -153,7 +153,7 @@ describe("the worker", () => {
     expect(await readSettings()).toBe("b");
   });
 
-  it("takes over what the version before pushed after a rollback", async () => {
+  it("takes over what the previous version pushed after a rollback", async () => {
     put(["{}", template], ["a", person]);
     await startWorker().read();
     put(["b", person]);
@@ -164,14 +164,14 @@ describe("the worker", () => {
     });
   });
 
-  it("uses what it has taken over where the parameter cannot be read", async () => {
+  it("uses the settings it has taken over if the parameter cannot be read", async () => {
     put(["{}", template], ["a", person]);
     await startWorker().read();
     failure = new Error("throttled");
     expect(await startWorker().read()).toBe("a");
   });
 
-  it("looks again where the parameter could not be read, and takes over what the version before pushed there", async () => {
+  it("reads the parameter again after a failure and takes over a later push of the previous version", async () => {
     put(["{}", template], ["a", person]);
     await startWorker().read();
     put(["b", person]);
@@ -182,7 +182,7 @@ describe("the worker", () => {
     expect(await readSettings()).toBe("b");
   });
 
-  it("fails, and tries again at the next read, where nothing is stored and the parameter cannot be read", async () => {
+  it("fails if nothing is stored and the parameter is unreadable, and retries at the next read", async () => {
     put(["{}", template], ["a", person]);
     failure = new Error("throttled");
     const { read: readSettings } = startWorker();
@@ -191,7 +191,7 @@ describe("the worker", () => {
     expect(await readSettings()).toBe("a");
   });
 
-  it("uses settings that it cannot store, and tries to store them at the next read", async () => {
+  it("uses settings that it cannot store and tries to store them at the next read", async () => {
     put(["{}", template], ["a", person]);
     const { log, lines } = collectLog();
     let isDown = true;
@@ -207,7 +207,7 @@ describe("the worker", () => {
 });
 
 describe("the record", () => {
-  it("is in no listing of tasks, threads or people, and never expires", async () => {
+  it("keeps the record out of every listing and never lets it expire", async () => {
     await push("{}");
     const key = { id: { S: "live-settings" } };
     const { Item = {} } = await database.client.call("GetItem", {
@@ -232,7 +232,7 @@ describe("the record", () => {
       expect(await store().list({ index: "state", key: state, limit: 10 })).toEqual({ items: [] });
   });
 
-  it("is read by others without a write", async () => {
+  it("lets other readers read the former settings without a write", async () => {
     put(["{}", template], ["a", person]);
     expect(await readSettings({ store: store(), readFormer })).toEqual({
       storedRecord: undefined,

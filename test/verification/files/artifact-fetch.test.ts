@@ -39,23 +39,29 @@ function fetchFor({ destination, url, executionUrl }: Given) {
 }
 
 describe("an artifact at an address of this machine", () => {
-  it.each(localDestinations)("is fetched from the agent's own origin (%s)", async (destination) => {
-    const bytes = await fetchFor({
-      destination,
-      url: `${agent.url}/file`,
-      executionUrl: agent.url,
-    });
-    expect(Buffer.from(bytes).toString()).toBe("a file");
-  });
+  it.each(localDestinations)(
+    "fetches an artifact from the origin of its local agent (%s)",
+    async (destination) => {
+      const bytes = await fetchFor({
+        destination,
+        url: `${agent.url}/file`,
+        executionUrl: agent.url,
+      });
+      expect(Buffer.from(bytes).toString()).toBe("a file");
+    },
+  );
 
-  it.each(localDestinations)("is not fetched from another port (%s)", async (destination) => {
-    const url = `${neighbour.url}/file`;
-    const fetching = fetchFor({ destination, url, executionUrl: agent.url });
-    await expect(fetching).rejects.toMatchObject({ reason: "permission_denied" });
-    expect(neighbour.received).toEqual([]);
-  });
+  it.each(localDestinations)(
+    "refuses an artifact on another port of this machine (%s)",
+    async (destination) => {
+      const url = `${neighbour.url}/file`;
+      const fetching = fetchFor({ destination, url, executionUrl: agent.url });
+      await expect(fetching).rejects.toMatchObject({ reason: "permission_denied" });
+      expect(neighbour.received).toEqual([]);
+    },
+  );
 
-  it("is not fetched from the own Execution zone where that is elsewhere", async () => {
+  it("refuses the address of the local Execution zone if the agent runs elsewhere", async () => {
     for (const destination of ["process", "own"]) {
       await expect(fetchFor({ destination, url: agent.url })).rejects.toMatchObject({
         reason: "permission_denied",
@@ -64,7 +70,7 @@ describe("an artifact at an address of this machine", () => {
   });
 
   it.each(["far", "unknown", "constructor", undefined])(
-    "is fetched for no other agent (%s)",
+    "refuses a local address for any other agent (%s)",
     async (destination) => {
       const fetching = fetchFor({ destination, url: agent.url, executionUrl: agent.url });
       await expect(fetching).rejects.toMatchObject({ reason: "permission_denied" });

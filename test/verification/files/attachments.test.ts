@@ -30,7 +30,7 @@ function redirect(location: string): Response {
 }
 
 describe("a file of a message", () => {
-  it("is fetched from Slack with the bot token", async () => {
+  it("fetches a file from Slack with the bot token", async () => {
     const { url, seen } = await start(
       () => new Response("bytes", { headers: { "content-type": "text/csv" } }),
     );
@@ -39,7 +39,7 @@ describe("a file of a message", () => {
     expect(seen()).toEqual([`Bearer ${token}`]);
   });
 
-  it("is not asked for anywhere else", async () => {
+  it("refuses to fetch a file from anywhere else", async () => {
     const elsewhere = await start(() => new Response("bytes"));
     const refusal = await fetchFrom({ url: elsewhere.url, apiUrl: "https://slack.com/api/" });
     expect(refusal).toEqual({ refused: "not_to_be_had" });
@@ -49,7 +49,7 @@ describe("a file of a message", () => {
     expect(elsewhere.seen()).toEqual([]);
   });
 
-  it("is followed to where Slack has moved it, with the token, but not for ever", async () => {
+  it("follows a limited number of redirects within Slack with the token", async () => {
     const { url, seen } = await start(({ target }) =>
       target === "/moved" ? new Response("bytes") : redirect("/moved"),
     );
@@ -63,14 +63,14 @@ describe("a file of a message", () => {
     expect(circle.seen()).toHaveLength(4);
   });
 
-  it("is not followed to another host, which hears nothing of it", async () => {
+  it("follows no redirect to another host and sends it nothing", async () => {
     const elsewhere = await start(() => new Response("bytes"));
     const { url } = await start(() => redirect(`${elsewhere.url}/a`));
     expect(await fetchFrom({ url })).toEqual({ refused: "not_to_be_had" });
     expect(elsewhere.seen()).toEqual([]);
   });
 
-  it("is cut off where it is larger than allowed, however much Slack has to give", async () => {
+  it("cuts off a file that is larger than allowed", async () => {
     const chunk = new Uint8Array(64 * 1024);
     const mostBytes = 64 * 1024 * 1024;
     let sentBytes = 0;
@@ -90,7 +90,7 @@ describe("a file of a message", () => {
     expect(sentBytes).toBeLessThan(mostBytes / 2);
   });
 
-  it("is refused by its announced length before it is read, and taken at exactly the limit", async () => {
+  it("refuses a file by its announced length and accepts one of exactly the limit", async () => {
     const of = (body: ReadableStream | string, length: number) =>
       start(() => new Response(body, { headers: { "content-length": `${length}` } }));
     const { url } = await of(new ReadableStream(), 1001);
@@ -100,7 +100,7 @@ describe("a file of a message", () => {
   });
 
   it.each([301, 400, 401, 403, 404, 410])(
-    "is not to be had where Slack answers %d",
+    "refuses a file when Slack answers %d",
     async (status) => {
       const { url } = await start(() => new Response("no", { status }));
       expect(await fetchFrom({ url })).toEqual({ refused: "not_to_be_had" });
@@ -108,7 +108,7 @@ describe("a file of a message", () => {
   );
 
   it.each([408, 500, 502, 503])(
-    "may be had another time where Slack answers %d",
+    "reports a file as unavailable when Slack answers %d",
     async (status) => {
       const { url } = await start(() => new Response("no", { status }));
       await expect(fetchFrom({ url })).rejects.toMatchObject({
@@ -118,7 +118,7 @@ describe("a file of a message", () => {
     },
   );
 
-  it("may be had after the time that Slack names", async () => {
+  it("reports the delay that Slack asks for", async () => {
     const { url } = await start(
       () => new Response("no", { status: 429, headers: { "retry-after": "7" } }),
     );
@@ -128,7 +128,7 @@ describe("a file of a message", () => {
     });
   });
 
-  it("may be had another time where the connection breaks, at once or half-way, or nothing comes", async () => {
+  it("reports a file as unavailable if the connection breaks or no answer comes", async () => {
     const broken = await start(() => Promise.reject(connectionReset));
     const half = new ReadableStream({
       start(controller) {
@@ -185,7 +185,7 @@ describe("the type of a file", () => {
       "text/plain",
     ],
     ["what is claimed to be no type at all", png, "x\r\ny: z", "image/png"],
-  ])("is what the bytes say: %s", async (_what, bytes, claimedMimetype, expected) => {
+  ])("takes the type from the bytes: %s", async (_what, bytes, claimedMimetype, expected) => {
     expect(await detectMimetype({ bytes, claimedMimetype })).toBe(expected);
   });
 
@@ -208,7 +208,7 @@ describe("the type of a file", () => {
     ["nothing", new Uint8Array(), "text/plain"],
     ["Japanese in Shift_JIS", Buffer.from([0x8a, 0xd6, 0x8f, 0x8a, 0x0d, 0x0a]), "text/csv"],
     ["text in UTF-16", Buffer.from("\ufeffa,b", "utf16le"), "text/csv"],
-  ])("is what Slack says where the bytes agree: %s", async (_what, bytes, claimed) => {
+  ])("keeps the type from Slack if the bytes allow it: %s", async (_what, bytes, claimed) => {
     expect(await detectMimetype({ bytes, claimedMimetype: claimed.toUpperCase() })).toBe(claimed);
   });
 });
@@ -232,7 +232,7 @@ describe("a large archive", () => {
   const large = Buffer.alloc(2_000_000, "x");
   const types = text(`<Types><Override ContentType="${word}.main+xml"/></Types>`);
 
-  it("is read no further than its first 64 KiB to decide its type", async () => {
+  it("reads only the first 64 KiB of an archive to detect its type", async () => {
     const bytes = archiveOf([
       ["a.bin", large],
       ["b.bin", large],
@@ -288,7 +288,7 @@ describe("a large archive", () => {
       "image/png",
       "application/zip",
     ],
-  ])("has the right type if it %s", async (_what, bytes, claimedMimetype, expected) => {
+  ])("detects the type of an archive that %s", async (_what, bytes, claimedMimetype, expected) => {
     expect(await detectMimetype({ bytes, claimedMimetype })).toBe(expected);
   });
 });
@@ -307,7 +307,7 @@ it.each([
 describe("a page to sign in, in the place of a file", () => {
   const page = text("\ufeff<!-- Slack -->\n<!DOCTYPE html><html><title>Sign in</title>");
 
-  it("is known by its header, or by its beginning where a file has another", () => {
+  it("recognizes a sign-in page by its header or by its first bytes", () => {
     const image = { bytes: page, claimedMimetype: "image/png", name: "a.png" };
     expect(isSignInPage({ ...image, contentType: "text/html; charset=utf-8" })).toBe(true);
     expect(isSignInPage({ ...image, contentType: "image/png" })).toBe(true);
@@ -321,7 +321,7 @@ describe("a page to sign in, in the place of a file", () => {
     ).toBe(true);
   });
 
-  it("reads past any number of comments, and stops at one without an end", () => {
+  it("skips any number of comments before the page and stops at an unclosed one", () => {
     // An expression that tries each way to split the comments would not end before the universe does.
     const comments = "<!-- a --> ".repeat(80);
     const isPage = (start: string) =>
@@ -338,7 +338,7 @@ describe("a page to sign in, in the place of a file", () => {
     ]).toEqual([true, false, false]);
   });
 
-  it("is not a page that somebody sent, nor a text that begins like one, nor a picture", () => {
+  it("does not mistake an attached web page, a text or a picture for a sign-in page", () => {
     expect(
       isSignInPage({
         bytes: page,
@@ -387,7 +387,7 @@ describe("an address that may see the bot token", () => {
     "https://team.slack-files.com/files-pri/T1-F1/a.png",
     "https://files.slack-gov.com/files-pri/T1-F1/a.png",
     "https://files.slack.com:443/files-pri/T1-F1/a.png",
-  ])("is %s", (url) => {
+  ])("sends the bot token to %s", (url) => {
     expect(isSlackFileUrl({ url: new URL(url), apiUrl: realApi })).toBe(true);
   });
 
@@ -403,11 +403,11 @@ describe("an address that may see the bot token", () => {
     ["of a file that is not Slack's", "https://docs.google.com/document/d/1"],
     ["on this machine", "http://127.0.0.1:8123/files-pri/T1-F1/a.png"],
     ["that is no web address", "file:///etc/passwd"],
-  ])("is none %s", (_what, url) => {
+  ])("refuses the bot token to an address %s", (_what, url) => {
     expect(isSlackFileUrl({ url: new URL(url), apiUrl: realApi })).toBe(false);
   });
 
-  it("is, where Slack is a fake Slack on this machine, the fake Slack's own and no other", () => {
+  it("sends the bot token only to the fake Slack if one is configured on this machine", () => {
     const may = (url: string) => isSlackFileUrl({ url: new URL(url), apiUrl: localApi });
     expect(may("http://127.0.0.1:8123/anything")).toBe(true);
     expect(may("http://127.0.0.1:8124/anything")).toBe(false);
@@ -415,7 +415,7 @@ describe("an address that may see the bot token", () => {
     expect(may("https://files.slack.com/files-pri/T1-F1/a.png")).toBe(false);
   });
 
-  it("is not the origin of an API address that is not on this machine", () => {
+  it("refuses the bot token to an API origin that is neither Slack nor on this machine", () => {
     const url = new URL("https://slack.example/files-pri/T1-F1/a.png");
     expect(isSlackFileUrl({ url, apiUrl: "https://slack.example/api/" })).toBe(false);
   });

@@ -115,7 +115,7 @@ async function refusalOf(bringing: Promise<unknown>) {
 }
 
 describe("files of a message", () => {
-  it("come to where the Execution zone can read them, told by their bytes, in the message's order", async () => {
+  it("stores the files of a message in order with the types that their bytes show", async () => {
     answer = ({ target }) => new Response(target.endsWith("F1") ? png : pdf);
     const files = [file(), file({ id: "F2", name: "../b.txt", mimetype: "text/plain", size: 1 })];
     const attachments = await importAttachments(files);
@@ -140,7 +140,7 @@ describe("files of a message", () => {
     expect(authorizations()).toEqual(["Bearer xoxb-of-t1", "Bearer xoxb-of-t1"]);
   });
 
-  it("are the same files when it is asked again, under the same names", async () => {
+  it("stores the same files under the same names when it runs again", async () => {
     expect(await importAttachments([file()])).toEqual(await importAttachments([file()]));
     expect(stored.map(({ key }) => key)).toEqual([
       `${sampleTask().id}/F1`,
@@ -148,12 +148,12 @@ describe("files of a message", () => {
     ]);
   });
 
-  it("cost nothing where there are none, not even a look at the token", async () => {
+  it("does not even read the token if a message has no files", async () => {
     expect(await importAttachments(undefined, { token: unexpected })).toEqual([]);
     expect(await importAttachments([], { token: unexpected })).toEqual([]);
   });
 
-  it("can be read as long as the task may take, but not for more than a day", async () => {
+  it("keeps files readable until the deadline of the task, and for at most a day", async () => {
     await importAttachments(
       [file()],
       {},
@@ -167,7 +167,7 @@ describe("files of a message", () => {
     expect(stored.map(({ expiresAtMs }) => expiresAtMs - nowMs)).toEqual([8 * hourMs, 24 * hourMs]);
   });
 
-  it("are refused where one is larger than allowed, whatever Slack says of its size", async () => {
+  it("refuses files if one is larger than allowed, whatever size Slack reports", async () => {
     answer = () => new Response("x".repeat(1001));
     const files = [file({ name: "big.txt", mimetype: "text/plain", size: 1 })];
     const refusal = { type: "file_refused", why: "too_large", name: "big.txt", most: 1000 };
@@ -176,7 +176,7 @@ describe("files of a message", () => {
     expect(await importAttachments([file({ size: 1_000_000 })])).toHaveLength(1);
   });
 
-  it("are refused where there are too many, before any is fetched", async () => {
+  it("refuses too many files before it fetches any", async () => {
     const files = [file(), file({ id: "F2", name: "second.png" }), file({ id: "F3" })];
     const refusal = { type: "file_refused", why: "too_many", name: "second.png", most: 1 };
     expect(await refusalOf(importAttachments(files, { maxCount: 1 }))).toEqual(refusal);
@@ -191,13 +191,13 @@ describe("files of a message", () => {
     ["is not in Slack", { url: undefined }],
     ["is elsewhere", { url: "https://files.example/a.png" }],
     ["has an id that is none of Slack's", { id: "../F1" }],
-  ])("are refused before anything is sent where one %s", async (_what, changes) => {
+  ])("refuses all files before any request if one %s", async (_what, changes) => {
     const refusal = await refusalOf(importAttachments([file({ name: "a\u0000.png", ...changes })]));
     expect(refusal).toEqual({ type: "file_refused", why: "not_to_be_had", name: "a.png" });
     expect(authorizations()).toEqual([]);
   });
 
-  it("are refused by their kind where one is a list of Slack", async () => {
+  it("refuses a list of Slack and names its kind", async () => {
     const list = file({ name: "Plan", mimetype: "application/vnd.slack-list", url: undefined });
     const refusal = await refusalOf(importAttachments([list]));
     expect(refusal).toEqual({
@@ -209,7 +209,7 @@ describe("files of a message", () => {
     expect(authorizations()).toEqual([]);
   });
 
-  it("are refused where Slack shows the page to sign in, which is never taken for a file", async () => {
+  it("refuses a sign-in page instead of storing it as a file", async () => {
     tokens.T1 = "xoxb-withdrawn";
     try {
       expect(await refusalOf(importAttachments([file()]))).toMatchObject({
@@ -224,7 +224,7 @@ describe("files of a message", () => {
     expect(lines.join("")).not.toMatch(/a\.png|xoxb/);
   });
 
-  it("are fetched with the token of the installation that the message came by", async () => {
+  it("fetches files with the token of the installation that received the message", async () => {
     answer = () => new Response(png);
     const task = taskWith([file()]);
     const grid = { ...task, message: { ...task.message, team: "T9", enterprise: "E1" } };
@@ -236,7 +236,7 @@ describe("files of a message", () => {
     expect(authorizations()).toEqual(["Bearer xoxb-of-e1"]);
   });
 
-  it("are fetched with a newer token where Slack does not take the kept one, once", async () => {
+  it("fetches files again once with a newer token if Slack refuses the cached one", async () => {
     const tried: string[] = [];
     const newerToken = async (request: { tried: string }) => {
       tried.push(request.tried);
@@ -256,7 +256,7 @@ describe("files of a message", () => {
     expect(refusal).toMatchObject({ why: "not_to_be_had" });
   });
 
-  it("may come another time where Slack, the store or the token is away", async () => {
+  it("reports a retryable error if Slack, the store or the token is unavailable", async () => {
     const away = { put: () => Promise.reject(new Error("no store")) };
     const noToken = () => Promise.reject(new Error("no secret"));
     for (const options of [{ store: away }, { token: noToken }]) {
@@ -274,7 +274,7 @@ describe("files of a message", () => {
     });
   });
 
-  it("are no longer fetched when one of them is refused, or the worker gives up", async () => {
+  it("stops fetching when one file is refused or the worker gives up", async () => {
     const hungUp = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
     answer = ({ request, target }) => {
@@ -355,7 +355,7 @@ describe("a file of which Slack sends only the id", () => {
     isStub: true,
   };
 
-  it("is looked up and sent like any other", async () => {
+  it("looks up a file that has only an id and sends it like any other", async () => {
     const fileInfo = async ({ file: id }: { file: string }) => file({ id });
     const [attachment] = await importAttachments([stub], { fileInfo });
     expect(attachment).toMatchObject({ id: "F1", name: "a.png", mimetype: "image/png" });
@@ -371,12 +371,12 @@ describe("a file of which Slack sends only the id", () => {
       async () => Promise.reject(new SlackError("refused", { slackError: "file_not_found" })),
     ],
     ["Slack does not describe it", async () => undefined],
-  ])("is refused if %s", async (_why, fileInfo) => {
+  ])("refuses a file with only an id if %s", async (_why, fileInfo) => {
     const refusal = await refusalOf(importAttachments([stub], { fileInfo }));
     expect(refusal).toMatchObject({ why: "not_to_be_had", detail: "hidden" });
   });
 
-  it("is refused if its description has no address either, and is looked up once", async () => {
+  it("refuses a file whose description has no address either, after one look-up", async () => {
     const fetchCount: string[] = [];
     const fileInfo = async ({ file: id }: { file: string }) => {
       fetchCount.push(id);
@@ -389,7 +389,7 @@ describe("a file of which Slack sends only the id", () => {
   });
 
   it.each(["rate_limited", "unavailable", "ambiguous"] as const)(
-    "is tried again after %s",
+    "retries the look-up of a file after %s",
     async (kind) => {
       const fileInfo = () => Promise.reject(new SlackError(kind));
       await expect(importAttachments([stub], { fileInfo })).rejects.toMatchObject({ kind });
@@ -407,7 +407,7 @@ describe("files that a task can do without", () => {
     return filesWith(options).importFurtherFiles({ task: taskWith(own), files, signal });
   }
 
-  it("are attached in their order as far as they fit beside the message's own files", async () => {
+  it("attaches optional files in order as far as they fit beside the files of the message", async () => {
     const files = ["F2", "F3", "F4"].map((id) => file({ id }));
     const { attachments, leftOut } = await importFurther(files, [file()], { maxCount: 3 });
     expect([attachments.map(({ id }) => id), leftOut.map(({ id }) => id)]).toEqual([
@@ -416,7 +416,7 @@ describe("files that a task can do without", () => {
     ]);
   });
 
-  it("are left out if they cannot be read, are too large, or Slack is away", async () => {
+  it("leaves out optional files that are unreadable, too large or unavailable", async () => {
     answer = ({ target }) => {
       if (target.endsWith("F2")) return new Response(null, { status: 404 });
       if (target.endsWith("F3")) return new Response(new Uint8Array(2000));
@@ -437,7 +437,7 @@ describe("files that a task can do without", () => {
     });
   });
 
-  it("files that a task can do without take no more than a part of the time until its deadline", async () => {
+  it("limits the time for optional files to a part of the time until the deadline", async () => {
     answer = ({ request }) =>
       new Promise((_, reject) => request.signal.addEventListener("abort", reject));
     const files = ["F1", "F2"].map((id) => file({ id }));
@@ -450,7 +450,7 @@ describe("files that a task can do without", () => {
     expect([leftOut.map(({ id }) => id), slack.received.length]).toEqual([["F1", "F2"], 1]);
   });
 
-  it("are not mentioned where no files are taken", async () => {
+  it("does not mention optional files if no files are accepted", async () => {
     expect(await importFurther([file()], [], { maxCount: 0 })).toEqual({
       attachments: [],
       leftOut: [],
@@ -461,7 +461,7 @@ describe("files that a task can do without", () => {
 describe("a canvas", () => {
   const canvas = () => file({ name: "Plan", mimetype: "application/vnd.slack-docs" });
 
-  it("is sent as a Markdown file, and its page is not fetched", async () => {
+  it("sends a canvas as a Markdown file without fetching its page", async () => {
     const [attachment] = await importAttachments([canvas()], {
       canvasContent: async () => "# Plan\n",
     });
@@ -480,7 +480,7 @@ describe("a canvas", () => {
     ["unknown_method", "refused", "canvas"],
     ["canvas_not_found", "refused", "hidden"],
     ["access_denied", "gone", "hidden"],
-  ] as const)("is refused if Slack says %s", async (slackError, kind, detail) => {
+  ] as const)("refuses a canvas if Slack says %s", async (slackError, kind, detail) => {
     const canvasContent = () => Promise.reject(new SlackError(kind, { slackError }));
     expect(await refusalOf(importAttachments([canvas()], { canvasContent }))).toMatchObject({
       detail,
@@ -488,7 +488,7 @@ describe("a canvas", () => {
     });
   });
 
-  it("is refused above the limit of a file", async () => {
+  it("refuses a canvas above the size limit of a file", async () => {
     const canvasContent = async () => "a".repeat(1001);
     expect(await refusalOf(importAttachments([canvas()], { canvasContent }))).toMatchObject({
       why: "too_large",
@@ -497,7 +497,7 @@ describe("a canvas", () => {
 });
 
 describe("a file that a person attaches", () => {
-  it("reaches the agent without a token of Slack, as what it is, unchanged", async () => {
+  it("delivers an attached file to the agent unchanged and without a token of Slack", async () => {
     const both = await openBoth();
     const task = await askedTask(both);
     const [attachment, ...others] = await filesOver(both).importAttachments({ task, signal });
@@ -517,7 +517,7 @@ describe("a file that a person attaches", () => {
 });
 
 describe("the concurrency limit", () => {
-  it("are taken by so many at once and no more, in their order, also after failures", async () => {
+  it("runs a limited number of operations at once, in order, also after failures", async () => {
     const limit = createConcurrencyLimit({ max: 2 });
     const order: string[] = [];
     let atOnce = 0;
@@ -537,7 +537,7 @@ describe("the concurrency limit", () => {
     expect(results.filter(({ status }) => status === "rejected")).toHaveLength(1);
   });
 
-  it("are given up by whoever no longer waits, and go to the next", async () => {
+  it("gives the place of an aborted caller to the next one", async () => {
     const limit = createConcurrencyLimit({ max: 1 });
     const first = Promise.withResolvers<void>();
     const holder = limit.take({ signal, work: () => first.promise });

@@ -50,7 +50,7 @@ function put({ store = storeWith(), bytes = png, mimetype = "image/png", lifeMs 
 }
 
 describe("a presigned URL", () => {
-  it("is checked here as AWS does it in its own example", () => {
+  it("verifies the presigned URL of the example in the AWS documentation", () => {
     // https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
     const target =
       "/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request" +
@@ -79,7 +79,7 @@ describe("a presigned URL", () => {
 });
 
 describe("a file in S3", () => {
-  it("is read by its URL alone, as something to save, with the bytes and the type that were put there", async () => {
+  it("serves a stored file by its URL as a download with the same bytes and type", async () => {
     const { url, expiresAtMs } = await put();
     const response = await fetch(url);
     expect(s3.problems).toEqual([]);
@@ -94,13 +94,13 @@ describe("a file in S3", () => {
     expect(kept?.checksum).toBe(createHash("sha256").update(png).digest("base64"));
   });
 
-  it("lies where it lay when it is put there again", async () => {
+  it("stores the same file under the same key again", async () => {
     const [first, second] = [await put(), await put()];
     expect(new URL(second.url).pathname).toBe(new URL(first.url).pathname);
     expect([...s3.objects.keys()]).toEqual(["files/0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d/F123"]);
   });
 
-  it("is not read by a URL that is too old, of another file, or changed", async () => {
+  it("refuses a URL that is expired, changed or of another file", async () => {
     const { url } = await put({ lifeMs: 60_000 });
     const changed = new URL(url);
     changed.searchParams.set("X-Amz-Expires", "86400");
@@ -121,7 +121,7 @@ describe("a file in S3", () => {
     ]);
   });
 
-  it("says that its URL dies with the credentials that signed it", async () => {
+  it("limits the lifetime of a URL to that of the credentials that signed it", async () => {
     const expiration = new Date(nowMs + 60_000);
     const { expiresAtMs } = await put({
       store: storeWith({ held: { ...credentials, expiration } }),
@@ -129,7 +129,7 @@ describe("a file in S3", () => {
     expect(expiresAtMs).toBe(expiration.getTime());
   });
 
-  it("promises an hour where the credentials do not say when they expire, and never more than a day", async () => {
+  it("assumes an hour for credentials without an expiry and never promises more than a day", async () => {
     expect((await put({ lifeMs: 8 * hourMs })).expiresAtMs).toBe(nowMs + hourMs);
     const held = { ...credentials, expiration: new Date(nowMs + 100 * hourMs) };
     const { url, expiresAtMs } = await put({ store: storeWith({ held }), lifeMs: 48 * hourMs });
@@ -137,14 +137,14 @@ describe("a file in S3", () => {
     expect(new URL(url).searchParams.get("X-Amz-Expires")).toBe("86400");
   });
 
-  it("is an empty one, too", async () => {
+  it("stores an empty file", async () => {
     const { url } = await put({ bytes: new Uint8Array(), mimetype: "text/plain" });
     const response = await fetch(url);
     expect(response.status).toBe(200);
     expect(await response.text()).toBe("");
   });
 
-  it("is not there where S3 refuses, whose reason is told by its name alone", async () => {
+  it("stores nothing if S3 refuses, and reports only the name of the error", async () => {
     const held = { ...credentials, secretAccessKey: "another" };
     await expect(put({ store: storeWith({ held }) })).rejects.toMatchObject({
       name: "SignatureDoesNotMatch",
@@ -156,7 +156,7 @@ describe("a file in S3", () => {
     expect(s3.objects.size).toBe(0);
   });
 
-  it("lies, on AWS, under the bucket's own host name", async () => {
+  it("addresses the bucket by its own host name on AWS", async () => {
     const hosts: string[] = [];
     const real = globalThis.fetch;
     globalThis.fetch = async (input) => {

@@ -107,7 +107,7 @@ async function outcomeOf(uploading: Promise<unknown>) {
 }
 
 describe("a file of an answer", () => {
-  it("is in Slack with its name and its bytes, and shared with nobody yet", async () => {
+  it("uploads a file with its name and bytes and does not share it yet", async () => {
     const { slack, uploads, teams } = slackWith();
     const artifacts = [
       { name: "harbour.csv", mimetype: "text/csv", text: "ship,関所\n" },
@@ -122,7 +122,7 @@ describe("a file of an answer", () => {
     expect(teams).toEqual(["T1", "T1"]);
   });
 
-  it("is one line of JSON where the agent gave data, and refused where that is nested too deeply to be written", async () => {
+  it("uploads data as one line of JSON and refuses data that is nested too deeply", async () => {
     const { slack, uploads } = slackWith();
     const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
     const artifacts = [{ data: { gate: 1 } }, { data: nested(101) }, { data: nested(100_000) }];
@@ -136,14 +136,14 @@ describe("a file of an answer", () => {
       });
   });
 
-  it("is fetched where the agent names an address", async () => {
+  it("fetches a file that the agent names by its address", async () => {
     const { slack, uploads } = slackWith();
     const { url } = await serve(() => new Response("from afar"));
     await upload({ artifacts: [{ name: "a.txt", url: `${url}/a.txt` }], slack });
     expect([...uploads.values()]).toEqual([{ name: "a.txt", length: 9, bytes: "from afar" }]);
   });
 
-  it("is not fetched from an address that is not for everybody, and nothing of it reaches Slack", async () => {
+  it("refuses an address that is not public and uploads nothing of it", async () => {
     let fetchCount = 0;
     const { url } = await serve(() => {
       fetchCount += 1;
@@ -166,7 +166,7 @@ describe("a file of an answer", () => {
     expect(uploads.size).toBe(0);
   });
 
-  it("is refused where it is too large, given or fetched", async () => {
+  it("refuses a file that is too large, whether included or fetched", async () => {
     const refusal = { type: "file_refused", why: "too_large", name: "a.txt", most };
     const text = "x".repeat(most + 1);
     expect(
@@ -178,7 +178,7 @@ describe("a file of an answer", () => {
     expect(await upload({ artifacts: fitting })).toEqual({ fileId: "F1" });
   });
 
-  it("is refused where the answer has no such file, or its address has none", async () => {
+  it("refuses a file that the answer or its address does not have", async () => {
     expect(await outcomeOf(upload({ artifacts: [], index: 3 }))).toMatchObject({
       why: "not_to_be_had",
     });
@@ -191,7 +191,7 @@ describe("a file of an answer", () => {
   const artifacts = [{ name: "a.txt", mimetype: "text/plain", text: "a" }];
   const steps = ["startUpload", "sendUpload"] as const;
   it.each(steps)(
-    "is given up where Slack refuses it for good (%s), the permission included",
+    "gives up when Slack refuses the file or the permission for good (%s)",
     async (step) => {
       for (const kind of ["refused", "gone"] as const) {
         const { slack } = slackWith({ fails: { [step]: kind } });
@@ -203,7 +203,7 @@ describe("a file of an answer", () => {
     },
   );
 
-  it.each(steps)("may work another time where Slack is away (%s)", async (step) => {
+  it.each(steps)("reports a retryable error when Slack is unavailable (%s)", async (step) => {
     for (const kind of ["unavailable", "rate_limited", "ambiguous"] as const) {
       const { slack } = slackWith({ fails: { [step]: kind } });
       await expect(upload({ artifacts, slack })).rejects.toMatchObject({
@@ -213,7 +213,7 @@ describe("a file of an answer", () => {
     }
   });
 
-  it("may work another time where its address is away", async () => {
+  it("reports a retryable error when the address of the file is unavailable", async () => {
     const { url } = await serve(() => new Response("no", { status: 503 }));
     const uploading = upload({ artifacts: [{ name: "a.txt", url }] });
     await expect(uploading).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
@@ -238,7 +238,7 @@ describe("a file of an answer at an address that does not respond", () => {
     return { fetched: fetching, publicFetch };
   }
 
-  it("times out, which differs from a stop of the process", async () => {
+  it("reports a time-out differently from a stop of the process", async () => {
     const { url } = await serve(() => new Promise(() => {}));
     const task = answerTask({ artifacts: [{ url }] });
     const publicFetch = createPublicFetch({ allowLoopback: true });
@@ -250,7 +250,7 @@ describe("a file of an answer at an address that does not respond", () => {
     await expect(stopped).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
   });
 
-  it("is not fetched after two time-outs of its host, whichever files they were of", async () => {
+  it("stops fetching from a host after two time-outs, whichever files they were of", async () => {
     const { fetched: fetching, publicFetch } = openSilence();
     const files = filesOver({ publicFetch, transferTimeoutMs: 20 });
     for (const fetchTimeouts of [
@@ -275,7 +275,7 @@ describe("a file of an answer at an address that does not respond", () => {
     expect(fetching).toEqual([]);
   });
 
-  it("is fetched within the answer's time for all its transfers, and not after it", async () => {
+  it("fetches files only within the time that an answer has for all its transfers", async () => {
     const { fetched: fetching, publicFetch } = openSilence();
     const files = filesOver({ publicFetch, transferTimeoutMs: 30_000 });
     const lateTask = answerTask({ artifacts: silent, sinceAnswerMs: 59_990 });
@@ -291,7 +291,7 @@ describe("a file of an answer at an address that does not respond", () => {
     expect(fetching).toHaveLength(1);
   });
 
-  it("leaves time for the files of other hosts when its own host times out twice", async () => {
+  it("leaves time for files of other hosts after one host timed out twice", async () => {
     const { fetched: fetching, publicFetch } = openSilence();
     const files = filesOver({ publicFetch, transferTimeoutMs: 30_000 });
     let sinceAnswerMs = 0;
@@ -303,7 +303,7 @@ describe("a file of an answer at an address that does not respond", () => {
     expect(sinceAnswerMs).toBeLessThanOrEqual(45_000);
   });
 
-  it("does not keep a file that is in the answer itself from Slack", async () => {
+  it("uploads files included in the answer even after the time for fetching is over", async () => {
     const artifacts = [
       { name: "a.txt", text: "a" },
       { name: "b", base64: "YQ==" },
@@ -330,18 +330,18 @@ describe("a file's name", () => {
     ["", "file"],
     ["a/", "file"],
     [".env", ".env"],
-  ])("%j is kept as %j", (values, kept) => {
+  ])("stores the file name %j as %j", (values, kept) => {
     expect(safeFileName(values)).toBe(kept);
   });
 
-  it("keeps its ending when it is cut, and never half a character", () => {
+  it("keeps the extension of a name that it cuts and never splits a character", () => {
     expect(safeFileName(`${"x".repeat(300)}.pdf`)).toBe(`${"x".repeat(251)}.pdf`);
     const cut = safeFileName(`${"x".repeat(250)}😀😀😀.pdf`);
     expect(cut).toBe(`${"x".repeat(250)}.pdf`);
     expect(safeFileName(`x.${"y".repeat(300)}`)).toHaveLength(255);
   });
 
-  it("is always one that contract, headers and disks take, and the same when it is made safe again", () => {
+  it("returns a name that the contract, headers and disks accept, and leaves a safe name unchanged", () => {
     const anyText = fc.string({ unit: "binary", maxLength: 600 });
     forAll(anyText).hold((name) => {
       const safe = safeFileName(name);

@@ -79,11 +79,11 @@ function setUp(json: object = {}) {
 }
 
 describe("who may ask", () => {
-  it("is nobody without a rule", async () => {
+  it("lets nobody ask without a rule", async () => {
     expect(await setUp().isAllowed()).toBe(false);
   });
 
-  it("is whom a rule of the configuration lets in, without a look at anything else", async () => {
+  it("lets in a person by a rule of the configuration without any other read", async () => {
     const { isAllowed, reads } = setUp({ allowlist: [{ channel: "C1" }, { group: "S1" }] });
     reads.get = away;
     expect(await isAllowed()).toBe(true);
@@ -91,7 +91,7 @@ describe("who may ask", () => {
     await expect(isAllowed({ channel: "C2" })).rejects.toThrow("away");
   });
 
-  it("follows the kept rules within 15 seconds, without reading them for every message", async () => {
+  it("applies stored rules within 15 seconds without reading them for every message", async () => {
     const { isAllowed, keep, reads } = setUp();
     expect([await isAllowed(), await isAllowed()]).toEqual([false, false]);
     await keep({ user: "U1" });
@@ -103,7 +103,7 @@ describe("who may ask", () => {
     expect(reads.ruleStore).toBe(3);
   });
 
-  it("goes on for five minutes by the rules that were known where the store is away, and then lets nobody in", async () => {
+  it("uses the last known rules for five minutes while the store is unavailable, then lets nobody in", async () => {
     const { isAllowed, keep, reads } = setUp();
     await keep({ user: "U1" });
     await isAllowed();
@@ -114,7 +114,7 @@ describe("who may ask", () => {
     await expect(isAllowed()).rejects.toThrow("away");
   });
 
-  it("is a member of a rule's user group as Slack has it, by the installation, asked once in five minutes", async () => {
+  it("asks Slack for the members of a user group once in five minutes per installation", async () => {
     const { isAllowed, keep } = setUp({ allowlist: [{ channel: "C1", group: "S1" }] });
     await keep({ team: "T1", group: "S2" });
     groups = { S1: [], S2: ["U1"] };
@@ -135,7 +135,7 @@ describe("who may ask", () => {
     );
   });
 
-  it("is a new member of a group after 15 seconds, also who was ignored until then; a group is read once in that time", async () => {
+  it("lets a new group member in after 15 seconds and reads each group once in that time", async () => {
     const { isAllowed, gate } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
     groups = { S1: [], S2: ["U7"] };
     const isIgnored = (n: number) => gate.isIgnored({ message, requestId: `r${n}`, signal });
@@ -159,7 +159,7 @@ describe("who may ask", () => {
     expect(calls.slice(2).map(({ group }) => group)).toEqual(["S1", "S2"]);
   });
 
-  it("costs no read of any group where what is known has the person", async () => {
+  it("reads no group again if the cached members include the person", async () => {
     const { isAllowed } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
     groups = { S1: [], S2: ["U1"] };
     await isAllowed();
@@ -168,7 +168,7 @@ describe("who may ask", () => {
     expect(calls).toHaveLength(2);
   });
 
-  it("is who was a member five minutes ago at most where Slack cannot say", async () => {
+  it("trusts a membership of the last five minutes while Slack cannot say", async () => {
     const { isAllowed } = setUp({ allowlist: [{ group: "S1" }] });
     groups = { S1: ["U1"] };
     await isAllowed();
@@ -179,7 +179,7 @@ describe("who may ask", () => {
     await expect(isAllowed()).rejects.toMatchObject({ kind: "rate_limited" });
   });
 
-  it("asks Slack for no group where a rule without one fits, or where the rest of the rule does not", async () => {
+  it("asks Slack for a group only if the rest of its rule matches and no other rule does", async () => {
     const { isAllowed, keep } = setUp({
       allowlist: [{ group: "S1" }, { channel: "C9", group: "S2" }],
     });
@@ -188,7 +188,7 @@ describe("who may ask", () => {
     expect(calls).toEqual([]);
   });
 
-  it("rejects where Slack cannot say for now, unless another group has the person", async () => {
+  it("rejects while Slack cannot say, unless another group includes the person", async () => {
     const { isAllowed } = setUp({
       allowlist: [{ group: "S1" }, { channel: "C1", group: "S2" }, { team: "T1", group: "S1" }],
     });
@@ -204,7 +204,7 @@ describe("who may ask", () => {
     }
   });
 
-  it("counts nobody as a member of a group that Slack will not tell of, and logs why", async () => {
+  it("counts nobody as a member of a group that Slack refuses to show, and logs why", async () => {
     const { isAllowed } = setUp({ allowlist: [{ group: "S1" }, { group: "S2" }] });
     groups = { S1: new SlackError("gone", { slackError: "missing_scope" }) };
     expect([await isAllowed(), await isAllowed()]).toEqual([false, false]);
@@ -216,7 +216,7 @@ describe("who may ask", () => {
     ]);
   });
 
-  it("logs the ids of whoever may not ask, with which an operator can add a rule", async () => {
+  it("logs the ids of a refused person so that an operator can add a rule", async () => {
     const { isAllowed } = setUp();
     expect(await isAllowed({ user: "U2" })).toBe(false);
     const ids = { request_id: requestId, team: "T1", channel: "C1", user: "U2" };
@@ -228,7 +228,7 @@ describe("who may ask", () => {
     expect(lines).toHaveLength(1);
   });
 
-  it("sees the installation's workspace, whichever one the person is of", async () => {
+  it("matches the workspace of the installation, whatever workspace the person belongs to", async () => {
     const { isAllowed } = setUp({ allowlist: [{ team: "T1" }] });
     expect([await isAllowed({ user: "W9" }), await isAllowed({ team: "T9" })]).toEqual([
       true,
@@ -236,7 +236,7 @@ describe("who may ask", () => {
     ]);
   });
 
-  it("ends with the signal", async () => {
+  it("stops when the signal aborts", async () => {
     const { gate, reads } = setUp();
     reads.get = () => new Promise(() => {});
     const stop = new AbortController();
@@ -249,7 +249,7 @@ describe("who may ask", () => {
 describe("who may cancel", () => {
   const task = sampleTask();
 
-  it("is the asker, and the admins by name or by group", async () => {
+  it("lets the asker cancel, and the admins by name or by group", async () => {
     const { gate } = setUp({ slack: { admins: [{ user: "U2" }, { group: "S1" }] } });
     groups = { S1: ["U3"] };
     const pending = ["U1", "U2", "U3", "U4"].map((user) =>
@@ -259,7 +259,7 @@ describe("who may cancel", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("is not somebody else who may ask there", async () => {
+  it("does not let another person cancel who may only ask there", async () => {
     const { gate } = setUp({ allowlist: [{ channel: "C1" }] });
     expect(await gate.mayCancel({ task, person: own("U2"), signal })).toBe(false);
   });
@@ -276,7 +276,7 @@ describe("where several workspaces may install the app", () => {
     ["bot", { bot: "B2" }, bot],
     ["app", { bot: "A2" }, bot],
   ])(
-    "a rule for a %s counts only in the workspaces that it names",
+    "applies a rule for a %s only in the workspaces that it names",
     async (_kind, rule, changes) => {
       groups = { S1: ["U1"] };
       const elsewhere = { ...changes, team: "T9" };
@@ -307,7 +307,7 @@ describe("where several workspaces may install the app", () => {
     },
   );
 
-  it("admins count only in the workspaces that they name", async () => {
+  it("recognizes admins only in the workspaces that they name", async () => {
     groups = { S1: ["U3"] };
     const mayCancel = async (admins: object[], team: string) => {
       const { gate } = setUp({ slack: { ...slack, admins } });
@@ -325,7 +325,7 @@ describe("where several workspaces may install the app", () => {
     ]);
   });
 
-  it("a group answers questions only in the workspace that it names", async () => {
+  it("lets a group answer questions only in the workspace that it names", async () => {
     groups = { S1: ["U3"] };
     const mayAnswer = (answerBy: object, team: string) => {
       const far = { transport: "https", url: "http://127.0.0.1:9/rpc", questions: { answerBy } };
@@ -349,7 +349,7 @@ describe("where several workspaces may install the app", () => {
 describe("a person of whom Slack names another workspace", () => {
   const foreign = { userTeam: "T2" };
 
-  it("may ask by rules for other organizations only, also where the channel is not shared", async () => {
+  it("lets an outside person ask only by rules for other organizations, also in unshared channels", async () => {
     profiles = { U1: { workspaces: ["T2"] } };
     expect(
       await setUp({ allowlist: [{ channel: "C1", external: "channels" }] }).isAllowed(foreign),
@@ -359,7 +359,7 @@ describe("a person of whom Slack names another workspace", () => {
     ).toBe(true);
   });
 
-  it("is looked up once in five minutes, and nobody whom Slack names as the workspace's own ever is", async () => {
+  it("looks up a person of another workspace once in five minutes, and never one of its own", async () => {
     const { isAllowed } = setUp({ allowlist: [{ channel: "C1" }] });
     profiles = { U1: { workspaces: ["T1", "T2"], organization: "E1" } };
     expect([
@@ -373,7 +373,7 @@ describe("a person of whom Slack names another workspace", () => {
     expect(await isAllowed(foreign)).toBe(false);
   });
 
-  it("waits while Slack is unavailable, and is nobody's where Slack refuses, which is logged", async () => {
+  it("waits while Slack is unavailable, and refuses the person and logs it if Slack refuses", async () => {
     const { isAllowed } = setUp({ allowlist: [{ channel: "C1" }] });
     profiles = { U1: new SlackError("unavailable") };
     await expect(isAllowed(foreign)).rejects.toMatchObject({ kind: "unavailable" });
@@ -385,7 +385,7 @@ describe("a person of whom Slack names another workspace", () => {
     ]);
   });
 
-  it("reads of no rules of the workspace but those for other organizations", async () => {
+  it("shows an outside person only the rules for other organizations", async () => {
     profiles = { U1: { workspaces: ["T2"] } };
     const people: AllowlistRule = { team: "T1", channel: "C1", external: "people" };
     const { gate } = setUp({ allowlist: [{ team: "T1" }, people] });
@@ -402,7 +402,7 @@ describe("a person of whom Slack names another workspace", () => {
 });
 
 describe("a message where other organizations read along", () => {
-  it("is refused by a rule that does not say so, and the refusal says why", async () => {
+  it("refuses a message in a shared channel if no rule covers other organizations, and says why", async () => {
     const { gate, keep } = setUp({ allowlist: [{ channel: "C1" }] });
     profiles = { U1: { workspaces: ["T9"] } };
     const shared = { ...message, userTeam: "T9", external: "people" } as const;
@@ -429,7 +429,7 @@ describe("a message where other organizations read along", () => {
 describe("a message of another bot", () => {
   const posted = { ...message, user: "B2", botIds: ["B2"] };
 
-  it("is dropped without a refusal unless a rule names the bot, and nobody's language is asked for", async () => {
+  it("drops the message of a bot without a refusal unless a rule names the bot", async () => {
     const { gate } = setUp({ allowlist: [{ team: "T1" }], slack: { locale: "user" } });
     expect(await gate.isIgnored({ message: posted, requestId, signal })).toBe(true);
     const named = setUp({ allowlist: [{ bot: "B2" }], slack: { locale: "user" } });
@@ -441,7 +441,7 @@ describe("a message of another bot", () => {
     expect(calls).toEqual([]);
   });
 
-  it("lets a person press its buttons as a person", async () => {
+  it("treats a person who presses buttons of a bot message as a person", async () => {
     const { gate } = setUp({ allowlist: [{ bot: "B2" }, { user: "U1" }] });
     const task = sampleTask({ message: posted });
     const strangers = ["U1", "U2", "B2"].map((user) =>
@@ -462,7 +462,7 @@ describe("a message that another app posted with a person's token", () => {
     return allowed;
   };
 
-  it("counts as the person's, and a rule that names the bot lets it in without a look at the person", async () => {
+  it("treats the message as one of the person, and a rule for the bot needs no look-up of the person", async () => {
     profiles = { U1: person };
     expect(await may([{ user: "U1" }])).toBe(true);
     expect(await may([{ channel: posted.channel }])).toBe(true);
@@ -478,24 +478,24 @@ describe("a message that another app posted with a person's token", () => {
     ["the user is a bot's", { workspaces: ["T1"], isBot: true }],
     ["Slack does not say whose the user is", { workspaces: ["T1"] }],
     ["a scope is missing", new SlackError("refused", { slackError: "missing_scope" })],
-  ])("counts as the bot's only where %s", async (_case, profile) => {
+  ])("treats the message as one of the bot only if %s", async (_case, profile) => {
     profiles = { U1: profile };
     expect(await may([{ user: "U1" }, { channel: posted.channel }])).toBe(false);
   });
 
-  it("counts as the bot's only where it has no person, and Slack is not asked", async () => {
+  it("treats the message as one of the bot without asking Slack if it has no person", async () => {
     expect(await may([{ channel: posted.channel }], { user: "B2" })).toBe(false);
     expect(calls).toEqual([]);
   });
 
-  it("needs a rule for people of other organizations in a shared channel", async () => {
+  it("requires a rule for people of other organizations in a shared channel", async () => {
     profiles = { U1: { workspaces: ["T9"], isBot: false } };
     const guest = { external: "people" as const, userTeam: "T9" };
     expect(await may([{ channel: posted.channel }], guest)).toBe(false);
     expect(await may([{ channel: posted.channel, external: "people" }], guest)).toBe(true);
   });
 
-  it("is tried again while Slack is unavailable", async () => {
+  it("rejects for a retry while Slack is unavailable", async () => {
     profiles = { U1: new SlackError("unavailable") };
     const { gate } = setUp({ allowlist: [{ user: "U1" }] });
     await expect(gate.permit({ message: posted, requestId, signal })).rejects.toThrow();
@@ -521,7 +521,7 @@ describe("who may answer a question", () => {
     });
   };
 
-  it("is by the task's destination the asker, anyone who may ask there, or a group", async () => {
+  it("lets the asker, anyone who may ask there or a group answer, as the destination says", async () => {
     groups = { S1: ["U3"] };
     const said: Record<string, boolean[]> = {};
     for (const [name, answerBy] of Object.entries({
@@ -538,7 +538,7 @@ describe("who may answer a question", () => {
     });
   });
 
-  it("is nobody of another organization, unless a rule lets them ask", async () => {
+  it("excludes a person of another organization unless a rule lets them ask", async () => {
     const far = {
       transport: "https",
       url: "http://127.0.0.1:9/rpc",
@@ -555,7 +555,7 @@ describe("who may answer a question", () => {
     expect([await by("channels"), await by("people")]).toEqual([true, false]);
   });
 
-  it("is the asker alone where the destination is not there any more", async () => {
+  it("lets only the asker answer if the destination no longer exists", async () => {
     expect([
       await answered("anyone", "U2", "gone"),
       await answered("anyone", "U1", "gone"),
@@ -571,7 +571,7 @@ describe("who may vote", () => {
       signal,
     });
 
-  it("is who may ask in the task's channel", async () => {
+  it("lets those vote who may ask in the channel of the task", async () => {
     expect([await mayVote({ user: "U2" }, "U1"), await mayVote({ user: "U2" }, "U2")]).toEqual([
       false,
       true,
@@ -582,7 +582,7 @@ describe("who may vote", () => {
     ]).toEqual([true, false]);
   });
 
-  it("is nobody of another organization, unless a rule lets them ask", async () => {
+  it("excludes a person of another organization unless a rule lets them ask", async () => {
     const channels = { channel: "C1", external: "channels" };
     expect([
       await mayVote(channels, "U2", "channels"),
@@ -596,7 +596,7 @@ describe("the language", () => {
   const localeOf = (gate: ReturnType<typeof setUp>["gate"], user = "U1") =>
     gate.localeOf({ installation: { team: "T1" }, user, requestId, signal });
 
-  it("is the configuration's for everyone, or each person's own", async () => {
+  it("uses the configured language for everyone or the own language of each person", async () => {
     locale = async () => ({ locale: "ja-JP" });
     expect(await localeOf(setUp({ slack: { locale: "en" } }).gate)).toBe("en");
     expect(await localeOf(setUp({ slack: { locale: "ja" } }).gate)).toBe("ja");
@@ -612,12 +612,12 @@ describe("the language", () => {
     ["en-GB", "en"],
     ["de-DE", "en"],
     [undefined, "en"],
-  ])("of somebody whose locale is %s is %s", async (of, language) => {
+  ])("maps the locale %s to the language %s", async (of, language) => {
     locale = async () => ({ locale: of });
     expect(await localeOf(setUp({ slack: { locale: "user" } }).gate)).toBe(language);
   });
 
-  it("comes with the permission, also of who is refused, and is asked for once a day", async () => {
+  it("returns the language also with a refusal and asks for it once a day", async () => {
     locale = async () => ({ locale: "ja-JP" });
     const { gate } = setUp({ slack: { locale: "user" } });
     expect(await gate.permit({ message, requestId, signal })).toEqual({
@@ -632,7 +632,7 @@ describe("the language", () => {
     expect(calls).toHaveLength(2);
   });
 
-  it("is English where Slack does not say, which stops nobody, and is asked again after a minute", async () => {
+  it("falls back to English if Slack does not say, and asks again after a minute", async () => {
     const { gate } = setUp({ slack: { locale: "user" }, allowlist: [{ team: "T1" }] });
     locale = () => Promise.reject(new SlackError("gone", { slackError: "missing_scope" }));
     expect(await gate.permit({ message, requestId, signal })).toEqual({
@@ -646,7 +646,7 @@ describe("the language", () => {
     expect(await localeOf(gate)).toBe("ja");
   });
 
-  it("is English where Slack keeps everybody waiting, and where the signal ends", async () => {
+  it("falls back to English if Slack takes too long or the signal aborts", async () => {
     const silent = { person: () => new Promise<never>(() => {}) };
     const language = createLocales({
       setting: "user",
@@ -685,9 +685,14 @@ describe("the message itself", () => {
       ["T2", "C1", "channel"],
       ["T1", "C2", "team"],
       ["T2", "C2", "default"],
-    ])("send %s in %s to the first that fits, %s", (team, channel, destination) => {
-      expect(findRoute({ routes, message: { ...message, team, channel } })).toEqual([destination]);
-    });
+    ])(
+      "routes a message of %s in %s to the first matching route: %s",
+      (team, channel, destination) => {
+        expect(findRoute({ routes, message: { ...message, team, channel } })).toEqual([
+          destination,
+        ]);
+      },
+    );
 
     it.each([
       "deploy: staging",
@@ -695,14 +700,14 @@ describe("the message itself", () => {
       " deploy : x:y",
       "ＤＥＰＬＯＹ：本番",
       "deploy:",
-    ])("take %j for the word deploy, with the destinations in their order", (text) => {
+    ])("matches the prefix deploy in %j and keeps the order of the destinations", (text) => {
       expect(
         findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } }),
       ).toEqual(["deploy", "spare"]);
     });
 
     it.each(["deploy staging", "please deploy: x", "deploys: x", "undeploy: x", ": deploy", ""])(
-      "do not take %j for it",
+      "does not match the prefix deploy in %j",
       (text) => {
         expect(
           findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } }),
@@ -710,7 +715,7 @@ describe("the message itself", () => {
       },
     );
 
-    it("are found by the beginning of the text alone", () => {
+    it("reads only the beginning of the text to find a route", () => {
       const inOther = { ...message, team: "T2", channel: "C2" };
       const longest = `${" ".repeat(1000)}deploy: ${"x".repeat(40_000)}`;
       expect(findRoute({ routes, message: { ...inOther, text: longest } })).toEqual([
@@ -721,7 +726,7 @@ describe("the message itself", () => {
       expect(findRoute({ routes, message: { ...inOther, text: late } })).toEqual(["default"]);
     });
 
-    it("lead nowhere where none fits", () => {
+    it("returns no destination if no route matches", () => {
       expect(
         findRoute({
           routes: routes.slice(0, 3),
@@ -737,7 +742,7 @@ describe("the message itself", () => {
     const at = (nowMs: number, receivedAtMs = nowMs) =>
       isTooOld({ ts: message.ts, receivedAtMs, nowMs });
 
-    it("is too high when more than 24 hours have passed since the post", () => {
+    it("treats a message as too old when more than 24 hours have passed since the post", () => {
       expect([at(sentMs), at(sentMs + maxAgeMs), at(sentMs + maxAgeMs + 1)]).toEqual([
         false,
         false,
@@ -745,11 +750,11 @@ describe("the message itself", () => {
       ]);
     });
 
-    it("is too high when the message lay in the queue that long, whatever its ts says", () => {
+    it("treats a message as too old after that long in the queue, whatever its ts says", () => {
       expect(at(sentMs + 1000, sentMs - maxAgeMs)).toBe(true);
     });
 
-    it("is too high where the ts is no number", () => {
+    it("treats a message as too old if its ts is not a number", () => {
       expect(isTooOld({ ts: "soon", receivedAtMs: sentMs, nowMs: sentMs })).toBe(true);
     });
   });
@@ -770,12 +775,15 @@ describe("what a person may do in a workspace", () => {
     ["another bot", { bot: "B1" }, false],
     ["a group without them", { group: "SOTHERS" }, false],
     ["their group, in a channel", { group: "STHEIRS", channel: "C9" }, true],
-  ])("is to ask somewhere, where a rule names %s: %j", async (_what, rule, mayAsk) => {
-    groups = { SOTHERS: ["U2"], STHEIRS: ["U1"] };
-    expect((await accessBy([rule])).mayAsk).toBe(mayAsk);
-  });
+  ])(
+    "tells whether a person may ask somewhere when a rule names %s: %j",
+    async (_what, rule, mayAsk) => {
+      groups = { SOTHERS: ["U2"], STHEIRS: ["U1"] };
+      expect((await accessBy([rule])).mayAsk).toBe(mayAsk);
+    },
+  );
 
-  it("has the rules of the workspace, those of the command line too, and no others", async () => {
+  it("lists the rules of the workspace and of the command line only", async () => {
     const { gate, keep } = setUp({
       allowlist: [{ team: "T1" }, { team: "T2", user: "U9" }, { channel: "C9" }],
     });
@@ -787,13 +795,13 @@ describe("what a person may do in a workspace", () => {
     ]);
   });
 
-  it("has no rule without a workspace where several use the app, since it may name people of another one", async () => {
+  it("leaves out rules without a workspace where several workspaces use the app", async () => {
     const install = { clientId: "1.2", clientSecret: { env: "SECRET" } };
     const { rules } = await accessBy([{ team: "T1" }, { user: "U9" }], { install });
     expect(rules).toEqual([{ team: "T1" }]);
   });
 
-  it("says in which of some channels they may ask", async () => {
+  it("tells in which of the given channels a person may ask", async () => {
     const { gate } = setUp({
       allowlist: [{ channel: "C1" }, { channel: "C3", user: "U1" }, { channel: "C2", user: "U2" }],
     });
@@ -801,7 +809,7 @@ describe("what a person may do in a workspace", () => {
     expect(channels).toEqual(["C1", "C3"]);
   });
 
-  it("has what is left of their own quota, and changes nothing of it", async () => {
+  it("reads the remaining quota of a person without changing it", async () => {
     const { gate } = setUp({ limits: { perUser: { tasks: 3, perSeconds: 3600, atOnce: 2 } } });
     expect((await gate.accessOf(person)).quota).toEqual({
       inPeriod: { left: 3, of: 3, spanMs: 3600_000 },
@@ -815,7 +823,7 @@ describe("what a person may do in a workspace", () => {
     ).toBe(3);
   });
 
-  it("says when the next task is possible once the quota is used up", async () => {
+  it("tells when the next task is possible once the quota is used up", async () => {
     const { gate } = setUp({ limits: { perUser: { tasks: 1, perSeconds: 60 } } });
     await gate.charge({ task: sampleTask(), untilMs: nowMs + 1000 });
     expect((await gate.accessOf(person)).quota).toEqual({

@@ -49,13 +49,13 @@ const untouched: TaskStore<Usage> = {
 };
 
 describe("quotas", () => {
-  it("that are not there cost no read and no write", async () => {
+  it("reads and writes nothing if no quota is configured", async () => {
     const { quotas, task, charge } = setUp({ limits: {}, store: untouched });
     expect(await charge(task())).toBeUndefined();
     await quotas.release({ task: task() });
   });
 
-  it("say of one more task what it would exceed, and count nothing with that", async () => {
+  it("tells which quota one more task would exceed, without counting it", async () => {
     const { clock, quotas, task, charge } = setUp({
       limits: { perUser: hourly(2), perChannel: { ...hourly(3) } },
     });
@@ -72,7 +72,7 @@ describe("quotas", () => {
     expect(await quotas.findOver({ task: other() })).toMatchObject({ by: "channel" });
   });
 
-  it("charge a task once, however often it is asked, also by many at once", async () => {
+  it("charges a task once, also for many concurrent calls", async () => {
     const { task, charge } = setUp({ limits: { perUser: hourly(2) } });
     const once = task();
     expect(await Promise.all(Array.from({ length: 10 }, () => charge(once)))).toEqual(
@@ -83,7 +83,7 @@ describe("quotas", () => {
     expect(await charge(once)).toBeUndefined();
   });
 
-  it("grant no more than they have, however many ask at once", async () => {
+  it("grants at most the limit to concurrent tasks", async () => {
     const { task, charge } = setUp({ limits: { perChannel: hourly(5) } });
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) => charge(task({ user: `U${index}` }))),
@@ -91,7 +91,7 @@ describe("quotas", () => {
     expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(5);
   });
 
-  it("refuse with the time of the next one, at which there is room again", async () => {
+  it("refuses with the time of the next free task and has room again at that time", async () => {
     const { clock, task, charge } = setUp({ limits: { perUser: hourly(1) } });
     await charge(task());
     const retryAtMs = clock.nowMs + 3_600_000;
@@ -102,7 +102,7 @@ describe("quotas", () => {
     expect(await charge(refusal)).toBeUndefined();
   });
 
-  it("count each user of each workspace, and each channel, by themselves", async () => {
+  it("counts each user of each workspace and each channel separately", async () => {
     const { task, charge } = setUp({ limits: { perUser: hourly(1), perChannel: hourly(2) } });
     expect(await charge(task({ user: "U1", channel: "C1" }))).toBeUndefined();
     expect(await charge(task({ user: "U1", channel: "C2" }))).toMatchObject({ by: "user" });
@@ -111,7 +111,7 @@ describe("quotas", () => {
     expect(await charge(task({ user: "U3", channel: "C1" }))).toMatchObject({ by: "channel" });
   });
 
-  it("give the user's charge back where the channel has no room, also when the giving back had been cut off", async () => {
+  it("returns the charge of the user if the channel is full, also after an interruption", async () => {
     const { clock, store, task, charge } = setUp({
       limits: { perUser: hourly(1), perChannel: hourly(1) },
     });
@@ -129,7 +129,7 @@ describe("quotas", () => {
     expect(await charge(task({ user: "U2", channel: "C2" }))).toBeUndefined();
   });
 
-  it("have room for the next at once when a task is released, and at the latest when its time is over", async () => {
+  it("has room again when a task is released or its time is over", async () => {
     const { clock, quotas, task, charge } = setUp({
       limits: { perUser: { atOnce: 1, perSeconds: 3600 } },
     });
@@ -144,13 +144,13 @@ describe("quotas", () => {
     expect(await charge(task())).toBeUndefined();
   });
 
-  it("write nothing when what was never charged is released", async () => {
+  it("writes nothing when a task is released that was never charged", async () => {
     const nothing: TaskStore<Usage> = { ...untouched, get: async () => undefined };
     const { quotas, task } = setUp({ limits: { perUser: hourly(1) }, store: nothing });
     await expect(quotas.release({ task: task() })).resolves.toBeUndefined();
   });
 
-  it("reject where the store is away, so that nobody is let through uncounted", async () => {
+  it("rejects if the store is unavailable, so that no task starts uncounted", async () => {
     const { task, charge } = setUp({ limits: { perUser: hourly(1) }, store: untouched });
     await expect(charge(task())).rejects.toThrow("read");
   });
@@ -177,7 +177,7 @@ const anyAct = fc.record({
 type Granted = { id: string; atMs: number; untilMs: number; released: boolean };
 
 describe("a quota", () => {
-  it("grants what a model grants that forgets nothing, whatever was charged, released and given back before", () => {
+  it("grants the same as a model that forgets nothing, after any charges, releases and returns", () => {
     forAll(anyQuota, fc.array(anyAct, { maxLength: 40 })).hold((quota, acts) => {
       let usage: Usage = none;
       let model: Granted[] = [];
@@ -218,7 +218,7 @@ describe("a quota", () => {
     });
   });
 
-  it("says when the next one is free: then it is, and a moment before it is not", () => {
+  it("tells the exact time at which the next task is free", () => {
     forAll(
       count,
       fc.array(fc.integer({ min: 0, max: 1500 }), { minLength: 8, maxLength: 20 }),
@@ -243,7 +243,7 @@ describe("a quota", () => {
     });
   });
 
-  it("says no time where too many are under way: nobody knows when one ends", () => {
+  it("tells no time if too many tasks are running, because nobody knows when one ends", () => {
     const quota = { atOnce: 1, perSeconds: 60 };
     const first = addCharge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 1000 });
     const usage = "usage" in first ? first.usage : none;
@@ -259,7 +259,7 @@ describe("a quota", () => {
     ).toBe(true);
   });
 
-  it("knows a charge again as long as its task may be under way, long after it has left the window", () => {
+  it("recognizes a charge as long as its task may run, even outside of the period", () => {
     const quota = { tasks: 1, perSeconds: 1 };
     const charged = (usage: Usage, requestId: string, nowMs: number) => {
       const outcome = addCharge({ usage, quota, requestId, nowMs, untilMs: 100_000 });
@@ -272,7 +272,7 @@ describe("a quota", () => {
     });
   });
 
-  it("lasts as a record until nothing in it counts any more", () => {
+  it("keeps the record until nothing in it counts any more", () => {
     const quota = { tasks: 2, perSeconds: 10 };
     const outcome = addCharge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 500_000 });
     const usage = "usage" in outcome ? outcome.usage : none;
@@ -312,7 +312,7 @@ describe("a quota", () => {
 describe("the tasks of other bots", () => {
   const botIds = ["B2", "A2"];
 
-  it("are three in a thread a day, all bots together, and one more is cut off with a log line", async () => {
+  it("limits all bots together to three tasks a day in a thread and logs the cut", async () => {
     const { clock, task, charge } = setUp({ limits: {} });
     lines.length = 0;
     const inThread = (user: string) => task({ user, threadTs: "1.1", botIds });
@@ -327,7 +327,7 @@ describe("the tasks of other bots", () => {
     expect(await charge(inThread("B2"))).toBeUndefined();
   });
 
-  it("are twenty in a channel an hour, in whatever threads", async () => {
+  it("limits bots to twenty tasks an hour in a channel, whatever the threads", async () => {
     const { task, charge } = setUp({ limits: {} });
     const outcomes: unknown[] = [];
     for (let count = 0; count < 22; count++)
@@ -340,7 +340,7 @@ describe("the tasks of other bots", () => {
 });
 
 describe("what is left of a quota", () => {
-  it("is nothing exactly where the next charge is refused", () => {
+  it("leaves nothing of a quota exactly when the next charge is refused", () => {
     const times = fc.array(fc.nat({ max: 7200 }), { maxLength: 12 });
     forAll(fc.tuple(times, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 }))).hold(
       ([seconds, tasks, atOnce]) => {

@@ -62,7 +62,7 @@ const tellMany = (
 ) => tell(refusals, messages(count, whose));
 
 describe("a refusal", () => {
-  it("is told once to a person in a channel, however often they ask, and again after a quarter of an hour", async () => {
+  it("shows a refusal to a person once per channel and again after 15 minutes", async () => {
     const refusals = process();
     expect(await tell(refusals, messages(40))).toBe(1);
     nowMs += refusalWindowMs - 1;
@@ -71,7 +71,7 @@ describe("a refusal", () => {
     expect(await tell(refusals, messages(40))).toBe(1);
   });
 
-  it("is told once although many processes hear of it at the same time", async () => {
+  it("shows a refusal once across many concurrent processes", async () => {
     const claims = await Promise.all(
       Array.from({ length: 10 }, () => tell(process(), messages(4))),
     );
@@ -79,12 +79,12 @@ describe("a refusal", () => {
     expect(await tell(process(), messages(4))).toBe(0);
   });
 
-  it("is told in each channel and to each person", async () => {
+  it("shows a refusal in each channel and to each person", async () => {
     const whose = [{ channel: "C1" }, { channel: "C2" }, { user: "U2" }, { team: "T2" }];
     expect(await tellMany(process(), 4, (n) => whose[n] ?? {})).toBe(4);
   });
 
-  it("is told three times to a person who writes in many channels, and the budget of the others remains", async () => {
+  it("shows three refusals to a person in many channels and keeps the budget of others", async () => {
     const [refusals, other] = [process(), process()];
     const inChannels = messages(300, (n) => ({ channel: `C${n}` }));
     expect(await tell(refusals, inChannels)).toBe(maxRefusalsPerUser);
@@ -97,7 +97,7 @@ describe("a refusal", () => {
     expect(await tell(other, inChannels)).toBe(maxRefusalsPerUser);
   });
 
-  it("has a budget in each workspace, which another workspace does not use up", async () => {
+  it("has a separate budget for each workspace", async () => {
     const refusals = process();
     const people = (team: string) => messages(300, (n) => ({ team, user: `U${n}` }));
     expect(await tell(refusals, people("T1"))).toBe(maxRefusalsPerTeam);
@@ -107,7 +107,7 @@ describe("a refusal", () => {
     expect(await tell(refusals, people("T1"))).toBe(maxRefusalsPerTeam);
   });
 
-  it("costs the store nothing where it is not told, of one person or of many", async () => {
+  it("does not call the store for refusals that are not shown, of one person or of many", async () => {
     const refusals = process();
     await tell(refusals, messages(1));
     for (let n = 0; n <= maxRefusalsPerTeam; n++)
@@ -118,7 +118,7 @@ describe("a refusal", () => {
     expect(calls).toBe(callsBefore);
   });
 
-  it("costs the store nothing where somebody presses buttons again and again", async () => {
+  it("does not call the store when a person clicks buttons again and again", async () => {
     const refusals = process();
     await refusals.claim({ requester });
     const callsBefore = calls;
@@ -126,7 +126,7 @@ describe("a refusal", () => {
     expect(calls).toBe(callsBefore);
   });
 
-  it("is not lost where its message comes again before it was told", () => {
+  it("does not silence the redelivery of a message whose refusal was not shown yet", () => {
     const refusals = process();
     const [first, second] = messages(2);
     if (first === undefined || second === undefined) throw new Error("two messages");
@@ -134,12 +134,12 @@ describe("a refusal", () => {
     expect(silent).toEqual([false, true, false]);
   });
 
-  it("is silence where the store is away", async () => {
+  it("shows no refusal while the store is unavailable", async () => {
     store = { ...store, get: () => Promise.reject(new Error("away")) };
     expect(await process().claim({ requester })).toBe(false);
   });
 
-  it("leaves a record that is gone when nobody was told for a while", async () => {
+  it("lets the record expire when no refusal was shown for a while", async () => {
     await tell(process(), messages(1));
     expect((await store.get({ id: "refusals:T1" }))?.shown).toEqual([
       { user: "U1", about: "C1", atMs: nowMs },
@@ -158,7 +158,7 @@ describe("a notice to somebody who may ask", () => {
     return refusals.claimNotice({ requester: { ...requester, ...whose }, kind, threadTs });
   };
 
-  it("is told once for its kind and thread, whichever process hears of it, and again after a quarter of an hour", async () => {
+  it("shows a notice once per kind and thread across all processes and again after 15 minutes", async () => {
     const refusals = process();
     const inThread = { threadTs: "1.1" };
     const at = [
@@ -178,7 +178,7 @@ describe("a notice to somebody who may ask", () => {
     expect(await notice(refusals)).toBe(true);
   });
 
-  it("is told ten times to one person, wherever they are, and costs the store nothing after that", async () => {
+  it("shows ten notices to one person and then does not call the store any more", async () => {
     const refusals = process();
     const isTold: boolean[] = [];
     for (let n = 0; n < 300; n++) isTold.push(await notice(refusals, { threadTs: `${n}.1` }));
@@ -189,7 +189,7 @@ describe("a notice to somebody who may ask", () => {
     expect(await notice(refusals, { user: "U2" })).toBe(true);
   });
 
-  it("has a budget of its own: neither these nor those of people who may not ask use up the other's", async () => {
+  it("keeps separate budgets for notices and for refusals", async () => {
     const refusals = process();
     await tellMany(refusals, 300, (n) => ({ user: `U${n}` }));
     expect(await notice(refusals)).toBe(true);

@@ -32,23 +32,23 @@ const couldLetIn = (...rules: AllowlistRule[]) =>
   letsIn(...rules) || matchRules({ rules, requester }).byGroup.length > 0;
 
 describe("the allowlist", () => {
-  it("lets nobody in where it is empty", () => {
+  it("lets nobody in if the allowlist is empty", () => {
     expect(matchRules({ rules: [], requester })).toEqual({ rule: undefined, byGroup: [] });
   });
 
-  it("lets nobody in by a rule that names nothing but a label", () => {
+  it("lets nobody in by a rule that has only a label", () => {
     expect(couldLetIn({}, { team: undefined, group: undefined }, { label: "all of us" })).toBe(
       false,
     );
   });
 
-  it("is refused by the configuration where a rule has a misspelt field, which would make it wider than it reads", () => {
+  it("refuses a configured rule with a misspelt field, which would match too many people", () => {
     const parse = (rule: unknown) => configFields.safeParse({ allowlist: [rule] }).success;
     const rules = [{ team: "T1", user: "U1" }, { team: "T1", usr: "U1" }, {}, { label: "x" }];
     expect(rules.map(parse)).toEqual([true, false, false, false]);
   });
 
-  it("is refused by the store's reader where a kept rule has a field that is unknown here, or none", () => {
+  it("refuses a stored rule that has an unknown field or no field at all", () => {
     const parse = (rule: unknown) => () =>
       parseStoredRules({ ...noStoredRules(), rules: [{ rule, number: 1, addedAtMs: 0 }] });
     expect(parse({ team: "T1", group: "S1", label: "x" })().rules).toHaveLength(1);
@@ -57,7 +57,7 @@ describe("the allowlist", () => {
     }
   });
 
-  it("lets in another bot by a rule that names it, and a person by none of those", () => {
+  it("lets a bot in only by a rule that names it, and a person by no such rule", () => {
     const bot = { ...requester, user: "B2", botIds: ["B2", "A2"] };
     const rulesFor = (who: typeof requester, ...rules: AllowlistRule[]) =>
       matchRules({ rules, requester: who });
@@ -79,23 +79,26 @@ describe("the allowlist", () => {
     [undefined, [true, true, true]],
     ["channels" as const, [false, true, true]],
     ["people" as const, [false, false, true]],
-  ])("lets in only who may where other organizations read along: %s", (external, expected) => {
-    const rules: AllowlistRule[] = [
-      { team: "T1" },
-      { team: "T1", external: "channels" },
-      { team: "T1", external: "people" },
-    ];
-    const matched = rules.map(
-      (rule) => matchRules({ rules: [rule], requester: { ...requester, external } }).rule,
-    );
-    expect(matched.map((rule) => rule !== undefined)).toEqual(expected);
-    const byGroup = rules.map(({ team: _team, ...rule }) => ({ ...rule, group: "S1" }));
-    expect(matchRules({ rules: byGroup, requester: { ...requester, external } }).byGroup).toEqual(
-      byGroup.filter((_rule, index) => expected[index]),
-    );
-  });
+  ])(
+    "applies only rules that cover the readers of other organizations: %s",
+    (external, expected) => {
+      const rules: AllowlistRule[] = [
+        { team: "T1" },
+        { team: "T1", external: "channels" },
+        { team: "T1", external: "people" },
+      ];
+      const matched = rules.map(
+        (rule) => matchRules({ rules: [rule], requester: { ...requester, external } }).rule,
+      );
+      expect(matched.map((rule) => rule !== undefined)).toEqual(expected);
+      const byGroup = rules.map(({ team: _team, ...rule }) => ({ ...rule, group: "S1" }));
+      expect(matchRules({ rules: byGroup, requester: { ...requester, external } }).byGroup).toEqual(
+        byGroup.filter((_rule, index) => expected[index]),
+      );
+    },
+  );
 
-  it("is refused by both readers where a rule is for a bot and for people", () => {
+  it("refuses a rule that is both for a bot and for people, in configuration and store", () => {
     for (const rule of [
       { bot: "B2", user: "U1" },
       { bot: "B2", group: "S1" },
@@ -116,7 +119,7 @@ describe("the allowlist", () => {
     }
   });
 
-  it("goes on with the rules that can be read, and lets nobody in by one that cannot", () => {
+  it("skips an unreadable stored rule and keeps the others", () => {
     const stored = [{ team: "T1", role: "guest" }, { user: "U1" }];
     const rules = stored.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));
     const read = parseReadableRules({ ...noStoredRules(), rules }).rules.map(({ rule }) => rule);
@@ -136,13 +139,13 @@ describe("the allowlist", () => {
     [false, { channel: "C1", group: "S1" }],
     [false, { group: "S1" }],
   ])(
-    "says %s by itself to one message by the rule %j: every given field must match",
+    "returns %s for one message and the rule %j, because every given field must match",
     (allowed, rule) => {
       expect(letsIn(rule)).toBe(allowed);
     },
   );
 
-  it("names the groups whose members a rule lets in, where the rest of it fits", () => {
+  it("lists the groups whose members a rule lets in if the rest of the rule matches", () => {
     const rules = [
       { group: "S1" },
       { channel: "C1", group: "S2" },
@@ -152,7 +155,7 @@ describe("the allowlist", () => {
     expect(matchRules({ rules, requester }).byGroup).toEqual(rules.slice(0, 2));
   });
 
-  it("lets in exactly where one rule alone does, in whatever order", () => {
+  it("lets in exactly what any single rule lets in, in any order", () => {
     forAll(fc.array(anyRule, { maxLength: 5 })).hold((rules) => {
       expect(letsIn(...rules)).toBe(rules.some((rule) => letsIn(rule)));
       expect(couldLetIn(...rules)).toBe(rules.some((rule) => couldLetIn(rule)));
@@ -160,7 +163,7 @@ describe("the allowlist", () => {
     });
   });
 
-  it("grows narrower, never wider, when a rule names one more field", () => {
+  it("never lets in more when a rule names one more field", () => {
     forAll(anyRule, slackId, fc.constantFrom("team", "channel", "user", "group")).hold(
       (rule, id, field) => {
         fc.pre(rule[field] === undefined && Object.keys(rule).length > 0);
@@ -188,17 +191,20 @@ describe("the address of a destination", () => {
     ["a2a", { card }, { card: `${card}?other` }],
     ["a2a", { card, url }, { card, url: `${url}other` }],
     ["a2a", { card, url }, { card }],
-  ])("is another where its %s address was edited: %j, %j", (transport, oldValue, newValue) => {
-    const destination = { transport, authorizer, ...oldValue };
-    expect(addressOf({ ...destination, deadlineMs: 5000 })).toBe(addressOf(destination));
-    expect(addressOf({ transport, authorizer, ...newValue })).not.toBe(addressOf(destination));
-  });
+  ])(
+    "changes the address of a destination if its %s address is edited: %j, %j",
+    (transport, oldValue, newValue) => {
+      const destination = { transport, authorizer, ...oldValue };
+      expect(addressOf({ ...destination, deadlineMs: 5000 })).toBe(addressOf(destination));
+      expect(addressOf({ transport, authorizer, ...newValue })).not.toBe(addressOf(destination));
+    },
+  );
 
   it.each([
     ["https", { url, authorizer }, "1187714065ba984c"],
     ["agentcore", { runtimeArn }, "ceaea5c16f224a3a"],
   ])(
-    "over %s stays what the records of tasks under way have",
+    "keeps the address of a destination over %s as stored in the records of running tasks",
     (transport, destination, address) => {
       expect(addressOf({ transport, ...destination })).toBe(address);
     },
@@ -232,11 +238,11 @@ describe("the policy of lookups", () => {
     ["something open", { ...message, open }, { open: true }, true],
     ["something open, switched off", { ...message, open }, {}, false],
     ["nothing open", message, { open: true }, false],
-  ])("asks Slack about a message with %s", (_name, pending, context, needed) => {
+  ])("decides whether to call Slack for a message with %s", (_name, pending, context, needed) => {
     expect(policyOf(context).needsLookups(pending)).toBe(needed);
   });
 
-  it("adds names to a text, unless it gets too long for a task", () => {
+  it("adds names to a text unless that makes it too long for a task", () => {
     const { addNames } = policyOf();
     expect(addNames("@U123, @U124 and @U125", { U123: "robin", U124: "kim" })).toBe(
       "@robin (U123), @kim (U124) and @U125",

@@ -87,7 +87,7 @@ async function installIn(
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 
 suite(`the installation flow on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
-  it("uses a state once, whichever instance is asked", async () => {
+  it("uses a state only once across instances", async () => {
     const instances = [1, 2].map(() => createOauthHandler({ config: parseConfig({ json: {} }) }));
     const answer = await instances[0]?.(event("/slack/install"));
     const state = new URL(answer?.headers.location ?? "").searchParams.get("state") ?? "";
@@ -106,7 +106,7 @@ suite(`the installation flow on Lambda${whyNoDynamoDb === undefined ? "" : ` (le
     expect(new Set(writes)).toEqual(new Set(["dynamodb:UpdateItem"]));
   });
 
-  it("lets the listed workspaces alone install", async () => {
+  it("lets only the listed workspaces install", async () => {
     const { clientId } = install;
     const clientSecret = { secretsManager: "sekisho/dev/SLACK_CLIENT_SECRET" };
     const config = parseConfig({
@@ -118,7 +118,7 @@ suite(`the installation flow on Lambda${whyNoDynamoDb === undefined ? "" : ` (le
     expect([...aws.secrets.all.keys()].filter((name) => name.startsWith(prefix))).toEqual([]);
   });
 
-  it("asks for the manifest's scopes, stores the token, and the client posts with it, there and nowhere else", async () => {
+  it("requests the scopes of the manifest and stores a token that works only in its installation", async () => {
     const config = parseConfig({ json: { slack: { reactions: false } } });
     const handler = createOauthHandler({ config });
     const answer = await handler(event("/slack/install"));
@@ -189,7 +189,7 @@ function seeing() {
 }
 
 describe("the flow behind an HTTP API", () => {
-  it("sees the path, the query, the cookies and the language, and nothing else", async () => {
+  it("passes on only the path, the query, the cookies and the language", async () => {
     const { requests, handler } = seeing();
     await handler(apiEvent);
     const [request] = requests;
@@ -205,7 +205,7 @@ describe("the flow behind an HTTP API", () => {
     });
   });
 
-  it("gives cookies apart from the other headers", async () => {
+  it("returns cookies separately from the other headers", async () => {
     expect(await seeing().handler(apiEvent)).toEqual({
       statusCode: 302,
       headers: { location: "https://slack.com/", "content-type": "text/html" },
@@ -228,7 +228,7 @@ describe("the flow behind an HTTP API", () => {
     expect(requests).toEqual([]);
   });
 
-  it("bears a request without query, cookies and headers", async () => {
+  it("accepts a request without query, cookies and headers", async () => {
     const { requests, handler } = seeing();
     await handler({ rawPath: "/slack/install", requestContext: apiEvent.requestContext });
     expect(requests[0]?.url).toBe("http://localhost/slack/install");

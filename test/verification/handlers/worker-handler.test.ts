@@ -205,14 +205,14 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     return replies().map(({ text }) => text);
   }
 
-  it("bring a message to its answer, with secrets of Secrets Manager", async () => {
+  it("answers a message with secrets from Secrets Manager", async () => {
     const handle = openWorker();
     const { message } = await ask();
     expect(await answers(handle, message)).toEqual(["An answer of the first."]);
     expect(calls).toEqual([{ peer: "first", method: "execute_task", token: "Bearer token-1" }]);
   });
 
-  it("take rotated tokens up at once: Slack's and a destination's", async () => {
+  it("uses rotated tokens of Slack and of a destination at once", async () => {
     const handle = openWorker();
     values.formerly.push("xoxb-of-yesterday");
     const first = await ask();
@@ -227,7 +227,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     ]);
   });
 
-  it("go where the live settings say, and refuse what does not fit", async () => {
+  it("routes by the live settings and ignores settings that do not fit", async () => {
     await push(JSON.stringify({ routes: [{ destination: "second" }] }));
     const handle = openWorker();
     expect(await answers(handle, (await ask()).message)).toEqual(["An answer of the second."]);
@@ -236,7 +236,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(await answers(refusing, (await ask()).message)).toEqual(["An answer of the first."]);
   });
 
-  it("name what failed, and let a message of their own queue come again soon instead of after the queue's own time", async () => {
+  it("reports failed messages and retries those of its own queue soon", async () => {
     const handle = openWorker();
     const { requestId } = await ask();
     const { Messages = [] } = await clients.queues.send(
@@ -281,7 +281,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(await work(handle)).toBe(1);
   });
 
-  it("answer an operator with what the worker's own role and secrets reach, and run no task", async () => {
+  it("tells an operator what the role and the secrets of the worker reach, and runs no task", async () => {
     const handle = openWorker();
     const context = ofOperator;
     const { second: fingerprint } = createFingerprints(parseConfig({ json: config }));
@@ -311,13 +311,13 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       expect(JSON.stringify([all, some])).not.toContain(secret);
   });
 
-  it("say that the live settings do not fit", async () => {
+  it("reports live settings that do not fit", async () => {
     await push(JSON.stringify({ routes: [{ destination: "third" }] }));
     const answer = await openWorker()({ operator: "check_worker" }, ofOperator);
     expect(answer).toMatchObject({ liveSettings: "refused", store: { ok: true } });
   });
 
-  it("say what the worker does not reach", async () => {
+  it("reports what the worker cannot reach", async () => {
     process.env = { ...process.env, SEKISHO_TABLE: "no-such-table" };
     values.secrets.bot = "xoxb-of-somebody-else";
     const answer = await openWorker()({ operator: "check_worker" }, ofOperator);
@@ -337,13 +337,13 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     { operator: "check_worker", names: [] },
     { operator: "check_destinations", names: ["first"], Extra: 1 },
     { operator: "check_destinations", names: "first" },
-  ])("refuse an event that is neither a batch nor an operator's request: %j", async (event) => {
+  ])("refuses an event that is neither a batch nor an operator request: %j", async (event) => {
     const handle = openWorker();
     await expect(handle(event, ofQueue)).rejects.toThrow(/not an SQS batch/);
     await expect(handle(event, ofOperator)).rejects.toThrow(/not an operator request/);
   });
 
-  it("refuse a batch from an operator, who could forge messages with it", async () => {
+  it("refuses a batch from an operator, who could forge messages with it", async () => {
     const handle = openWorker();
     const { body, message } = askBody("let me in");
     for (const event of [
@@ -356,7 +356,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(calls).toEqual([]);
   });
 
-  it("take batches and nothing else where the function itself is invoked", async () => {
+  it("accepts only batches when the function itself is invoked", async () => {
     const handle = openWorker();
     const request: unknown = { operator: "check_worker" };
     for (const invokedFunctionArn of [workerArn, `${workerArn}:$LATEST`, `${workerArn}:7`])
@@ -371,7 +371,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(calls).toEqual([]);
   });
 
-  it("turn a dead letter into words in the thread, and keep it in the archive; also what is none of ours", async () => {
+  it("posts a notice in the thread for a dead letter and archives it, even a malformed one", async () => {
     const handle = openWorker();
     const bury = createDeadLetterHandler({ config: parseConfig({ json: config }) });
     slack.inject({ method: "chat.postMessage", type: "status", status: 503 });
@@ -398,44 +398,41 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     ["the completion queue", { eventSourceARN: completionsArn }],
     ["any queue but its own", { eventSourceARN: `${ownArn}-2` }],
     ["nobody knows where", {}],
-  ])(
-    "take no question, wake-up or redrive from %s, be it delayed or not",
-    async (_from, origin) => {
-      const handle = openWorker();
-      const known = await ask("a task that waits for its announcement");
-      const { body, requestId, message } = askBody("let me in");
-      const forged = [
-        body,
-        JSON.stringify({ type: "wake", requestId: known.requestId, seq: 0 }),
-        JSON.stringify({ type: "redrive", requestId: known.requestId }),
-        JSON.stringify({ request_id: requestId, task_id: "t-1" }),
-        "nonsense",
-      ];
-      const inAMinute = {
-        DueAtMs: { stringValue: String(Date.now() + 60_000), dataType: "Number" },
-      };
-      const Records = forged.flatMap((text) =>
-        [{}, inAMinute].map((messageAttributes) => {
-          const { eventSourceARN: _own, ...record } = recordOf(text);
-          return { ...record, ...origin, messageAttributes };
-        }),
-      );
-      const response = await handle({ Records }, ofQueue);
-      expect(response).toEqual({ batchItemFailures: [] });
-      const { Attributes } = await clients.queues.send(
-        new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["All"] }),
-      );
-      // Only what was asked above; nothing was sent on.
-      expect(Attributes).toMatchObject({
-        ApproximateNumberOfMessages: "1",
-        ApproximateNumberOfMessagesDelayed: "0",
-      });
-      expect(slack.thread({ channel: workspace.channel.id, ts: message.ts })).toHaveLength(1);
-      expect(calls).toEqual([]);
-    },
-  );
+  ])("refuses questions, wake-ups and redrives from %s, delayed or not", async (_from, origin) => {
+    const handle = openWorker();
+    const known = await ask("a task that waits for its announcement");
+    const { body, requestId, message } = askBody("let me in");
+    const forged = [
+      body,
+      JSON.stringify({ type: "wake", requestId: known.requestId, seq: 0 }),
+      JSON.stringify({ type: "redrive", requestId: known.requestId }),
+      JSON.stringify({ request_id: requestId, task_id: "t-1" }),
+      "nonsense",
+    ];
+    const inAMinute = {
+      DueAtMs: { stringValue: String(Date.now() + 60_000), dataType: "Number" },
+    };
+    const Records = forged.flatMap((text) =>
+      [{}, inAMinute].map((messageAttributes) => {
+        const { eventSourceARN: _own, ...record } = recordOf(text);
+        return { ...record, ...origin, messageAttributes };
+      }),
+    );
+    const response = await handle({ Records }, ofQueue);
+    expect(response).toEqual({ batchItemFailures: [] });
+    const { Attributes } = await clients.queues.send(
+      new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["All"] }),
+    );
+    // Only what was asked above; nothing was sent on.
+    expect(Attributes).toMatchObject({
+      ApproximateNumberOfMessages: "1",
+      ApproximateNumberOfMessagesDelayed: "0",
+    });
+    expect(slack.thread({ channel: workspace.channel.id, ts: message.ts })).toHaveLength(1);
+    expect(calls).toEqual([]);
+  });
 
-  it("end an act when the function's time is nearly over, instead of being ended with it", async () => {
+  it("stops an act before the time of the function runs out", async () => {
     const never = await startWebServer({ handle: () => new Promise(() => {}) });
     config.destinations.first = { transport: "https", url: `${never.url}/` };
     const handle = openWorker();

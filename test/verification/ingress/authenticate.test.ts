@@ -26,7 +26,7 @@ const flip = (bytes: Uint8Array, bit: number): Buffer => {
 };
 
 describe("the signature", () => {
-  it("passes Slack's own published example", () => {
+  it("accepts the example that Slack publishes", () => {
     const published =
       "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar" +
       "&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=" +
@@ -42,21 +42,21 @@ describe("the signature", () => {
     expect(verifySignature(example)).toBe("valid");
   });
 
-  it("passes a body that is not ASCII, when it was decoded from base64 to bytes", () => {
+  it("accepts a body that is not ASCII after it was decoded from base64", () => {
     const delivered = body.toString("base64");
     expect(verifySignature({ ...args, body: Buffer.from(delivered, "base64") })).toBe("valid");
     const asAscii = Buffer.from(delivered, "base64").toString("ascii");
     expect(verifySignature({ ...args, body: Buffer.from(asAscii) })).toBe("mismatch");
   });
 
-  it("passes any secret and any bytes that were signed with it", () => {
+  it("accepts any secret and any bytes that were signed with it", () => {
     forAll(fc.string({ minLength: 1 }), fc.uint8Array({ maxLength: 2000 })).hold((key, bytes) => {
       const signature = signatureOf({ body: bytes, timestamp, key });
       expect(verifySignature({ ...args, secret: key, body: bytes, signature })).toBe("valid");
     });
   });
 
-  it("refuses another secret", () => {
+  it("refuses a signature of another secret", () => {
     forAll(fc.string({ minLength: 1 })).hold((key) => {
       fc.pre(key !== secret);
       expect(verifySignature({ ...args, signature: signatureOf({ body, timestamp, key }) })).toBe(
@@ -112,14 +112,14 @@ describe("the signature", () => {
     expect(verifySignature(at(timestamp))).toBe("unsigned");
   });
 
-  it("allows five minutes between the clocks in both directions, and not one second more", () => {
+  it("allows a clock difference of exactly five minutes in both directions", () => {
     const results = [-301, -300, 0, 300, 301].map((away) =>
       verifySignature(at(String(nowSeconds + away))),
     );
     expect(results).toEqual(["stale", "valid", "valid", "valid", "stale"]);
   });
 
-  it("refuses everything where the secret is empty, also what was signed with an empty one", () => {
+  it("refuses everything if the secret is empty, also a signature made with an empty one", () => {
     const empty = signatureOf({ body, timestamp, key: "" });
     expect(verifySignature({ ...args, secret: "", signature: empty })).toBe("no_secret");
   });
@@ -138,7 +138,7 @@ function rotating(value: string) {
 }
 
 describe("the signing secret", () => {
-  it("is read once for many requests", async () => {
+  it("reads the signing secret once for many requests", async () => {
     const { ingress, state } = rotating("first");
     const statuses = await Promise.all(
       [1, 2, 3].map(async () => (await ingress(request("first"))).status),
@@ -148,7 +148,7 @@ describe("the signing secret", () => {
     expect(state.reads).toBe(1);
   });
 
-  it("is read again when it was rotated: the new one passes at once, the old one no longer", async () => {
+  it("reads the signing secret again after a rotation and refuses the old one", async () => {
     const { ingress, state } = rotating("first");
     await ingress(request("first"));
     state.value = "second";
@@ -159,7 +159,7 @@ describe("the signing secret", () => {
     expect(state.reads).toBe(2);
   });
 
-  it("is read once in 30 seconds at most, however many false signatures come", async () => {
+  it("reads the signing secret at most once in 30 seconds, however many false signatures come", async () => {
     const { ingress, state } = rotating("first");
     await ingress(request("first"));
     state.nowMs += 30_000;
@@ -174,7 +174,7 @@ describe("the signing secret", () => {
     expect(state.reads).toBe(3);
   });
 
-  it("is not read again for what no secret could make valid", async () => {
+  it("does not read the secret again for a request that no secret could make valid", async () => {
     const { ingress, state } = rotating("first");
     await ingress(request("first"));
     state.nowMs += 60_000;
@@ -183,7 +183,7 @@ describe("the signing secret", () => {
     expect(state.reads).toBe(1);
   });
 
-  it("stays in force when the second reading fails or finds nothing", async () => {
+  it("keeps the cached secret when reading it again fails or returns nothing", async () => {
     for (const outage of [async () => "", () => Promise.reject(new Error("store down"))]) {
       let readSecret = async () => "first";
       let clockMs = nowMs;
@@ -196,7 +196,7 @@ describe("the signing secret", () => {
     }
   });
 
-  it("answers 500 to everything while none is configured, and works as soon as there is one", async () => {
+  it("answers 500 until a secret is configured", async () => {
     const { ingress, state, asks } = rotating("");
     expect((await ingress({ headers: [], body })).status).toBe(500);
     expect((await ingress(request(""))).status).toBe(500);
@@ -205,7 +205,7 @@ describe("the signing secret", () => {
     expect((await ingress(request("first"))).status).toBe(200);
   });
 
-  it("answers 500 where it cannot be read, without the cause, and reads again the next time", async () => {
+  it("answers 500 without the cause if the secret cannot be read, and reads it again next time", async () => {
     let readSecret = (): Promise<string> =>
       Promise.reject(new Error("arn:aws:secretsmanager:secret"));
     const { ingress, lines } = setUp({ readSecret: () => readSecret() });
@@ -217,7 +217,7 @@ describe("the signing secret", () => {
     expect((await ingress(request("first"))).status).toBe(200);
   });
 
-  it("is given up on when the reading hangs", async () => {
+  it("gives up reading the secret after a time-out", async () => {
     const secret = createCachedSecret({
       readSecret: () => new Promise(() => {}),
       readTimeoutMs: 5,

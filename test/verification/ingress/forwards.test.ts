@@ -26,7 +26,7 @@ function mention(fields: object): Payload {
   return { ...payload, event: { ...payload.event, text: `<@${botUser}> Why?`, ...fields } };
 }
 
-it("forwarded messages and their files are in the queue by default, and not at all when they are off", async () => {
+it("enqueues forwarded messages and their files by default, and neither when they are off", async () => {
   const [message] = await messagesOf(mention({ attachments }));
   expect(message?.text).toBe(
     "Why?\n\nDisk full\n\nLink preview: A preview\n\nForwarded message from robin:\n> The backup failed\n>\n> (file: log.txt)",
@@ -37,14 +37,14 @@ it("forwarded messages and their files are in the queue by default, and not at a
   expect(less).not.toHaveProperty("sharedFiles");
 });
 
-it("a message of the subtype message_share loses its forwards when they are off, also without their mark", async () => {
+it("removes the forwards of a message_share message when they are off, also unmarked ones", async () => {
   const shared = { subtype: "message_share", attachments: [{ ...forward, is_share: undefined }] };
   const [message] = await messagesOf(mention({ type: "message", ...shared }));
   const [less] = await messagesOf(mention({ type: "message", ...shared }), false);
   expect([message?.text.includes("backup"), less?.text]).toEqual([true, "Why?"]);
 });
 
-it("an edit that only takes a forwarded message away changes nothing when they are off", async () => {
+it("ignores an edit that only removes a forwarded message when forwards are off", async () => {
   const payload = fixture("message-changed");
   const version = { ...Object(payload.event.message), text: `<@${botUser}> Why?` };
   const change = (text: string): Payload => ({
@@ -66,7 +66,7 @@ it("an edit that only takes a forwarded message away changes nothing when they a
 });
 
 it.each([null, "text", [null, 1, "a"], { 0: forward }])(
-  "attachments of no known form are passed on when forwards are off: %j",
+  "accepts attachments of unknown form when forwards are off: %j",
   async (odd) => {
     expect(await messagesOf(mention({ attachments: odd }), false)).toMatchObject([
       { text: "Why?" },

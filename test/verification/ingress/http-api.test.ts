@@ -49,7 +49,7 @@ function handlerWithAsks() {
 }
 
 describe("an event of an HTTP API", () => {
-  it("is a request of Slack: checked, enqueued, answered", async () => {
+  it("verifies, enqueues and answers an event of an HTTP API", async () => {
     const { handle, asks } = handlerWithAsks();
     expect(await handle(httpApiEvent(signed({ body: bytesOf(mention) })))).toMatchObject({
       statusCode: 200,
@@ -58,14 +58,14 @@ describe("an event of an HTTP API", () => {
     expect(asks).toHaveLength(1);
   });
 
-  it("is enqueued in the turn of the bot's workspace", async () => {
+  it("enqueues a message in the group of the workspace of the bot", async () => {
     const groups: unknown[] = [];
     const { ingress } = setUp({ send: async ({ group }) => void groups.push(group) });
     await createHttpApiHandler({ ingress })(httpApiEvent(signed({ body: bytesOf(mention) })));
     expect(groups).toStrictEqual([mention.team_id]);
   });
 
-  it("brings the challenge back", async () => {
+  it("answers a challenge", async () => {
     const { handle } = handlerWithAsks();
     const body = bytesOf({ type: "url_verification", challenge: "3eZbrw1aB" });
     expect(await handle(httpApiEvent(signed({ body })))).toMatchObject({
@@ -74,7 +74,7 @@ describe("an event of an HTTP API", () => {
     });
   });
 
-  it("may carry its body in base64, whose bytes are what was signed, whatever the alphabet", async () => {
+  it("verifies the decoded bytes of a base64 body, whatever its alphabet", async () => {
     const { handle, asks } = handlerWithAsks();
     const event = { ...mention.event, text: "<@U0BOT00001> 関所とは何ですか 🏯" };
     const request = signed({ body: bytesOf({ ...mention, event }) });
@@ -85,7 +85,7 @@ describe("an event of an HTTP API", () => {
     expect(asks[0]?.message.text).toBe("関所とは何ですか 🏯");
   });
 
-  it("with a doubled header is refused, though API Gateway joins the two with a comma", async () => {
+  it("refuses a doubled header, which API Gateway joins with a comma", async () => {
     const request = signed({ body: bytesOf(mention) });
     for (const doubled of ["x-slack-signature", "x-slack-request-timestamp"]) {
       const { handle, asks } = handlerWithAsks();
@@ -97,7 +97,7 @@ describe("an event of an HTTP API", () => {
     }
   });
 
-  it("without a signature, without headers or without a body is refused", async () => {
+  it("refuses an event without a signature, headers or a body", async () => {
     const { handle } = handlerWithAsks();
     const event = httpApiEvent(signed({ body: bytesOf(mention) }));
     expect(await handle({ ...event, headers: {} })).toMatchObject({ statusCode: 401 });
@@ -110,7 +110,7 @@ describe("an event of an HTTP API", () => {
     });
   });
 
-  it("by another way than the one route is not found", async () => {
+  it("answers 404 to any other method or path", async () => {
     const { handle, asks } = handlerWithAsks();
     const event = httpApiEvent(signed({ body: bytesOf(mention) }));
     const { requestContext } = event;
@@ -147,7 +147,7 @@ function sender(queueUrl: string, endpoint = emulator.endpoint) {
   return createSendToQueue({ region, credentials: async () => credentials, endpointOf, queueUrl });
 }
 
-it("a message comes whole, also with characters that SQS would refuse", async () => {
+it("delivers a whole message through SQS, also with characters that SQS refuses", async () => {
   const { queueUrl } = await createQueuePair({ client, maxReceiveCount: 3 });
   const text = "関所 🏯 \uffff \ufffe and half a pair \ud83c";
   await sender(queueUrl).send({ body: JSON.stringify({ text }), group: "T1" });
@@ -156,7 +156,7 @@ it("a message comes whole, also with characters that SQS would refuse", async ()
   expect(Messages[0]?.Body).not.toMatch(/[\ufffe\uffff]/);
 });
 
-it("a message is sent in its workspace's turn (which the emulator does not give back)", async () => {
+it("sends a message with the group of its workspace", async () => {
   const inputs: unknown[] = [];
   const server = await startWebServer({
     handle: async ({ body }) => {
@@ -171,7 +171,7 @@ it("a message is sent in its workspace's turn (which the emulator does not give 
   ]);
 });
 
-it("a queue that is not there is an error, so that Slack delivers again", async () => {
+it("throws if the queue does not exist, so that Slack delivers again", async () => {
   const queueUrl = `${emulator.endpoint}/000000000000/nowhere`;
   await expect(sender(queueUrl).send({ body: "{}" })).rejects.toThrow();
 });

@@ -41,20 +41,20 @@ describe("an unsigned request", () => {
       "with the timestamp twice",
       [...headers, ["x-slack-request-timestamp", String(nowMs / 1000)] as const],
     ],
-  ])("is refused with 401 and reaches nothing: %s", async (_name, headers) => {
+  ])("refuses an unsigned request with 401 and enqueues nothing: %s", async (_name, headers) => {
     const { ingress, asks } = setUp();
     expect(await ingress({ headers, body })).toEqual(emptyAnswer(401));
     expect(asks).toEqual([]);
   });
 
-  it("is refused also when it says ssl_check or url_verification", async () => {
+  it("refuses an unsigned request also for ssl_check and url_verification", async () => {
     const { ingress } = setUp();
     const sslCheck = await ingress({ headers: [], body: Buffer.from("ssl_check=1&token=abc") });
     const challenge = await ingress({ headers: [], body: bytesOf(fixture("url-verification")) });
     expect([sslCheck.status, challenge.status, challenge.body]).toEqual([401, 401, ""]);
   });
 
-  it("is refused when it is a replay of more than five minutes ago, or from the future", async () => {
+  it("refuses a request that is more than five minutes old or from the future", async () => {
     const { ingress } = setUp();
     const at = async (seconds: number) =>
       (await ingress(signed({ body, timestamp: String(nowMs / 1000 + seconds) }))).status;
@@ -67,7 +67,7 @@ describe("an unsigned request", () => {
 const joined = { ...fixture("message-with-mention").event, subtype: "channel_join" };
 
 describe("a signed request", () => {
-  it("reaches the queue as one ask with everything that the worker needs", async () => {
+  it("enqueues a signed request as one user message with everything that the worker needs", async () => {
     const { ingress, asks } = setUp();
     expect(await ingress(signed({ body }))).toEqual(emptyAnswer(200));
     expect(asks).toHaveLength(1);
@@ -79,7 +79,7 @@ describe("a signed request", () => {
     });
   });
 
-  it("passes whatever the letter case of its header names", async () => {
+  it("accepts header names in any letter case", async () => {
     const { ingress } = setUp();
     for (const change of [
       (name: string) => name.toLowerCase(),
@@ -89,7 +89,7 @@ describe("a signed request", () => {
     }
   });
 
-  it("gives the same request id in ten deliveries of any mix, and none is dropped as seen", async () => {
+  it("gives ten deliveries of a message the same request id and drops none of them", async () => {
     const { ingress, asks } = setUp();
     for (let delivery = 0; delivery < 10; delivery += 1) {
       const payload = {
@@ -103,7 +103,7 @@ describe("a signed request", () => {
     expect(new Set(asks.map(({ requestId }) => requestId)).size).toBe(1);
   });
 
-  it("that is a redelivery is enqueued, since the first delivery may be the one that was lost", async () => {
+  it("enqueues a redelivery, because the first delivery may have been lost", async () => {
     let down = true;
     const messages: string[] = [];
     const send = async ({ body }: { body: string }) => {
@@ -121,7 +121,7 @@ describe("a signed request", () => {
     expect(messages).toHaveLength(1);
   });
 
-  it("gets 503 without the cause when the queue fails, and the log has no more than the cause's kind", async () => {
+  it("answers 503 without the cause when the queue fails, and logs only the kind of the cause", async () => {
     const send = () => Promise.reject(new TypeError("https://sqs.example/secret-queue"));
     const { ingress, lines } = setUp({ send });
     expect(await ingress(signed({ body }))).toMatchObject({ status: 503, body: "" });
@@ -135,12 +135,12 @@ describe("a signed request", () => {
     expect(lines.join("")).not.toContain("secret-queue");
   });
 
-  it("gets 503 when the queue does not answer before Slack gives up", async () => {
+  it("answers 503 when the queue does not respond before Slack gives up", async () => {
     const { ingress } = setUp({ send: () => new Promise(() => {}) });
     expect((await ingress(signed({ body }))).status).toBe(503);
   });
 
-  it("is answered with its challenge, as plain text", async () => {
+  it("answers a challenge as plain text", async () => {
     const { ingress, asks } = setUp();
     const payload = fixture("url-verification");
     const answer = await ingress(signed({ body: bytesOf(payload) }));
@@ -157,7 +157,7 @@ describe("a signed request", () => {
     ["an unknown type", bytesOf({ type: "app_rate_limited", api_app_id: "A1" }), "unknown_payload"],
     ["the bot's own post", bytesOf(fixture("own-message")), "from_bot"],
     ["somebody joining", bytesOf({ ...fixture("app-mention"), event: joined }), "subtype"],
-  ])("gets 200 and is dropped by name in the log when it carries %s", async (_name, body, drop) => {
+  ])("answers 200 and logs why it drops a request with %s", async (_name, body, drop) => {
     const { ingress, asks, lines } = setUp();
     expect(await ingress(signed({ body }))).toMatchObject({ status: 200, body: "" });
     expect(asks).toEqual([]);
@@ -166,13 +166,13 @@ describe("a signed request", () => {
     ]);
   });
 
-  it("that is too large is refused before anything else is done with it", async () => {
+  it("refuses a request that is too large before it does anything else", async () => {
     const { ingress, lines } = setUp({ maxBodyBytes: body.byteLength - 1 });
     expect((await ingress(signed({ body }))).status).toBe(413);
     expect(lines).toEqual([]);
   });
 
-  it("leaves neither a text, a signature nor a secret in the log", async () => {
+  it("logs no text, signature or secret", async () => {
     const { ingress, lines } = setUp();
     await ingress(signed({ body }));
     await ingress(signed({ body, key: "another" }));
@@ -320,7 +320,7 @@ function expectNothingGivenAway(text: string): void {
 }
 
 describe("hostile bodies", () => {
-  it("are answered with 200 when signed and 401 when not, and leave no text in answers and logs", async () => {
+  it("answers 200 to signed hostile bodies and 401 to unsigned ones, and leaks no text", async () => {
     const { ingress, asks, lines } = setUp();
     const seenIds = new Set<number>();
     await play(totalBytes, async ({ request, isSigned }) => {
@@ -346,7 +346,7 @@ describe("hostile bodies", () => {
     });
     afterAll(() => server.close());
 
-    it("are answered with 200, 400 or 401, and the server lives on", async () => {
+    it("answers 200, 400 or 401 to hostile bodies over a real socket and keeps serving", async () => {
       await play(socketBytes, async ({ request, isSigned }) => {
         const { status, body } = await send({ url: `${server.url}/slack/events`, ...request });
         expect(isSigned ? [200] : [400, 401]).toContain(status);

@@ -36,7 +36,7 @@ const askedOf = (payload: Payload) => {
 const textOf = (text: string): string => askedOf(withEvent("app-mention", { text })).text;
 
 describe("what is for the bot", () => {
-  it("is a mention, without the mention itself", () => {
+  it("reads a mention without the mention itself", () => {
     expect(askedOf(fixture("app-mention"))).toEqual({
       appId: "A0APP00001",
       team: "T0TEAM0001",
@@ -49,7 +49,7 @@ describe("what is for the bot", () => {
     });
   });
 
-  it("is a message that mentions it, and that is the same as the mention of the same post", () => {
+  it("reads a message that mentions the bot with the same request id as its mention event", () => {
     const [mention, message] = [
       askedOf(fixture("app-mention")),
       askedOf(fixture("message-with-mention")),
@@ -59,7 +59,7 @@ describe("what is for the bot", () => {
     expect(fixture("message-with-mention").event_id).not.toBe(fixture("app-mention").event_id);
   });
 
-  it("is every message in a direct message with it, mentioned or not", () => {
+  it("reads every message in a direct message with the bot, mentioned or not", () => {
     expect(askedOf(fixture("message-im"))).toMatchObject({
       direct: true,
       text: "What is a sekisho?",
@@ -77,7 +77,7 @@ describe("what is for the bot", () => {
     const openOf = (entities: unknown, name = "message-im") =>
       askedOf(withEvent(name, { app_context: { entities } })).open;
 
-    it("is a direct message", () => {
+    it("reads what the person has open only from a direct message", () => {
       const entities = [
         message({ channel_id: "C1", message_ts: "1762750000.000100" }),
         channel("C2"),
@@ -108,30 +108,33 @@ describe("what is for the bot", () => {
         "a time that is none",
         [message({ channel_id: "C1", message_ts: "now" }), message({ channel_id: "C1" })],
       ],
-    ])("is a direct message with %s", (_name, entities) => {
-      expect(openOf(entities)).toBeUndefined();
-    });
+    ])(
+      "reads nothing that the person has open from a direct message with %s",
+      (_name, entities) => {
+        expect(openOf(entities)).toBeUndefined();
+      },
+    );
 
-    it("is a direct message with ten things at most", () => {
+    it("reads at most ten things that the person has open", () => {
       const entities = Array.from({ length: 100_000 }, (_, at) => channel(`C${at}`));
       expect(openOf(entities)).toHaveLength(10);
     });
   });
 
-  it("is a reply in a thread, which keeps its thread", () => {
+  it("keeps the thread of a reply", () => {
     expect(askedOf(fixture("thread-reply"))).toMatchObject({
       threadTs: "1762750000.000100",
       text: "and in a thread",
     });
   });
 
-  it("is what people say of themselves (/me)", () => {
+  it("reads what people say of themselves (/me)", () => {
     expect(askedOf(withEvent("app-mention", { subtype: "me_message" })).text).toContain(
       "What is a sekisho?",
     );
   });
 
-  it("is a file in a thread reply, although it has the subtype file_share", () => {
+  it("reads a file in a thread reply although it has the subtype file_share", () => {
     expect(askedOf(fixture("file-share"))).toMatchObject({
       threadTs: "1762750000.000100",
       text: "summarize this",
@@ -146,23 +149,26 @@ describe("what is for the bot", () => {
       withEvent("message-with-mention", { text: `<@${botUser}>` }),
     ],
     ["a direct message without a text", withEvent("message-im", { text: undefined })],
-  ])("is %s: whoever sent it gets an answer as well", (_what, payload) => {
+  ])("reads %s as an empty question, which gets an answer too", (_what, payload) => {
     expect(askedOf(payload).text).toBe("");
   });
 
-  it("is a thread reply that was also sent to the channel", () => {
+  it("reads a thread reply that was also sent to the channel", () => {
     expect(askedOf(fixture("thread-broadcast")).text).toBe("also for the channel");
   });
 
   it.each([
     ["slack-connect", "T0TEAM0001"],
     ["enterprise-grid", "T0GRID0001"],
-  ])("belongs to the workspace of the installation, not to the author's (%s)", (name, team) => {
-    expect(fixture(name).team_id).not.toBe(team);
-    expect(askedOf(fixture(name)).team).toBe(team);
-  });
+  ])(
+    "assigns the message to the workspace of the installation, not of the author (%s)",
+    (name, team) => {
+      expect(fixture(name).team_id).not.toBe(team);
+      expect(askedOf(fixture(name)).team).toBe(team);
+    },
+  );
 
-  it("belongs to team_id where Slack sends no context_team_id", () => {
+  it("assigns the message to team_id if Slack sends no context_team_id", () => {
     expect(askedOf({ ...fixture("app-mention"), context_team_id: null }).team).toBe("T0TEAM0001");
   });
 });
@@ -176,15 +182,18 @@ describe("a reply in a thread that does not speak to the bot", () => {
     ["yes, please", "yes, please"],
     ["ask <@U0USER0002> too", "ask @U0USER0002 too"],
     ["see <https://example.com>", "see https://example.com"],
-  ])("goes on as unaddressed, since its thread may be one of the bot: %s", (text, shown) => {
-    expect(askedOf(reply(text))).toMatchObject({
-      text: shown,
-      unaddressed: true,
-      threadTs: "1762750000.000100",
-    });
-  });
+  ])(
+    "marks a reply without a mention as unaddressed, since its thread may be of the bot: %s",
+    (text, shown) => {
+      expect(askedOf(reply(text))).toMatchObject({
+        text: shown,
+        unaddressed: true,
+        threadTs: "1762750000.000100",
+      });
+    },
+  );
 
-  it("keeps its files, also without a text", () => {
+  it("keeps the files of an unaddressed reply, also without a text", () => {
     const files = fixture("file-share").event.files;
     const asked = askedOf(reply("", { subtype: "file_share", files }));
     expect(asked).toMatchObject({ text: "", unaddressed: true, files: [{ id: "F0FILE0001" }] });
@@ -195,11 +204,11 @@ describe("a reply in a thread that does not speak to the bot", () => {
     " <@U0USER0002|hana> hi",
     "<!subteam^S1> ping",
     "<!here> lunch",
-  ])("is dropped where it begins by speaking to somebody else: %s", (text) =>
+  ])("drops a reply that begins with a mention of others: %s", (text) =>
     expect(filter(reply(text))).toEqual({ drop: "not_mentioned" }),
   );
 
-  it("is dropped where a bot wrote it, and where it only was edited", () => {
+  it("drops an unaddressed reply of a bot and an edited one", () => {
     expect(filter(reply("yes", { bot_id: "B1" }))).toEqual({ drop: "from_bot" });
     expect(filter(reply("yes", { user: botUser }))).toEqual({ drop: "from_bot" });
     expect(filter(reply("yes", { edited: { user: "U0USER0001", ts: "1.1" } }))).toEqual({
@@ -207,7 +216,7 @@ describe("a reply in a thread that does not speak to the bot", () => {
     });
   });
 
-  it("is dropped where it was delivered for a person: their conversations are not the bot's", () => {
+  it("drops a reply that was delivered for a person, whose conversations are not for the bot", () => {
     const authorizations = [{ user_id: "U0USER0002", is_bot: false }];
     const direct = reply("yes", { channel: "D0DIRECT01", channel_type: "im" });
     for (const payload of [reply("yes"), direct]) {
@@ -215,7 +224,7 @@ describe("a reply in a thread that does not speak to the bot", () => {
     }
   });
 
-  it("is addressed where it mentions the bot, and in a direct message always", () => {
+  it("treats a reply as addressed if it mentions the bot or is in a direct message", () => {
     expect(askedOf(reply(`<@${botUser}> yes`)).unaddressed).toBeUndefined();
     expect(
       askedOf(withEvent("message-im", { thread_ts: "1762750000.000100" })).unaddressed,
@@ -240,19 +249,19 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
     ["<@U0GUEST001> is me", "@U0GUEST001 is me", [botUser]],
     [`ask <@U0USER0002> or <@${other}>`, `ask @U0USER0002 or @${other}`, [botUser]],
   ])(
-    "understands a mention of either bot user, although Slack names one: %s",
+    "understands a mention of either bot user, although Slack names only one: %s",
     (text, understood, botUsers) => {
       expect(mention(text)).toMatchObject({ text: understood, botUsers, team: "T0TEAM0001" });
     },
   );
 
-  it("takes no other user for the bot's elsewhere", () => {
+  it("treats no other user as the bot outside of shared channels", () => {
     const text = "<@U0USER0002> what do you say";
     const asked = askedOf(withEvent("app-mention", { text }));
     expect(asked).toMatchObject({ text: "@U0USER0002 what do you say", botUsers: [botUser] });
   });
 
-  it("leaves the message that begins with it to the mention, and marks one that may have it further on", () => {
+  it("drops a message that begins with a mention and marks one that may mention the bot later", () => {
     expect(reply(`<@${other}> yes`)).toEqual({ drop: "not_mentioned" });
     expect(reply(`yes, <@${other}>`)).toMatchObject({
       userMessage: { unaddressed: true, perhapsAddressed: true },
@@ -279,7 +288,7 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
 });
 
 describe("what another bot writes", () => {
-  it("is for the bot where it mentions it, with every id that a rule may name", () => {
+  it("reads a message of another bot that mentions it, with every id that a rule may name", () => {
     const ids = {
       app_id: "A2",
       bot_profile: { id: "B0OTHER001", app_id: "A2", team_id: "T0TEAM0001" },
@@ -294,7 +303,7 @@ describe("what another bot writes", () => {
     });
   });
 
-  it("is a workflow's too, which has no user and names itself", () => {
+  it("reads a message of a workflow, which has no user and names itself", () => {
     const posted = {
       user: undefined,
       subtype: "bot_message",
@@ -308,7 +317,7 @@ describe("what another bot writes", () => {
     });
   });
 
-  it("has the person with whose token an app posted it, and the app's ids, also in an edit", () => {
+  it("names the person whose token an app used for the post and the ids of the app, also in an edit", () => {
     // Slack marks every post of its Web API so. Messages of its clients have a `client_msg_id` instead.
     const posted = {
       client_msg_id: undefined,
@@ -337,7 +346,7 @@ describe("what another bot writes", () => {
     expect(filter({ ...envelope, event: { ...event, ...ownEdit } })).toEqual({ drop: "from_bot" });
   });
 
-  it("is never the person's who set up an integration", () => {
+  it("never attributes the message of an integration to the person who set it up", () => {
     const posted = { user: "U0USER0001", subtype: "bot_message", bot_id: "B7" };
     expect(askedOf(withEvent("app-mention", posted))).toMatchObject({ user: "B7" });
     expect(filter(withEvent("app-mention", { ...posted, bot_id: undefined }))).toEqual({
@@ -345,12 +354,12 @@ describe("what another bot writes", () => {
     });
   });
 
-  it("is never a reply that mentions nobody", () => {
+  it("drops a reply of another bot that mentions nobody", () => {
     const reply = withEvent("thread-reply", { type: "message", text: "done", bot_id: "B2" });
     expect(filter(reply)).toEqual({ drop: "from_bot" });
   });
 
-  it("has no mark where a person wrote it", () => {
+  it("sets no bot ids on a message of a person", () => {
     expect(askedOf(fixture("app-mention"))).not.toHaveProperty("botIds");
   });
 });
@@ -376,11 +385,11 @@ describe("a channel that is shared with other organizations", () => {
       "a bot of another organization",
       { ...own, bot_profile: { id: "B9", team_id: "T9" } },
     ],
-  ])("is told as %s for a message of %s", (external, _whose, change) => {
+  ])("marks the audience as %s for a message of %s", (external, _whose, change) => {
     expect(askedOf(withEvent("slack-connect", change)).external).toBe(external);
   });
 
-  it("tells the workspace of a person of another organization, and not that of our own", () => {
+  it("names the workspace of a person of another organization, but not of a person of its own", () => {
     expect(askedOf(fixture("slack-connect"))).toMatchObject({
       team: "T0TEAM0001",
       userTeam: "T0GUEST001",
@@ -388,7 +397,7 @@ describe("a channel that is shared with other organizations", () => {
     expect(askedOf(withEvent("slack-connect", own))).not.toHaveProperty("userTeam");
   });
 
-  it("is one of the organization's own where the app is installed in all of it", () => {
+  it("treats a person as internal if the app is installed in the whole organization", () => {
     const payload = withEvent("enterprise-grid", { team: "E0ORG00001" });
     expect(askedOf({ ...payload, is_ext_shared_channel: true }).external).toBe("channels");
     expect(askedOf(payload)).not.toHaveProperty("external");
@@ -479,11 +488,11 @@ describe("what is not for the bot", () => {
       "malformed_message",
       withEvent("app-mention", { ts: "yesterday" }),
     ],
-  ])("is %s (%s)", (_what, drop, payload) => {
+  ])("drops %s (%s)", (_what, drop, payload) => {
     expect(filter(payload)).toEqual({ drop });
   });
 
-  it("is a direct message between people, which Slack delivers for a person's user token", () => {
+  it("drops a direct message between people, which Slack delivers for a user token", () => {
     const authorizations = [{ user_id: "U0USER0002", is_bot: false }];
     expect(filter({ ...fixture("message-im"), authorizations })).toEqual({ drop: "not_mentioned" });
     expect(filter({ ...fixture("message-im"), authorizations: null })).toEqual({
@@ -493,7 +502,7 @@ describe("what is not for the bot", () => {
 });
 
 describe("the installation", () => {
-  it("is the organization's where the app is installed there", () => {
+  it("assigns the message to the organization if the app is installed there", () => {
     expect(askedOf(fixture("enterprise-grid"))).toMatchObject({
       team: "T0GRID0001",
       enterprise: "E0ORG00001",
@@ -524,11 +533,11 @@ describe("the installation", () => {
       },
       "E3",
     ],
-  ])("has the id %s", (_whose, change, enterprise) => {
+  ])("takes the organization id %s", (_whose, change, enterprise) => {
     expect(askedOf({ ...fixture("app-mention"), ...change }).enterprise).toBe(enterprise);
   });
 
-  it("is the workspace's where the app is installed there, although that belongs to an organization", () => {
+  it("leaves out the organization if the app is installed in a workspace of it", () => {
     const change = { context_enterprise_id: "E0ORG00001", enterprise_id: "E0ORG00001" };
     expect(askedOf({ ...fixture("app-mention"), ...change })).not.toHaveProperty("enterprise");
   });
@@ -540,13 +549,13 @@ describe("a forwarded message", () => {
   ];
   const quotation = "Forwarded message from robin:\n> The backup failed";
 
-  it("a forwarded message is a request in a direct message, although the person wrote nothing", () => {
+  it("reads a forwarded message in a direct message as a request, also without a text", () => {
     expect(askedOf(withEvent("message-im", { text: "", attachments })).text).toBe(quotation);
     const share = withEvent("message-im", { text: "", attachments, subtype: "message_share" });
     expect(askedOf(share).text).toBe(quotation);
   });
 
-  it("a forwarded message mentions nobody", () => {
+  it("ignores mentions inside a forwarded message", () => {
     const mention = [{ ...attachments[0], text: `<@${botUser}> cancel` }];
     expect(
       filter(withEvent("message-with-mention", { text: "fyi", attachments: mention })),
@@ -564,19 +573,19 @@ describe("a forwarded message", () => {
 });
 
 describe("the text", () => {
-  it("loses every mention of the bot wherever it stands, also a labelled one, and no other", () => {
+  it("removes every mention of the bot from the text, also a labelled one, and no other mention", () => {
     expect(textOf(`hey <@${botUser}> ask <@U0USER0002> or <@${botUser}|sekisho>`)).toBe(
       "hey ask @U0USER0002 or",
     );
   });
 
-  it("that is longer than the contract allows stays too long, so that it is refused in words, but fits the queue", () => {
+  it("cuts a long text so that it fits the queue but is still refused as too long", () => {
     const text = textOf("\u0001".repeat(900_000));
     expect(text).toHaveLength(40_001);
     expect(Buffer.byteLength(JSON.stringify({ text }))).toBeLessThan(255 * 1024);
   });
 
-  it("of exactly the allowed length is kept whole", () => {
+  it("keeps a text of exactly the allowed length whole", () => {
     expect(textOf("関".repeat(40_000))).toHaveLength(40_000);
   });
 });
@@ -603,7 +612,7 @@ const clicked = (change: Record<string, unknown> = {}) => ({
 });
 
 describe("a slash command", () => {
-  it("is a question of its own, at the time at which it came, in the text that the person typed", () => {
+  it("reads a slash command as a question with its time and its typed text", () => {
     expect(messageOf("slash_commands", command())).toMatchObject({
       type: "ask",
       requestId: requestIdOf({
@@ -625,7 +634,7 @@ describe("a slash command", () => {
     });
   });
 
-  it("typed twice is two questions, and one that comes twice is one", () => {
+  it("gives a repeated delivery of a command the same id, and a repeated command a new one", () => {
     const again = command({ trigger_id: "13345224609.738474920.8088930838d88f008e9" });
     const ids = [command(), command(), again].map((each) => messageOf("slash_commands", each));
     const [first, repeated, second] = ids.map((message) => message.requestId);
@@ -637,11 +646,11 @@ describe("a slash command", () => {
     ["a direct message", { channel_id: "D0DIRECT01", channel_name: "directmessage" }, true],
     ["a group's direct message", { channel_id: "G0GROUP001", channel_name: "mpdm-a--b-1" }, false],
     ["a private channel", { channel_id: "C0PRIVATE1", channel_name: "privategroup" }, false],
-  ])("typed in %s is told by the channel's id", (_where, change, direct) => {
+  ])("tells from the channel id whether %s is direct for a command", (_where, change, direct) => {
     expect(messageOf("slash_commands", command(change))).toMatchObject({ message: { direct } });
   });
 
-  it("belongs to the organization where the app is installed there, as the form and the socket say it", () => {
+  it("assigns a command to the organization if the app is installed there, as form or over the socket", () => {
     for (const is_enterprise_install of ["true", true]) {
       const change = { is_enterprise_install, enterprise_id: "E0ORG00001" };
       expect(messageOf("slash_commands", command(change))).toMatchObject({
@@ -655,7 +664,7 @@ describe("a slash command", () => {
     expect(message).not.toHaveProperty("enterprise");
   });
 
-  it("without a text is a question all the same, and is answered", () => {
+  it("reads a command without a text as an empty question", () => {
     expect(messageOf("slash_commands", command({ text: undefined }))).toMatchObject({
       message: { text: "" },
     });
@@ -666,7 +675,7 @@ describe("a slash command", () => {
     ["an empty trigger", { trigger_id: "" }],
     ["no channel", { channel_id: undefined }],
     ["no user", { user_id: "" }],
-  ])("with %s is dropped", (_what, change) => {
+  ])("drops a command with %s", (_what, change) => {
     expect(of("slash_commands", command(change))).toEqual({ drop: "unknown_payload" });
   });
 });
@@ -684,17 +693,17 @@ describe("a button", () => {
     button: { type: "cancel" },
   };
 
-  it("that was pressed says who wants what of which task, and where", () => {
+  it("reads who clicked a button, of which task and where", () => {
     expect(messageOf("interactive", clicked())).toEqual(expectedResult);
   });
 
-  it("of a question says which question and which answer", () => {
+  it("reads the question and the answer of a clicked option", () => {
     const button = { type: "answer", question: 1, option: 2 } as const;
     const actions = [encodeButton({ requestId: taskId, button })];
     expect(messageOf("interactive", clicked({ actions }))).toEqual({ ...expectedResult, button });
   });
 
-  it("in an organization's installation has the workspace of the person who pressed, since Slack names no other", () => {
+  it("takes the workspace of the person for a click in an installation of an organization", () => {
     const change = {
       team: null,
       enterprise: { id: "E0ORG00001", name: "Example" },
@@ -706,7 +715,7 @@ describe("a button", () => {
     });
   });
 
-  it("in the installation of a workspace is the workspace's, although that belongs to an organization", () => {
+  it("assigns a click to the workspace in which the app is installed, even in an organization", () => {
     const change = {
       enterprise: { id: "E0ORG00001", name: "Example" },
       user: { id: "U1", team_id: "T0OTHER001" },
@@ -718,7 +727,7 @@ describe("a button", () => {
     });
   });
 
-  it("names the person's workspace as Slack does, in a channel of another installation", () => {
+  it("names the workspace of the person who clicked in a channel of another installation", () => {
     // https://github.com/slackapi/java-slack-sdk/issues/1041
     const change = { team: { id: "T0TEAM0001" }, user: { id: "U1", team_id: "T0OTHER001" } };
     expect(messageOf("interactive", clicked(change))).toMatchObject({
@@ -730,7 +739,7 @@ describe("a button", () => {
     expect(unknown).not.toHaveProperty("userTeam");
   });
 
-  it("is known by its container where Slack sends neither message nor channel", () => {
+  it("finds the message of a button by its container if Slack sends no message or channel", () => {
     expect(messageOf("interactive", clicked({ message: undefined, channel: undefined }))).toEqual(
       expectedResult,
     );
@@ -749,7 +758,7 @@ describe("a button", () => {
     ["a shortcut", { type: "shortcut", callback_id: "x" }],
     ["a modal", clicked({ type: "view_submission" })],
     ["nothing", null],
-  ])("is not: %s", (_what, payload) => {
+  ])("drops an interaction that is not a button click: %s", (_what, payload) => {
     expect(of("interactive", payload)).toEqual({ drop: "other_interaction" });
   });
 });
@@ -762,7 +771,7 @@ describe("the App Home", () => {
     message: undefined,
   };
 
-  it("is opened by a person of a workspace", () => {
+  it("reads that a person opened the App Home", () => {
     const message = {
       kind: "home",
       appId: "A0APP00001",
@@ -776,7 +785,7 @@ describe("the App Home", () => {
     });
   });
 
-  it("has a button to cancel, which names no channel", () => {
+  it("reads a cancel button of the App Home without a channel", () => {
     const message = messageOf("interactive", clicked(fromHome));
     expect(message).toMatchObject({
       type: "button_click",
@@ -797,13 +806,13 @@ describe("the App Home", () => {
         ],
       },
     ],
-  ])("has no other button: %s", (_what, change) => {
+  ])("drops any other button of the App Home: %s", (_what, change) => {
     expect(of("interactive", clicked(change))).toEqual({ drop: "other_interaction" });
   });
 });
 
 describe("a conversation with the agent", () => {
-  it("is opened by the tab of messages, with the same id however often Slack sends the event", () => {
+  it("reads the messages tab as an opened conversation, with the same id for each delivery", () => {
     const payload = fixture("app-home-opened");
     const tab = {
       kind: "assistant",
@@ -823,7 +832,7 @@ describe("a conversation with the agent", () => {
     expect(of("events_api", broken)).toEqual({ drop: "unknown_payload" });
   });
 
-  it("is stopped by Slack's own button", () => {
+  it("reads a stop by the button of Slack itself", () => {
     const payload = fixture("agent-session-stopped");
     const stop = {
       kind: "stopped",
@@ -852,7 +861,7 @@ describe("a conversation with the agent", () => {
     expect(of("events_api", broken)).toEqual({ drop: "unknown_payload" });
   });
 
-  it("names no workspace of whoever stops it where the channel is shared and Slack names the installation's", () => {
+  it("leaves out the workspace of who stops in a shared channel if Slack names the installation", () => {
     const payload = { ...fixture("agent-session-stopped"), is_ext_shared_channel: true };
     expect(messageOf("events_api", payload)).not.toHaveProperty("userTeam");
     expect(messageOf("events_api", { ...payload, team_id: "T0GUEST001" })).toMatchObject({
@@ -875,7 +884,7 @@ const hosted = {
 };
 
 describe("a file of a message", () => {
-  it("is kept with what is needed to fetch it", () => {
+  it("keeps what is needed to fetch a file", () => {
     const { id, name, mimetype, size, url_private_download: url } = hosted;
     expect(readUserFiles([hosted])).toEqual([{ id, name, mimetype, size, url }]);
     expect(readUserFiles([{ ...hosted, url_private_download: undefined }])).toMatchObject([
@@ -899,7 +908,7 @@ describe("a file of a message", () => {
       "one whose address is none",
       { ...hosted, id: "F1", url_private_download: "file:///etc/passwd" },
     ],
-  ])("that cannot be had is named without an address: %s", (_what, file) => {
+  ])("keeps a file that cannot be fetched without its address: %s", (_what, file) => {
     const [kept] = readUserFiles([file]);
     expect(kept).toMatchObject({ id: "F1" });
     expect(kept).not.toHaveProperty("url");
@@ -922,7 +931,7 @@ describe("a file of a message", () => {
       { mode: "canvas", mimetype: "text/html" },
     ],
     ["a list", "application/vnd.slack-list", { mode: "list", mimetype: null }],
-  ])("that is a document of Slack has its type and no address: %s", (_what, type, changes) => {
+  ])("keeps the type and no address of a Slack document: %s", (_what, type, changes) => {
     const [document] = readUserFiles([{ ...hosted, ...changes }]);
     expect(document).toMatchObject({ id: hosted.id, mimetype: type });
     expect(document).not.toHaveProperty("url");
@@ -931,24 +940,24 @@ describe("a file of a message", () => {
     );
   });
 
-  it("without a name is called by its title, or by its id", () => {
+  it("names a file without a name by its title or its id", () => {
     const names = [{ ...hosted, name: null, title: "The plan" }, { id: "F2" }].map(
       (file) => readUserFiles([file])[0]?.name,
     );
     expect(names).toEqual(["The plan", "F2"]);
   });
 
-  it("that is odd costs only itself", () => {
+  it("skips malformed files and keeps the others", () => {
     expect(readUserFiles([null, "F1", { id: 7 }, { ...hosted, size: -1 }, hosted])).toHaveLength(1);
   });
 });
 
 describe("the files of a message", () => {
-  it("are thirty at most, which the worker refuses as too many", () => {
+  it("keeps at most thirty files, which the worker refuses as too many", () => {
     expect(readUserFiles(Array.from({ length: 100 }, () => hosted))).toHaveLength(30);
   });
 
-  it("the files of forwarded messages fit the queue beside the longest text and the message's own files", () => {
+  it("fits the files of forwarded messages into the queue beside the longest text and own files", () => {
     const name = "関".repeat(255);
     const start = "https://files.slack.com/";
     const url_private_download = `${start}${'"'.repeat(1000 - start.length)}`;
@@ -975,7 +984,7 @@ describe("the files of a message", () => {
     );
   });
 
-  it("fit the queue together with the longest text, whatever the characters", () => {
+  it("fits the files and the longest text into the queue, whatever the characters", () => {
     const evil = fc.constantFrom(
       "\u0001",
       "\ud800",
@@ -1024,7 +1033,7 @@ describe("a signed form", () => {
     ],
     ["a button", buttonClick, { type: "button_click", button: { type: "cancel" }, atMs: nowMs }],
   ])(
-    "reaches the queue as one message and is answered with an empty 200: %s",
+    "enqueues a signed form as one message and answers with an empty 200: %s",
     async (_what, body, expected) => {
       const { ingress, sent: messages } = setUp();
       expect(await ingress(signed({ body, ...form }))).toEqual(emptyAnswer(200));
@@ -1032,14 +1041,14 @@ describe("a signed form", () => {
     },
   );
 
-  it("keeps the characters of every language", async () => {
+  it("keeps the characters of every language in a form", async () => {
     const { ingress, asks } = setUp();
     const body = formOf({ ...fixture("slash-command"), text: "関所とは 🏯 a+b & c" });
     await ingress(signed({ body }));
     expect(asks.map(({ message }) => message.text)).toEqual(["関所とは 🏯 a+b & c"]);
   });
 
-  it("leaves neither its text, its token nor its response address in the log", async () => {
+  it("logs no text, token or response address of a form", async () => {
     const { ingress, lines } = setUp();
     for (const body of [commandForm, buttonClick]) await ingress(signed({ body }));
     expect(lines).toHaveLength(2);

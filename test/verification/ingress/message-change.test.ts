@@ -56,7 +56,7 @@ const text = (of: string) => ({ text: of });
 const mention = text(`<@${botUser}> And who kept it?`);
 
 describe("an edit", () => {
-  it("has the id of its message, the new text without the mention, and the time of the edit", () => {
+  it("reads an edit with the id of its message, the new text and the time of the edit", () => {
     expect(changeOf(changed({}, mention))).toMatchObject({
       type: "message_change",
       requestId: requestIdOf({ appId: "A0APP00001", channel: "C0CHAN0001", ts }),
@@ -72,7 +72,7 @@ describe("an edit", () => {
     expect(changeOf(changed({}, mention))).not.toHaveProperty("isDeleted");
   });
 
-  it("is read in the fixture of a real one", () => {
+  it("reads the fixture of a real edit", () => {
     expect(changeOf(fixture("message-changed"))).toMatchObject({
       type: "message_change",
       message: { text: "What is a sekisho, really?", editedTs: "1762750050.000300" },
@@ -82,11 +82,11 @@ describe("an edit", () => {
   it.each([
     ["was", {}, text("never mind")],
     ["is now", text("What is a sekisho?"), mention],
-  ])("is for the bot where the message %s", (_when, oldValue, newValue) => {
+  ])("treats an edit as addressed if the message %s a mention", (_when, oldValue, newValue) => {
     expect(changeOf(changed(oldValue, newValue))).not.toHaveProperty("message.unaddressed");
   });
 
-  it("of a reply that never mentioned the bot goes on as such a reply", () => {
+  it("marks the edit of an unaddressed reply as unaddressed", () => {
     const thread = { thread_ts: "1762740000.000100" };
     const reply = changed({ ...text("yes"), ...thread }, { ...text("no"), ...thread });
     expect(changeOf(reply)).toMatchObject({
@@ -94,7 +94,7 @@ describe("an edit", () => {
     });
   });
 
-  it("of the first message of a thread is of no reply", () => {
+  it("does not treat the first message of a thread as a reply", () => {
     const root = { thread_ts: ts, reply_count: 1 };
     expect(changeOf(changed(root, { ...root, ...mention }))).not.toHaveProperty("message.threadTs");
     expect(readValue(changed({ ...root, ...text("a") }, { ...root, ...text("b") }))).toEqual({
@@ -102,13 +102,13 @@ describe("an edit", () => {
     });
   });
 
-  it("of files is one", () => {
+  it("reads a change of files as an edit", () => {
     const files = [{ id: "F1", name: "a.txt", size: 1, url_private: "https://files.slack.com/F1" }];
     expect(changeOf(changed({ files }, { files: [] }))).not.toHaveProperty("message.files");
     expect(changeOf(changed({}, { files }))).toMatchObject({ message: { files: [{ id: "F1" }] } });
   });
 
-  it("an edit of a pasted table is one", () => {
+  it("reads a change of a pasted table as an edit", () => {
     const table = (cell: string) => ({
       blocks: [{ type: "table", rows: [[{ type: "raw_text", text: cell }]] }],
     });
@@ -118,7 +118,7 @@ describe("an edit", () => {
     expect(readValue(changed(table("97 %"), table("97 %")))).toEqual({ drop: "unchanged" });
   });
 
-  it("an edit that takes a forwarded message away is one, and one of its copy is not", () => {
+  it("reads the removal of a forwarded message as an edit, but not a change of its copy", () => {
     const forward = {
       is_share: true,
       channel_id: "C1",
@@ -142,7 +142,7 @@ describe("an edit", () => {
     });
   });
 
-  it("in a shared channel is looked at by the worker where it mentions anybody, since it may be the bot's other user", () => {
+  it("passes on an edit with any mention in a shared channel, since it may be the other bot user", () => {
     const other = text("<@U0BOT00002> and?");
     const shared = { is_ext_shared_channel: true };
     expect(changeOf(changed(text("<@U0BOT00002> what?"), other, shared))).toMatchObject({
@@ -187,11 +187,11 @@ describe("an edit", () => {
     ],
     ["the message has no ts", "malformed_message", changed({ ts: "x" }, { ...mention, ts: "x" })],
     ["the message is of nobody", "no_user", changed({}, { ...mention, user: undefined })],
-  ])("is none, or none for the bot, where %s", (_what, drop, payload) => {
+  ])("drops an edit if %s", (_what, drop, payload) => {
     expect(readValue(payload)).toEqual({ drop });
   });
 
-  it("without the version before it goes to the worker, which compares", () => {
+  it("passes an edit without its previous version on to the worker, which compares", () => {
     expect(changeOf(changed(undefined, mention))).toMatchObject({
       message: { text: "And who kept it?" },
     });
@@ -199,7 +199,7 @@ describe("an edit", () => {
 });
 
 describe("a deletion", () => {
-  it("has the id of its message, and nothing of what it said", () => {
+  it("reads a deletion with the id of its message and without its text", () => {
     const files = [{ id: "F1", name: "a.txt" }];
     const change = changeOf(deleted({ files }));
     expect(change).toMatchObject({
@@ -211,7 +211,7 @@ describe("a deletion", () => {
     expect(change).not.toHaveProperty("message.files");
   });
 
-  it("of a message with replies is a tombstone in its place", () => {
+  it("reads the tombstone of a message with replies as a deletion", () => {
     const tombstone = {
       subtype: "tombstone",
       user: "USLACKBOT",
@@ -222,7 +222,7 @@ describe("a deletion", () => {
     expect(change).toMatchObject({ isDeleted: true, message: { user: "U0USER0001", text: "" } });
   });
 
-  it("of a post of the bot, or of what was said to others, is left alone", () => {
+  it("drops the deletion of a bot post or of a message to others", () => {
     expect(readValue(deleted({ user: botUser }))).toEqual({ drop: "from_bot" });
     expect(readValue(deleted(text("hello")))).toEqual({ drop: "not_mentioned" });
   });

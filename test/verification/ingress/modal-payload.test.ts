@@ -46,7 +46,7 @@ async function handle(payload: Json) {
 }
 
 describe("a submitted question", () => {
-  it("reaches the queue with its values by the numbers of the inputs, and closes the modal", async () => {
+  it("enqueues the values of a submitted modal by input number and closes the modal", async () => {
     const { answer, sent: messages } = await handle(submission());
     expect(answer).toEqual(emptyAnswer(200));
     expect(messages).toEqual([
@@ -64,7 +64,7 @@ describe("a submitted question", () => {
     ]);
   });
 
-  it("has the same id each time that this modal is submitted, and another modal another one", async () => {
+  it("gives every submission of the same modal the same id, and another modal another id", async () => {
     const idOf = async (payload: Json) => Object((await handle(payload)).sent[0]).submissionId;
     const other = submission(({ view }) => {
       view.id = "V0VIEW0002";
@@ -103,7 +103,7 @@ describe("a submitted question", () => {
       "長すぎます。20文字以内で入力してください。",
     ],
   ])(
-    "says below input %s what is wrong with %j, and nothing reaches the queue",
+    "shows below input %s the problem with %j and enqueues nothing",
     async (block, state, en, ja) => {
       for (const [locale, text] of [
         ["en", en],
@@ -128,7 +128,7 @@ describe("a submitted question", () => {
     ["-9007199254740993", "This must be -9007199254740991 or more."],
     ["1e400", "Please enter a number."],
     ["--", "Please enter a number."],
-  ])("never changes a number silently: %s is too far, or none", async (value, text) => {
+  ])("refuses the number %s instead of changing it silently", async (value, text) => {
     const payload = filledIn({ 2: { value } });
     delete payload.view.blocks[3].element.min_value;
     delete payload.view.blocks[3].element.max_value;
@@ -136,7 +136,7 @@ describe("a submitted question", () => {
     expect([JSON.parse(answer.body).errors, messages]).toEqual([{ 2: text }, []]);
   });
 
-  it("says everything that is wrong at once, and logs none of it", async () => {
+  it("shows all problems at once and logs none of the values", async () => {
     const { answer, lines } = await handle(
       filledIn({ 2: { value: "a secret" }, 4: { value: "secret".repeat(9) } }),
     );
@@ -144,7 +144,7 @@ describe("a submitted question", () => {
     expect(lines.join("")).not.toContain("secret");
   });
 
-  it("fits into the queue with the longest texts that there can be", async () => {
+  it("fits the longest texts of a modal into the queue", async () => {
     const { sent: messages } = await handle(
       submission(({ view }) => {
         const input = { type: "plain_text_input", action_id: "input", max_length: 3000 };
@@ -188,7 +188,7 @@ describe("a submitted question", () => {
         ({ view }) => void Object.assign(view, { private_metadata: '{"channel":"c","ts":"1"}' }),
       ),
     ],
-  ])("is dropped: %s", async (_what, payload) => {
+  ])("drops a submission: %s", async (_what, payload) => {
     const { answer, sent: messages } = await handle(payload);
     expect([answer, messages]).toEqual([emptyAnswer(200), []]);
   });
@@ -218,7 +218,7 @@ describe("an interaction", () => {
   ];
 
   it.each(["view-submission", "message-action", "block-actions"])(
-    "is answered, and what reaches the queue can be read, whatever any member of %s is",
+    "answers 200 whatever any member of %s is, and enqueues only readable messages",
     async (name) => {
       const payload = fixture(name);
       for (const path of pathsIn(payload)) {
@@ -236,7 +236,7 @@ describe("an interaction", () => {
 });
 
 describe("the message shortcut", () => {
-  it("reaches the queue with its trigger and the message's place", async () => {
+  it("enqueues the shortcut with its trigger and the place of the message", async () => {
     const { answer, sent: messages } = await handle(fixture("message-action"));
     expect(answer).toEqual(emptyAnswer(200));
     expect(messages).toEqual([
@@ -255,11 +255,11 @@ describe("the message shortcut", () => {
     ]);
   });
 
-  it("of another name is dropped", async () => {
+  it("drops a shortcut of another name", async () => {
     expect((await handle({ ...fixture("message-action"), callback_id: "other" })).sent).toEqual([]);
   });
 
-  it("of an organization's installation names the organization", async () => {
+  it("names the organization for a shortcut of its installation", async () => {
     const payload = {
       ...fixture("message-action"),
       is_enterprise_install: true,
@@ -271,7 +271,7 @@ describe("the message shortcut", () => {
     ]);
   });
 
-  it("belongs to the installation of its modal, and to the person's workspace, in a channel of two organizations", async () => {
+  it("takes the installation of the modal and the workspace of the person in a shared channel", async () => {
     const payload = askAbout();
     const team = { id: "T0GUEST001", domain: "guests" };
     const user = { ...payload.user, team_id: team.id };
@@ -284,7 +284,7 @@ describe("the message shortcut", () => {
     ]);
   });
 
-  it("asks in the thread of the message, by the person, once its modal is submitted", async () => {
+  it("enqueues a question in the thread of the message when its modal is submitted", async () => {
     const { answer, sent: messages } = await handle(askAbout());
     expect(answer).toEqual(emptyAnswer(200));
     expect(messages).toMatchObject([

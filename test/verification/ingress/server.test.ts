@@ -35,7 +35,7 @@ function raw(port: number, bytes: string): Promise<string> {
 }
 
 describe("the server", () => {
-  it("hands the raw bytes and every header to the ingress, so that a signed event reaches the queue", async () => {
+  it("passes the raw bytes and every header to the ingress", async () => {
     const { ingress, asks } = setUp();
     const { url } = await start({ ingress });
     const answer = await send({ url: `${url}/slack/events?x=1`, ...signed({ body }) });
@@ -43,7 +43,7 @@ describe("the server", () => {
     expect(asks.map(({ message }) => message.text)).toEqual(["What is a sekisho? 関所とは 🏯"]);
   });
 
-  it("shows a header that was sent twice, so that it is refused", async () => {
+  it("passes on a header that was sent twice, so that it is refused", async () => {
     const { ingress, asks } = setUp();
     const { url } = await start({ ingress });
     const { headers } = signed({ body });
@@ -52,11 +52,11 @@ describe("the server", () => {
     expect(asks).toEqual([]);
   });
 
-  it("listens on loopback unless another address is asked for", async () => {
+  it("listens on loopback unless another address is configured", async () => {
     expect(new URL((await start()).url).hostname).toBe("127.0.0.1");
   });
 
-  it("is healthy", async () => {
+  it("answers 200 to a health check", async () => {
     const { url } = await start();
     expect(await statusOf({ url: `${url}/healthz`, method: "GET" })).toBe(200);
   });
@@ -77,7 +77,7 @@ describe("the server", () => {
     if (allow !== undefined) expect(answer).toMatch(new RegExp(`^allow: ${allow}\r$`, "im"));
   });
 
-  it("leaves what is not Slack's to the page, and answers 404 where the page has none", async () => {
+  it("passes other requests to the page and answers 404 if the page has no answer", async () => {
     const page: Page = (request, response) => {
       if (request.url !== "/") return false;
       response.end("the page");
@@ -92,7 +92,7 @@ describe("the server", () => {
     expect(await statusOf({ url: `${url}/slack/events` })).toBe(200);
   });
 
-  it("answers 500 without the cause where the page or the ingress breaks, and lives on", async () => {
+  it("answers 500 without the cause if the page or the ingress fails, and keeps serving", async () => {
     const broken = () => Promise.reject(new Error("the cause"));
     const { url } = await start({ page: broken, ingress: broken });
     expect(await send({ url: `${url}/`, method: "GET" })).toEqual({ status: 500, body: "" });
@@ -114,20 +114,20 @@ function plausible(): string {
 describe("a body above the limit", () => {
   const ingress = () => setUp({ now: Date.now }).ingress;
 
-  it("is refused by its announced length, before it is read", async () => {
+  it("refuses a body that announces too many bytes before it reads it", async () => {
     const { port } = await start({ ingress: ingress() });
     const head = `POST /slack/events HTTP/1.1\r\nHost: a\r\n${plausible()}Content-Length: 99999999\r\n\r\n`;
     expect(await raw(port, head)).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  it("is refused while it is read where no length was announced", async () => {
+  it("refuses a body without an announced length while it reads it", async () => {
     const { port } = await start({ ingress: ingress() });
     const chunk = `1000\r\n${"x".repeat(4096)}\r\n`;
     const head = `POST /slack/events HTTP/1.1\r\nHost: a\r\n${plausible()}Transfer-Encoding: chunked\r\n\r\n`;
     expect(await raw(port, head + chunk.repeat(3))).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  it("begins one byte above it", async () => {
+  it("refuses a body one byte above the limit", async () => {
     const { url } = await start({ ingress: setUp().ingress });
     const bytes = (length: number) =>
       statusOf({ url: `${url}/slack/events`, ...signed({ body: Buffer.alloc(length, "x") }) });
@@ -151,7 +151,7 @@ describe("headers that no body can make good", () => {
       "of another hour",
       `X-Slack-Request-Timestamp: 1\r\nX-Slack-Signature: v0=${"0".repeat(64)}\r\n`,
     ],
-  ])("are refused before the body comes (%s)", async (_what, headers) => {
+  ])("refuses a request before its body arrives (%s)", async (_what, headers) => {
     const { ingress, lines } = setUp();
     const { port } = await start({ ingress });
     const answer = await headAlone(port, headers);
@@ -162,7 +162,7 @@ describe("headers that no body can make good", () => {
 });
 
 describe("refused requests", () => {
-  it("have one line in the log per reason, address and minute", async () => {
+  it("logs refused requests once per reason, address and minute", async () => {
     let nowMs = 1_762_750_300_000;
     const { ingress, lines } = setUp({ now: () => nowMs });
     const { url } = await start({ ingress });
@@ -226,7 +226,7 @@ describe("many bodies at once", () => {
     };
   }
 
-  it("take no more memory together than they may: the oldest unfinished ones give way", async () => {
+  it("limits the memory of all bodies together and cuts off the oldest unfinished ones", async () => {
     const { ingress, lines } = setUp({ now: Date.now });
     const server = await startWith({ ingress, maxHeldBytes: 100_000 });
     const { port } = server;
@@ -255,7 +255,7 @@ describe("many bodies at once", () => {
     expect(await statusOf({ url: `${server.url}/slack/events`, ...large })).toBe(401);
   });
 
-  it("do not keep a signed request out, however often their senders come again", async () => {
+  it("keeps serving signed requests, however often senders of unfinished bodies return", async () => {
     const { ingress, asks } = setUp({ now: Date.now });
     const server = await startWith({ ingress, maxHeldBytes: 50_000 });
     const { port, url } = server;
@@ -271,7 +271,7 @@ describe("many bodies at once", () => {
     attackers.stop();
   });
 
-  it("leave a request alone that has arrived whole, and a new body is refused where all have", async () => {
+  it("keeps complete requests and refuses a new body if all others are complete", async () => {
     const arrival = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
     const ingress: Ingress = async ({ body: values }) => {
@@ -302,7 +302,7 @@ describe("many connections at once", () => {
     };
   }
 
-  it("are bounded: the one that has waited longest for nothing is closed", async () => {
+  it("limits connections and closes the one that has been idle longest", async () => {
     const server = await startWith({ maxConnections: 3 });
     const { port, url } = server;
     const sockets = [open(port), open(port), open(port)];
@@ -315,7 +315,7 @@ describe("many connections at once", () => {
     await Promise.all(sockets.map(({ closed }) => closed));
   });
 
-  it("leave a request alone that is being answered, and the new one is closed where all have one", async () => {
+  it("keeps a connection with a running request and closes the new one if all have one", async () => {
     const arrival = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
     const ingress: Ingress = async ({ body: values }) => {
@@ -337,7 +337,7 @@ describe("many connections at once", () => {
 });
 
 describe("the server's end and its limits", () => {
-  it("cuts off who sends headers or a body too slowly", async () => {
+  it("cuts off callers that send headers or a body too slowly", async () => {
     const { ingress } = setUp({ now: Date.now });
     const server = await startWith({ ingress, headersTimeoutMs: 100, requestTimeoutMs: 200 });
     const head = "POST /slack/events HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n";
@@ -347,7 +347,7 @@ describe("the server's end and its limits", () => {
     expect(await statusOf({ url: `${server.url}/healthz`, method: "GET" })).toBe(200);
   });
 
-  it("outlives a caller who hangs up in the middle of the body, and calls that no error", async () => {
+  it("survives a caller that hangs up in the middle of a body and logs no error", async () => {
     const { log, lines } = collectLog();
     const server = await startWith({ ingress: setUp({ now: Date.now }).ingress, log });
     const { port, url } = server;
@@ -359,7 +359,7 @@ describe("the server's end and its limits", () => {
     expect(lines).toEqual([]);
   });
 
-  it("answers the request that is under way before it closes", async () => {
+  it("answers the running request before it closes", async () => {
     const arrival = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     const { url, close } = await start({
@@ -378,7 +378,7 @@ describe("the server's end and its limits", () => {
     await expect(send({ url: `${url}/healthz`, method: "GET" })).rejects.toThrow("ECONNREFUSED");
   });
 
-  it("says what to do where the port is taken", async () => {
+  it("says what to do if the port is taken", async () => {
     const { port } = await start();
     await expect(startVerificationServer({ ingress: ok, port })).rejects.toThrow(
       `Port ${port} on 127.0.0.1 is already in use. Stop the program that listens there, or choose another port (SEKISHO_PORT or --port).`,

@@ -19,7 +19,7 @@ describe("whose a token is", () => {
 
   afterEach(() => fakeSlack.close());
 
-  it("is a workspace's or a whole organization's, asked once", async () => {
+  it("finds the workspace or organization of a token with one call", async () => {
     const calls: string[] = [];
     fakeSlack.onCall(({ method }) => calls.push(method));
     const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl });
@@ -29,11 +29,11 @@ describe("whose a token is", () => {
     expect(calls).toEqual(["auth.test", "auth.test"]);
   });
 
-  it("is nobody's where Slack does not take it", async () => {
+  it("returns nothing for a token that Slack refuses", async () => {
     expect(await createFindTeam({ apiUrl: fakeSlack.apiUrl })("xoxb-wrong")).toBeUndefined();
   });
 
-  it("is asked again a minute after Slack did not take it, and once by all who ask at once", async () => {
+  it("asks again a minute after Slack refused a token, and once for concurrent callers", async () => {
     let nowMs = 1_000_000;
     const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl, now: () => nowMs });
     // One call fails: a second one at the same time would be answered.
@@ -45,7 +45,7 @@ describe("whose a token is", () => {
     expect(await teamOf(botToken)).toEqual({ team: "TSTANDIN" });
   });
 
-  it("is unknown where Slack does not say, and is asked again then", async () => {
+  it("rejects if Slack does not say, and asks again at the next call", async () => {
     fakeSlack.inject({ method: "auth.test", type: "status", status: 500 });
     const teamOf = createFindTeam({ apiUrl: fakeSlack.apiUrl });
     await expect(teamOf(botToken)).rejects.toMatchObject({ kind: "ambiguous" });

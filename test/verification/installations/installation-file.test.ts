@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("installations in a file", () => {
-  it("are there after a restart, for the owner of the file alone", async () => {
+  it("keeps installations over a restart, readable only by the owner of the file", async () => {
     await createInstallationFile({ file }).put({ id: "T1", installation: stored() });
     expect(await createInstallationFile({ file }).get({ id: "T1" })).toEqual(stored());
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -22,14 +22,14 @@ describe("installations in a file", () => {
     expect(readdirSync(join(folder, "data"))).toEqual(["installations.json"]);
   });
 
-  it("are none where there is no file, nor under a name that every object has", async () => {
+  it("returns nothing if the file does not exist or for a name that every object has", async () => {
     const installations = createInstallationFile({ file });
     expect(await installations.get({ id: "T1" })).toBeUndefined();
     await installations.put({ id: "T1", installation: stored() });
     expect(await installations.get({ id: "constructor" })).toBeUndefined();
   });
 
-  it("are all kept where several are written at once, and the last one of a workspace counts", async () => {
+  it("keeps all concurrent writes and the last installation of each workspace", async () => {
     const installations = createInstallationFile({ file });
     const ids = ["T1", "T2", "T3", "E1"];
     await Promise.all(
@@ -42,7 +42,7 @@ describe("installations in a file", () => {
     expect(tokens).toEqual(["xoxb-again", "xoxb-T2", "xoxb-T3", "xoxb-E1"]);
   });
 
-  it("are not taken for none, and not written over, where the file holds something else", async () => {
+  it("throws and keeps the file unchanged if it does not contain valid installations", async () => {
     const installations = createInstallationFile({ file });
     await installations.put({ id: "T1", installation: stored() });
     const broken = '{"T1":{"botToken":"xoxb-secret"}}';
@@ -56,9 +56,12 @@ describe("installations in a file", () => {
     expect(readFileSync(file, "utf8")).toBe(broken);
   });
 
-  it.each(["../T1", "t1", "__proto__", ""])("are not written under the id %j", async (id) => {
-    await expect(
-      createInstallationFile({ file }).put({ id, installation: stored() }),
-    ).rejects.toThrow("not a Slack workspace or organization id");
-  });
+  it.each(["../T1", "t1", "__proto__", ""])(
+    "refuses to store an installation under the id %j",
+    async (id) => {
+      await expect(
+        createInstallationFile({ file }).put({ id, installation: stored() }),
+      ).rejects.toThrow("not a Slack workspace or organization id");
+    },
+  );
 });

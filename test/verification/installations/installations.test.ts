@@ -35,7 +35,7 @@ function tokensOver(
 }
 
 describe("a token where the app is installed by hand", () => {
-  it("is the configured one, whoever asks, kept for a minute", async () => {
+  it("returns the configured token to every caller and keeps it for a minute", async () => {
     let nowMs = 0;
     const values = ["xoxb-1", "xoxb-2", "xoxb-3"];
     const tokens = createBotTokens({ botToken: async () => values.shift(), now: () => nowMs });
@@ -50,7 +50,7 @@ describe("a token where the app is installed by hand", () => {
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-3");
   });
 
-  it("goes on where it cannot be read anew, but there is none where it never could", async () => {
+  it("keeps the cached token if reading it again fails, and throws if it was never read", async () => {
     let nowMs = 0;
     let isAway = true;
     const botToken = async () => (isAway ? Promise.reject(new Error("out of reach")) : "xoxb-1");
@@ -63,7 +63,7 @@ describe("a token where the app is installed by hand", () => {
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-1");
   });
 
-  it("is read anew where Slack does not take it, and there is no newer one where it is the same", async () => {
+  it("reads the token again after Slack refused it and returns nothing if it has not changed", async () => {
     let value = "xoxb-1";
     const tokens = createBotTokens({ botToken: async () => value });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-1");
@@ -76,7 +76,7 @@ describe("a token where the app is installed by hand", () => {
 });
 
 describe("a token where the app is installed by several", () => {
-  it("is used no longer than a minute after its secret was taken away", async () => {
+  it("stops using a token at most a minute after its secret was removed", async () => {
     let nowMs = 0;
     const all = kept({ T1: "xoxb-t1" });
     const { tokens: values } = all;
@@ -89,7 +89,7 @@ describe("a token where the app is installed by several", () => {
     await expect(tokens.tokenOf(workspace)).rejects.toThrow("out of reach");
   });
 
-  it("is tried to be read anew once a minute, as long as it cannot be", async () => {
+  it("tries once a minute to read a token again while that fails", async () => {
     let nowMs = 0;
     const all = kept({ T1: "xoxb-t1" });
     const { tokens: values, reads } = all;
@@ -101,7 +101,7 @@ describe("a token where the app is installed by several", () => {
     expect(reads.length).toBe(3);
   });
 
-  it("is the workspace's own, before the organization's, and each one's is kept for itself", async () => {
+  it("prefers the token of the workspace to that of the organization and caches each separately", async () => {
     const all = kept({ T1: "xoxb-t1", T2: "xoxb-t2", E1: "xoxb-e1" });
     const tokens = tokensOver(all, { configured: "xoxb-configured", teamOf: nobodys });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
@@ -111,7 +111,7 @@ describe("a token where the app is installed by several", () => {
     expect(all.reads).toEqual(["T1", "T2", "T3", "E1"]);
   });
 
-  it("is never the organization's for a workspace that does not say that it belongs there", async () => {
+  it("never uses the token of an organization for a workspace that does not name it", async () => {
     const tokens = tokensOver(kept({ E1: "xoxb-e1" }), { teamOf: nobodys });
     await expect(tokens.tokenOf({ team: "T3" })).rejects.toMatchObject({ kind: "gone" });
   });
@@ -122,7 +122,7 @@ describe("a token where the app is installed by several", () => {
     ["of the whole organization", { team: "T9", enterprise: "E1" }, ofGrid, true],
     ["of another organization", { team: "T2", enterprise: "E9" }, ofGrid, false],
     ["one that Slack does not take", undefined, workspace, false],
-  ])("is the configured one only where that is %s", async (_what, own, installation, isTaken) => {
+  ])("uses or refuses a configured token that is %s", async (_what, own, installation, isTaken) => {
     const tokens = tokensOver(kept({}), {
       configured: "xoxb-configured",
       teamOf: async (token) => (token === "xoxb-configured" ? own : undefined),
@@ -132,12 +132,12 @@ describe("a token where the app is installed by several", () => {
     else expect(result).toEqual(new SlackError("gone"));
   });
 
-  it("is never the configured one where nobody can say whose that is", async () => {
+  it("never uses the configured token if nobody can say whose it is", async () => {
     const tokens = tokensOver(kept({}), { configured: "xoxb-configured" });
     await expect(tokens.tokenOf(workspace)).rejects.toMatchObject({ kind: "gone" });
   });
 
-  it("is not known to be none where an installation cannot be read", async () => {
+  it("rejects if an installation cannot be read, instead of using the configured token", async () => {
     const tokens = tokensOver(kept({ T1: new Error("out of reach") }), {
       configured: "xoxb-configured",
       teamOf: async () => workspace,
@@ -145,14 +145,14 @@ describe("a token where the app is installed by several", () => {
     await expect(tokens.tokenOf(workspace)).rejects.toThrow("out of reach");
   });
 
-  it("is the organization's where Slack does not take the workspace's any more", async () => {
+  it("falls back to the token of the organization when Slack refuses that of the workspace", async () => {
     const tokens = tokensOver(kept({ T2: "xoxb-t2", E1: "xoxb-e1" }));
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
     expect(await tokens.newerThan({ installation: ofGrid, tried: "xoxb-t2" })).toBe("xoxb-e1");
     expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-t1" })).toBeUndefined();
   });
 
-  it("stays the workspace's where it is in doubt only, until another has taken its place", async () => {
+  it("keeps a doubtful token of the workspace until another one has replaced it", async () => {
     const all = kept({ T2: "xoxb-t2", E1: "xoxb-e1" });
     const { tokens: values } = all;
     const tokens = tokensOver(all);
@@ -166,7 +166,7 @@ describe("a token where the app is installed by several", () => {
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-rotated");
   });
 
-  it("is read anew after the app was installed again", async () => {
+  it("reads the token again after the app was installed again", async () => {
     const all = kept({ T1: "xoxb-old" });
     const { tokens: values } = all;
     const tokens = tokensOver(all);
@@ -176,7 +176,7 @@ describe("a token where the app is installed by several", () => {
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-new");
   });
 
-  it("is forgotten where there are too many others, and read again", async () => {
+  it("forgets the oldest token when there are too many, and reads it again", async () => {
     const all = Object.fromEntries(
       Array.from({ length: 501 }, (_, index) => [`T${index}`, `xoxb-${index}`]),
     );

@@ -62,7 +62,7 @@ function failure(name: string): Response {
 }
 
 describe("installations in Secrets Manager", () => {
-  it("are a secret each, below the prefix of the stage", async () => {
+  it("stores each installation as a secret below the prefix of the stage", async () => {
     const { installations, secrets, calls } = await secretsManager();
     await installations.put({ id: "T1", installation: stored() });
     expect(JSON.parse(secrets[`${prefix}T1`] ?? "")).toEqual(stored());
@@ -70,7 +70,7 @@ describe("installations in Secrets Manager", () => {
     expect(calls).toEqual([`CreateSecret ${prefix}T1`, `GetSecretValue ${prefix}T1`]);
   });
 
-  it("are written anew where there is one already", async () => {
+  it("overwrites an existing installation", async () => {
     const { installations, calls } = await secretsManager();
     await installations.put({ id: "E1", installation: stored({ botToken: "xoxb-old" }) });
     await installations.put({ id: "E1", installation: stored({ botToken: "xoxb-new" }) });
@@ -78,7 +78,7 @@ describe("installations in Secrets Manager", () => {
     expect(calls).toContain(`PutSecretValue ${prefix}E1`);
   });
 
-  it("are none where their deletion was asked for, and come back when the app is installed again", async () => {
+  it("treats a secret that is being deleted as missing and restores it at the next installation", async () => {
     const { installations, calls, deleted } = await secretsManager({
       [`${prefix}T1`]: JSON.stringify(stored()),
     });
@@ -96,7 +96,7 @@ describe("installations in Secrets Manager", () => {
     ]);
   });
 
-  it("are none where there is no such secret, and unknown where Secrets Manager refuses", async () => {
+  it("returns nothing for a missing secret and rejects if Secrets Manager refuses", async () => {
     expect(await (await secretsManager()).installations.get({ id: "T1" })).toBeUndefined();
     const { installations } = await secretsManager({}, "AccessDeniedException");
     await expect(installations.get({ id: "T1" })).rejects.toThrow(/AccessDenied/);
@@ -105,7 +105,7 @@ describe("installations in Secrets Manager", () => {
     );
   });
 
-  it("say nothing of a value that is none", async () => {
+  it("shows nothing of a malformed value in its error", async () => {
     const { installations } = await secretsManager({
       [`${prefix}T1`]: '{"botToken":"xoxb-secret"}',
     });
@@ -115,7 +115,7 @@ describe("installations in Secrets Manager", () => {
   });
 
   it.each(["../dev/SLACK_BOT_TOKEN", "T1/../../x", "t1", ""])(
-    "are not asked for under the id %j",
+    "refuses the id %j without a call",
     async (id) => {
       const { installations, calls } = await secretsManager();
       await expect(installations.get({ id })).rejects.toThrow(
@@ -137,21 +137,21 @@ describe("the tokens of a stage", () => {
       ...changes,
     });
 
-  it("are the bot token's secret where the app is installed by hand", async () => {
+  it("reads the secret of the bot token if the app is installed by hand", async () => {
     const { aws, calls } = await secretsManager({ "sekisho/dev/SLACK_BOT_TOKEN": "xoxb-hand" });
     const tokens = tokensOf(aws, { installationsPrefix: undefined });
     expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-hand");
     expect(calls).toEqual(["GetSecretValue sekisho/dev/SLACK_BOT_TOKEN"]);
   });
 
-  it("do without a bot token where the app is installed by several", async () => {
+  it("does without a bot token if several workspaces install the app", async () => {
     const { aws } = await secretsManager({ [`${prefix}T1`]: JSON.stringify(stored()) });
     const tokens = tokensOf(aws);
     expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-installed");
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });
   });
 
-  it("are unknown where the bot token may not be read, as for a while after a role was changed", async () => {
+  it("rejects while the bot token may not be read, as after a change of a role", async () => {
     const { aws } = await secretsManager();
     const tokens = tokensOf(aws, {
       readManagedSecret: async () => {
@@ -161,7 +161,7 @@ describe("the tokens of a stage", () => {
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toThrow("AccessDenied");
   });
 
-  it("do without a bot token whose deletion was asked for, too", async () => {
+  it("does without a bot token that is being deleted", async () => {
     const { aws, deleted } = await secretsManager();
     deleted.add("sekisho/dev/SLACK_BOT_TOKEN");
     const tokens = tokensOf(aws);

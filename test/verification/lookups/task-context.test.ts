@@ -77,7 +77,7 @@ const said = (user: string, markdown = ""): PostedMessage => ({
 });
 
 describe("names", () => {
-  it("are those of the people and groups in the text, and of the writers of the thread", async () => {
+  it("finds the names of people and groups in the text and of the writers of the thread", async () => {
     const user = { profile: { display_name: "Robin" } };
     const usergroups = [{ id: "S1", handle: "ops" }];
     const { url } = await serve(() => Response.json({ ok: true, user, usergroups }));
@@ -89,7 +89,7 @@ describe("names", () => {
     expect(names).toEqual({ U1: "Robin", S1: "ops", U2: "Robin", W3: "Robin" });
   });
 
-  it("cost no call for a text without ids", async () => {
+  it("makes no call for a text without ids", async () => {
     const zone = lookups({ settings: { ...everything, channel: false } });
     expect(await zone.find({ text: "Ask @robin in #general" })).toEqual({
       names: {},
@@ -98,7 +98,7 @@ describe("names", () => {
     expect(zone.calls()).toEqual([]);
   });
 
-  it("are asked for once in six hours", async () => {
+  it("asks for a name once in six hours", async () => {
     const zone = lookups({ settings: namesOnly });
     const thread = [said("UHANAKO")];
     for (const ms of [0, hourMs, 4 * hourMs]) {
@@ -111,7 +111,7 @@ describe("names", () => {
     expect(zone.calls()).toEqual(["users.info", "users.info"]);
   });
 
-  it("are looked up once an hour for a person whom Slack does not know", async () => {
+  it("looks up a person whom Slack does not know only once an hour", async () => {
     const zone = lookups({ settings: namesOnly });
     for (const ms of [0, hourMs - 1]) {
       zone.pass(ms);
@@ -123,7 +123,7 @@ describe("names", () => {
     expect(zone.calls()).toHaveLength(2);
   });
 
-  it("are ids where the scope is missing, which is asked once an hour", async () => {
+  it("keeps ids if the scope is missing, and asks again once an hour", async () => {
     const zone = lookups({ settings: namesOnly, slack: unscoped() });
     expect((await zone.find({ text: "@U1 @U2" })).names).toEqual({});
     const callCount = zone.calls().length;
@@ -138,7 +138,7 @@ describe("names", () => {
   it.each([
     ["limits the calls", { type: "rate_limited", retryAfterSeconds: 30 }],
     ["is down", { type: "error", error: "service_unavailable" }],
-  ] as const)("are ids for a minute where Slack %s", async (_name, fault) => {
+  ] as const)("keeps ids for a minute if Slack %s", async (_name, fault) => {
     const zone = lookups({ settings: namesOnly });
     for (let attempt = 0; attempt < 3; attempt++)
       client().fakeSlack.inject({ method: "users.info", ...fault });
@@ -149,7 +149,7 @@ describe("names", () => {
     expect(zone.calls()).toHaveLength(callCount);
   });
 
-  it("are ids where Slack takes too long, and the next task does not ask again", async () => {
+  it("keeps ids if Slack takes too long, and does not ask again for the next task", async () => {
     const zone = lookups({ settings: namesOnly, maxWaitMs: 1000 });
     client().fakeSlack.inject({ method: "users.info", type: "late", delayMs: 60_000 });
     expect((await zone.find({ thread: [said("UHANAKO")] })).names).toEqual({});
@@ -158,7 +158,7 @@ describe("names", () => {
     expect((await zone.find({ thread: [said("UPERSON")] })).names).toEqual({ UPERSON: "You" });
   });
 
-  it("cost ten calls at most, for the text first and then for the newest messages", async () => {
+  it("makes at most ten calls, for the text first and then for the newest messages", async () => {
     const zone = lookups({ settings: namesOnly });
     const text = Array.from({ length: 9 }, (_, at) => `@U${at}X`).join(" ");
     const thread = [said("UPERSON"), { ...said("UHANAKO"), ts: "1600000001.000100" }];
@@ -166,7 +166,7 @@ describe("names", () => {
     expect(zone.calls()).toHaveLength(10);
   });
 
-  it("have no brackets, line breaks and invisible characters", async () => {
+  it("removes brackets, line breaks and invisible characters from names", async () => {
     const display_name = "Bo\u202Eb\u200B (U0ADMIN)\n> [ops](https://evil.example) <@U1>\u0007";
     const { url } = await serve(() =>
       Response.json({ ok: true, user: { profile: { display_name } } }),
@@ -181,7 +181,7 @@ describe("names", () => {
     [{ profile: { display_name: "", real_name: "Robin Doe" }, name: "robin" }, "Robin Doe"],
     [{ profile: null, real_name: "", name: "robin" }, "robin"],
     [{ profile: { display_name: 7 }, real_name: "Robin" }, "Robin"],
-  ])("are the first of the names that a person has: %j", async (user, name) => {
+  ])("takes the first of the names that a person has: %j", async (user, name) => {
     const { url } = await serve(() => Response.json({ ok: true, user }));
     const { names } = await lookups({ settings: namesOnly, apiUrl: `${url}/` }).find({
       text: "@U1",
@@ -189,7 +189,7 @@ describe("names", () => {
     expect(names).toEqual({ U1: name });
   });
 
-  it("are not looked up for ids that a person of another organization typed, because anybody can type an id", async () => {
+  it("looks up no ids typed by a person of another organization, who could type any id", async () => {
     const zone = lookups();
     const message = { external: "people", channel: "CSHARED", user: "UOUTSIDER" } as const;
     const { names } = await zone.find({
@@ -201,7 +201,7 @@ describe("names", () => {
     expect(zone.calls().toSorted()).toEqual(["conversations.info", "users.info"]);
   });
 
-  it("are given for channels only if both the person and the bot are in them", async () => {
+  it("names a channel only if both the person and the bot are in it", async () => {
     const ids = ["CRANDOM", "CPRIVATE", "CHIDDEN", "CWITHOUT"];
     const open = ids.map((id) => ({ type: "channel", id }) as const);
     const zone = lookups({ settings: { ...namesOnly, open: true } });
@@ -214,7 +214,7 @@ describe("names", () => {
     ]);
   });
 
-  it("are not asked for where the configuration switches them off", async () => {
+  it("looks up nothing if the configuration switches names off", async () => {
     const zone = lookups({
       settings: { names: false, groups: false, channel: false, open: false },
     });
@@ -226,7 +226,7 @@ describe("names", () => {
 });
 
 describe("handles of groups", () => {
-  it("are read with one call an hour", async () => {
+  it("reads the handles of all groups with one call an hour", async () => {
     const usergroups = [{ id: "S1", handle: "ops" }, { id: "S2", handle: "(devs)" }, { id: "S3" }];
     let calls = 0;
     const { url } = await serve(() => {
@@ -241,13 +241,13 @@ describe("handles of groups", () => {
 });
 
 describe("the channel", () => {
-  it("has its name, its kind, and its topic in Markdown", async () => {
+  it("returns the name, the kind and the topic of a channel in Markdown", async () => {
     const { context } = await lookups().find({ message: { channel: "CRANDOM" } });
     const channel_topic = "Cats & dogs, see [the rules](https://example.com/pets)";
     expect(context).toEqual({ channel_name: "random", channel_kind: "public", channel_topic });
   });
 
-  it("is private if Slack does not say otherwise", async () => {
+  it("treats a channel as private if Slack does not say otherwise", async () => {
     const { context } = await lookups().find({ message: { channel: "CPRIVATE", user: "UHANAKO" } });
     expect(context).toEqual({ channel_name: "board", channel_kind: "private" });
     const { url } = await serve(() =>
@@ -259,7 +259,7 @@ describe("the channel", () => {
     });
   });
 
-  it("has no name in a direct message of several people", async () => {
+  it("leaves out the name of a group direct message", async () => {
     const channel = {
       id: "G1",
       name: "mpdm-a--b--c-1",
@@ -273,7 +273,7 @@ describe("the channel", () => {
     });
   });
 
-  it("is known without a call in a direct message", async () => {
+  it("knows a direct message without a call", async () => {
     const zone = lookups();
     const { context } = await zone.find({
       message: { channel: workspace.directMessages.id, direct: true },
@@ -282,14 +282,14 @@ describe("the channel", () => {
     expect(zone.calls()).toEqual([]);
   });
 
-  it("is left out where the bot is not in it, or Slack does not show it", async () => {
+  it("leaves out a channel that the bot is not in or that Slack does not show", async () => {
     const zone = lookups();
     for (const channel of ["CWITHOUT", "CHIDDEN"]) {
       expect((await zone.find({ message: { channel } })).context).toBeUndefined();
     }
   });
 
-  it("is asked for once an hour", async () => {
+  it("asks for a channel once an hour", async () => {
     const zone = lookups();
     for (const ms of [0, hourMs - 1, 1]) {
       zone.pass(ms);
@@ -308,14 +308,14 @@ describe("what the person has open", () => {
   ] as const;
   const message = { channel: workspace.directMessages.id, direct: true, open: [...open] };
 
-  it("is what both the person and the bot see", async () => {
+  it("keeps only those open things that both the person and the bot can see", async () => {
     expect((await lookups().find({ message })).context?.open).toEqual([
       { type: "channel", id: workspace.channel.id, name: "general" },
       open[1],
     ]);
   });
 
-  it("is nothing where Slack does not say who is in the channel", async () => {
+  it("leaves out open things if Slack does not say who is in the channel", async () => {
     for (let attempt = 0; attempt < 3; attempt++) {
       client().fakeSlack.inject({
         method: "conversations.members",
@@ -328,7 +328,7 @@ describe("what the person has open", () => {
     ).toBeUndefined();
   });
 
-  it("is asked of Slack once an hour for each channel", async () => {
+  it("asks Slack once an hour about each open channel", async () => {
     const zone = lookups();
     await zone.find({ message });
     const callCount = zone.calls().length;

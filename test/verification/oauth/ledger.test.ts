@@ -25,7 +25,7 @@ let nowMs = startMs;
 const now = () => nowMs;
 
 function promises(create: () => Promise<{ ledger: InstallLedger; another: InstallLedger }>): void {
-  it("know a state from its first use on, also where it is used at the same moment", async () => {
+  it("accepts a state only once, also for concurrent uses", async () => {
     const { ledger, another } = await create();
     const uses = [ledger, another, ledger, another].map((each) =>
       each.useState({ id: "first", issuedAtMs: nowMs }),
@@ -35,7 +35,7 @@ function promises(create: () => Promise<{ ledger: InstallLedger; another: Instal
     expect(await ledger.useState({ id: "second", issuedAtMs: nowMs })).toBe(true);
   });
 
-  it("count the installations of a day, and begin anew on the next", async () => {
+  it("counts the installations of a day and starts again on the next day", async () => {
     nowMs = startMs;
     const { ledger, another } = await create();
     const counts: boolean[] = [];
@@ -53,7 +53,7 @@ describe("the ledger of one process", () => {
     return { ledger, another: ledger };
   });
 
-  it("lets others install after somebody used up as many states as it remembers", async () => {
+  it("lets others install after somebody used up all states that it remembers", async () => {
     nowMs = startMs;
     const ledger = createMemoryLedger({ maxStates: 100, now });
     const use = (state: string, issuedAtMs: number) => ledger.useState({ id: state, issuedAtMs });
@@ -68,7 +68,7 @@ describe("the ledger of one process", () => {
     expect(await use("of a person", nowMs)).toBe(false);
   });
 
-  it("counts no state twice and refuses none that is new, whatever the order", async () => {
+  it("never accepts a state twice and always accepts a new one, in any order", async () => {
     const uses = fc.array(fc.record({ id: fc.nat(20), ageMs: fc.nat(5), laterMs: fc.nat(3) }), {
       maxLength: 100,
     });
@@ -94,7 +94,7 @@ describe("the ledger of one process", () => {
   it.each([
     ["forgets the older half when it is full, and refuses every state as old as those", 2, false],
     ["forgets none before it is full", 3, true],
-  ])("%s", async (_title, maxStates, isTaken) => {
+  ])("the ledger %s", async (_title, maxStates, isTaken) => {
     nowMs = startMs;
     const ledger = createMemoryLedger({ maxStates, now });
     expect(await ledger.useState({ id: "old", issuedAtMs: startMs })).toBe(true);
@@ -106,7 +106,7 @@ describe("the ledger of one process", () => {
     [2, false],
     [3, true],
   ])(
-    "full with five states, takes one as old as the state at index %i: %s",
+    "decides on a state as old as the one at index %i when five states fill the ledger: %s",
     async (index, isTaken) => {
       nowMs = startMs;
       const ledger = createMemoryLedger({ maxStates: 5, now });
@@ -116,13 +116,13 @@ describe("the ledger of one process", () => {
     },
   );
 
-  it("lets fifty installations a day in by default", async () => {
+  it("allows fifty installations a day by default", async () => {
     const ledger = createMemoryLedger({ now });
     for (let count = 0; count < 50; count += 1) expect(await ledger.countInstallation()).toBe(true);
     expect(await ledger.countInstallation()).toBe(false);
   });
 
-  it("refuses no state for states that have expired", async () => {
+  it("refuses no state because of expired ones", async () => {
     nowMs = startMs;
     const ledger = createMemoryLedger({ maxStates: 4, now });
     const use = (state: string, afterMs: number) =>
@@ -141,7 +141,7 @@ describe("the ledger of one process", () => {
   });
 });
 
-it("a day of installations is one of UTC", () => {
+it("counts the installations of a UTC day", () => {
   expect(formatInstallDay(Date.UTC(2026, 10, 22, 23, 59))).toBe("2026-11-22");
 });
 

@@ -65,7 +65,7 @@ async function begun(flow = oauth(), language = "en") {
 }
 
 describe("the installation of the app", () => {
-  it("begins at Slack with the client, the manifest's scopes and a state", async () => {
+  it("redirects to Slack with the client, the scopes of the manifest and a state", async () => {
     const { authorize, page } = await createBrowser({ oauth: oauth() }).begin();
     expect(page.status).toBe(302);
     expect(authorize.pathname).toBe("/oauth/v2/authorize");
@@ -81,7 +81,7 @@ describe("the installation of the app", () => {
     expect(page.headers.get("cache-control")).toBe("no-store");
   });
 
-  it("ends with a token that works there, and with words", async () => {
+  it("stores a working token and confirms the installation", async () => {
     const { browser, back } = await begun();
     const page = await back();
     expect(page.status).toBe(200);
@@ -98,7 +98,7 @@ describe("the installation of the app", () => {
     expect(browser.cookies.size).toBe(0);
   });
 
-  it("of a whole organization is stored under the organization", async () => {
+  it("stores an installation of a whole organization under the organization", async () => {
     const { back } = await begun();
     await back({ code: codeFor({ enterprise: "ESTANDIN" }) });
     expect([...stored.keys()]).toEqual(["ESTANDIN"]);
@@ -118,7 +118,7 @@ describe("the installation of the app", () => {
     ["de", installText.installed.en.happened, "en"],
     ["ja;q=0", installText.installed.en.happened, "en"],
     ["", installText.installed.en.happened, "en"],
-  ])("ends in the browser's language: %s", async (language, words, tag) => {
+  ])("shows the last page in the language of the browser: %s", async (language, words, tag) => {
     const { back } = await begun(oauth(), language);
     const page = await back();
     expect(page.text).toContain(words);
@@ -142,7 +142,7 @@ describe("a state", () => {
         (await createBrowser({ oauth: oauth({ clientSecret: async () => "another" }) }).begin())
           .state,
     ],
-  ])("that %s installs nothing", async (_what, change) => {
+  ])("refuses a state that %s", async (_what, change) => {
     const { state, back } = await begun();
     const page = await back({ state: await change(state), code: codeFor() });
     expect(page.status).toBe(400);
@@ -151,7 +151,7 @@ describe("a state", () => {
     expect(logEntries()).toEqual([expect.objectContaining({ reason: "bad_state" })]);
   });
 
-  it("that another browser began is worthless, used or not", async () => {
+  it("refuses a state that another browser began, used or not", async () => {
     const [first, second] = [createBrowser({ oauth: oauth() }), createBrowser({ oauth: oauth() })];
     const { state } = await first.begin();
     await first.back({ state, code: codeFor() });
@@ -163,7 +163,7 @@ describe("a state", () => {
     expect([...stored.keys()]).toEqual(["TSECOND"]);
   });
 
-  it("is used once: a second code with it, and the cookie kept, installs nothing", async () => {
+  it("refuses a second code for a used state, even with the old cookie", async () => {
     const { back, restore } = await begun();
     expect((await back()).status).toBe(200);
     restore();
@@ -173,7 +173,7 @@ describe("a state", () => {
     expect([...stored.keys()]).toEqual(["TSECOND"]);
   });
 
-  it("is used once, however it is spelled", async () => {
+  it("refuses a used state in any other spelling", async () => {
     const { state, back, restore } = await begun();
     const statusOf = async (spelled: string) => {
       restore();
@@ -189,7 +189,7 @@ describe("a state", () => {
     expect(logEntries().filter(({ message }) => message === "app_installed")).toHaveLength(1);
   });
 
-  it("is used up by a refusal, too", async () => {
+  it("uses up the state when the person denies the installation", async () => {
     const { back, restore } = await begun();
     await back({ error: "access_denied" });
     restore();
@@ -197,7 +197,7 @@ describe("a state", () => {
     expect(stored.size).toBe(0);
   });
 
-  it("does not outlive the process that issued it, where that says so", async () => {
+  it("refuses a state of a previous process with another salt", async () => {
     const [former, next] = ["former", "next"].map((stateSalt) => oauth({ stateSalt }));
     if (former === undefined || next === undefined) throw new Error("two flows");
     let isRestarted = false;
@@ -207,7 +207,7 @@ describe("a state", () => {
     expect(stored.size).toBe(0);
   });
 
-  it("is good for ten minutes", async () => {
+  it("accepts a state for ten minutes", async () => {
     const late = await begun();
     nowMs = startMs + 600_000;
     expect((await late.back()).status).toBe(400);
@@ -216,7 +216,7 @@ describe("a state", () => {
     expect((await early.back()).status).toBe(200);
   });
 
-  it("does not count where the browser has two cookies of ours", async () => {
+  it("refuses a state if the browser sends two cookies of the flow", async () => {
     const flow = oauth();
     const { browser, state } = await begun(flow);
     const [pair] = [...browser.cookies].map(([name, value]) => `${name}=${value}`);
@@ -233,7 +233,7 @@ describe("an installation that is limited", () => {
     place: { team: string } | { enterprise: string },
   ) => (await begun(flow)).back({ code: codeFor(place) });
 
-  it("is for the listed workspaces and organizations alone", async () => {
+  it("accepts only the listed workspaces and organizations", async () => {
     const flow = oauth({ teams: ["TSTANDIN", "ESTANDIN"] });
     const refusal = await install(flow, { team: "TSECOND" });
     expect(refusal.status).toBe(403);
@@ -246,7 +246,7 @@ describe("an installation that is limited", () => {
     expect([...stored.keys()]).toEqual(["TSTANDIN", "ESTANDIN"]);
   });
 
-  it("is one of so many a day, and codes that are none do not use them up", async () => {
+  it("limits installations per day and does not count invalid codes", async () => {
     const flow = oauth({ ledger: createMemoryLedger({ maxPerDay: 1, now: () => nowMs }) });
     expect((await (await begun(flow)).back({ code: "none" })).status).toBe(400);
     expect((await install(flow, { team: "TSECOND" })).status).toBe(200);
@@ -286,14 +286,14 @@ describe("refusals", () => {
   };
 
   describe("an installation that does not come to be", () => {
-    it("was not allowed by the person", async () => {
+    it("shows that the person denied the installation", async () => {
       const page = await installed({}, { error: "access_denied" });
       expect(page.status).toBe(200);
       expect(page.text).toContain(installText.denied.en.happened);
       expect(reasons()).toEqual([["denied", undefined]]);
     });
 
-    it("has a code that is used up, made up, or none", async () => {
+    it("refuses a code that is used up, made up, too long or empty", async () => {
       const { code } = fakeSlack.authorize({ team: "TSECOND" });
       expect((await installed({}, { code })).status).toBe(200);
       for (const query of [
@@ -317,14 +317,14 @@ describe("refusals", () => {
       ]);
     });
 
-    it("has a client secret that Slack does not take", async () => {
+    it("reports a client secret that Slack refuses", async () => {
       const page = await installed({ clientSecret: async () => "another" });
       expect(page.status).toBe(502);
       expect(reasons()).toEqual([["refused", "bad_client_secret"]]);
     });
 
     it.each(["status", "reset", "lost_answer"] as const)(
-      "is unknown after a %s, and begins again",
+      "answers 503 after a %s and offers to start again",
       async (type) => {
         fakeSlack.inject({ method: "oauth.v2.access", type, status: 500 });
         const page = await installed();
@@ -340,14 +340,14 @@ describe("refusals", () => {
         "cannot read the client secret",
         { clientSecret: () => Promise.reject(new Error("secret 0123")) },
       ],
-    ])("%s", async (_what, changed) => {
+    ])("answers 503 without a redirect if the flow %s", async (_what, changed) => {
       const page = await createBrowser({ oauth: oauth(changed) }).get("/slack/install");
       expect(page.status).toBe(503);
       expect(page.headers.get("location")).toBeNull();
       expect(kept.lines.join("")).not.toContain("secret 0123");
     });
 
-    it("cannot be stored", async () => {
+    it("answers 503 without the token if the installation cannot be stored", async () => {
       const page = await installed({
         installations: { put: () => Promise.reject(new Error("xoxb-out of reach")) },
       });
@@ -361,7 +361,7 @@ describe("refusals", () => {
       ["of no workspace", { team: null }, 503],
       ["of a workspace with an id that is none", { team: { id: "../../SLACK_BOT_TOKEN" } }, 503],
       ["of no organization, though it says so", { is_enterprise_install: true }, 503],
-    ])("is one %s", async (_what, changed, status) => {
+    ])("refuses an installation %s", async (_what, changed, status) => {
       const { apiUrl } = await answering(() => Response.json({ ...granted, ...changed }));
       const page = await installed({ apiUrl });
       expect(page.status).toBe(status);
@@ -379,7 +379,7 @@ describe("refusals", () => {
       ],
       ["more than it may be", () => Response.json({ ...granted, more: "x".repeat(70_000) })],
       ["an error with markup for a name", () => Response.json({ ok: false, error: "<script>" })],
-    ])("is answered with %s", async (_what, answer) => {
+    ])("answers 503 if Slack sends %s", async (_what, answer) => {
       const { apiUrl } = await answering(answer);
       const page = await installed({ apiUrl });
       expect(page.status).toBe(503);
@@ -388,7 +388,7 @@ describe("refusals", () => {
   });
 
   describe("a page of the flow", () => {
-    it("never holds what came from outside, but the escaped name of the workspace", async () => {
+    it("shows nothing from outside except the escaped name of the workspace", async () => {
       const team = { id: "T1", name: `<img src=x onerror="alert(1)">'&` };
       const { apiUrl } = await answering(() => Response.json({ ...granted, team }));
       const page = await installed({ apiUrl });
@@ -402,7 +402,7 @@ describe("refusals", () => {
       expect(denied.status).toBe(502);
     });
 
-    it("holds no token, no secret, no code and no state, and neither does the log or the address", async () => {
+    it("keeps tokens, secrets, codes and states out of pages, logs and addresses", async () => {
       const { code } = fakeSlack.authorize({ team: "TSECOND" });
       const browser = createBrowser({ oauth: oauth() });
       const { state, authorize } = await browser.begin();
@@ -413,7 +413,7 @@ describe("refusals", () => {
       expect(`${page.text} ${kept.lines.join(" ")}`).not.toContain(state);
     });
 
-    it("runs nothing, loads nothing, is framed nowhere, and is not kept", async () => {
+    it("forbids scripts, framing and caching on its pages", async () => {
       const { headers } = await createBrowser({ oauth: oauth() }).get("/slack/oauth_redirect");
       expect(headers.get("content-security-policy")).toMatch(
         /^default-src 'none'; .*frame-ancestors 'none'/,
@@ -425,13 +425,13 @@ describe("refusals", () => {
     });
 
     it.each(["/", "/slack", "/slack/install/", "/slack/oauth_redirect/x"])(
-      "is none at %s",
+      "answers 404 at %s",
       async (path) => {
         expect((await createBrowser({ oauth: oauth() }).get(path)).status).toBe(404);
       },
     );
 
-    it("is none for another method than GET", async () => {
+    it("answers 404 to a method other than GET", async () => {
       const request = new Request("http://localhost/slack/install", { method: "POST" });
       expect((await oauth()(request)).status).toBe(404);
     });

@@ -40,7 +40,7 @@ const answerCall = (event: ReturnType<typeof failure>) => ({ ...event, act: "ans
 const answered: TaskEvent = { ...success, act: "answer" };
 
 describe("a question of the agent", () => {
-  it("is in the record first, then the thread is held for it, then it is asked, and then it waits until it expires", () => {
+  it("records a question, holds its thread, asks it, and then waits until it expires", () => {
     const { asked, task } = play([
       ...toSent,
       asking({ question_id: "q" }),
@@ -62,7 +62,7 @@ describe("a question of the agent", () => {
     });
   });
 
-  it("that is not in the record ends the task in words", () => {
+  it("fails the task with a message if its question is missing from the record", () => {
     const { question: _lost, ...task } = open();
     const { asked, task: ended } = play([woken, { type: "canceled", nowMs }], { task });
     expect(typesOf(asked)).toEqual([["cancel"], ["wake"]]);
@@ -72,7 +72,7 @@ describe("a question of the agent", () => {
     });
   });
 
-  it("holds its thread for as long as it may stay open and the task has time left then", () => {
+  it("holds the thread for as long as the question may stay open and the task has time left afterwards", () => {
     const { task } = play([...toSent, asking()]);
     const { effects } = next({ task, event: woken, policy: samplePolicy() });
     // The question's hour, what is left of the minute that the task has, the host's own time, and the delivery's.
@@ -81,7 +81,7 @@ describe("a question of the agent", () => {
     ]);
   });
 
-  it("expires when the host says so, and never later than the destination allows", () => {
+  it("a question expires when the host says so, but never later than the destination allows", () => {
     for (const [expiresMs, expectedMs] of [
       [60_000, 60_000],
       [2 * hourMs, hourMs],
@@ -94,7 +94,7 @@ describe("a question of the agent", () => {
     expect(open({ expires_at: "soon" }).question?.expiresAtMs).toBe(nowMs + hourMs);
   });
 
-  it("is looked for before it is asked again, where a worker died of asking or Slack left it in doubt", () => {
+  it("looks for an earlier post before asking again after a worker died or Slack left it in doubt", () => {
     const { task } = play([...toSent, asking()]);
     expect(play([resumed], { task }).last).toEqual([{ type: "ask_question", reconcile: true }]);
     const doubt: TaskEvent = {
@@ -109,7 +109,7 @@ describe("a question of the agent", () => {
     expect(play([woken], { task }).last).toEqual([{ type: "ask_question", reconcile: false }]);
   });
 
-  it("is asked without blocks where Slack takes none; where nobody can be asked at all, the task is told as unanswered", () => {
+  it("asks without blocks if Slack refuses them, and ends as unanswered if no post is possible", () => {
     const { task } = play([...toSent, asking(), woken]);
     const refused: TaskEvent = {
       type: "slack_failed",
@@ -130,7 +130,7 @@ describe("a question of the agent", () => {
     }
   });
 
-  it("ends what the agent had told of its progress, so that it is not shown again", () => {
+  it("drops the agent's earlier progress when it asks, so that it is not shown again", () => {
     const { task } = play([...toSent, accepted, woken, asking()], {
       task: sampleTask({ progress: { text: "half", shownAtMs: nowMs - 5000 } }),
     });
@@ -139,7 +139,7 @@ describe("a question of the agent", () => {
 });
 
 describe("an answer", () => {
-  it("is shown in the question's message, and then brought to the agent", () => {
+  it("shows an answer in the question's message and then sends it to the agent", () => {
     const task = taken(open());
     expect(typesOf(play([woken, questionShown], { task }).asked)).toEqual([
       ["show_question"],
@@ -152,13 +152,13 @@ describe("an answer", () => {
     });
   });
 
-  it("is the first one: whoever comes later hears by whom and when", () => {
+  it("accepts the first answer and reports its person and time to everyone later", () => {
     const task = taken(open());
     const late = takeAnswer({ task, answer: { ...yes, user: "U2" }, nowMs: nowMs + 9000 });
     expect(late).toEqual({ notTaken: { type: "answered", by: "U1", atMs: yes.atMs } });
   });
 
-  it("comes too late once the question has expired, and is to no question that is not the open one", () => {
+  it("refuses an answer to an expired question or to any question other than the open one", () => {
     const task = open();
     const give = (task: Task, index: number, atMs: number) =>
       takeAnswer({ task, index, answer: yes, nowMs: atMs });
@@ -170,13 +170,13 @@ describe("an answer", () => {
     expect(give(sampleTask(), 0, nowMs)).toEqual({ notTaken: { type: "over" } });
   });
 
-  it("gives the task back the time in which it waited for a person", () => {
+  it("extends the deadline by the time that the task waited for a person", () => {
     const task = open();
     expect(taken(task).call?.deadlineAtMs).toBe((task.call?.deadlineAtMs ?? 0) + 5000);
     expect(play([at(woken, nowMs + hourMs - 1)], { task }).task.cancelReason).toBeUndefined();
   });
 
-  it("is brought again under its own id where nobody knows whether it arrived", () => {
+  it("sends an answer again under the same id when its arrival is in doubt", () => {
     const task = taken(open());
     for (const error of [
       failure({ reason: "ambiguous" }),
@@ -191,7 +191,13 @@ describe("an answer", () => {
     expect(died.last).toEqual([{ type: "show_question" }]);
   });
 
-  it("counts apart from failures how often the agent was found still asking", () => {
+  it("leaves no doubt if it certainly did not arrive", () => {
+    const unsent = failure({ reason: "invalid_response", certainty: "undelivered" });
+    const { task } = play([woken, questionShown, answerCall(unsent)], { task: taken(open()) });
+    expect(task.question?.answer?.arrival).toBeUndefined();
+  });
+
+  it("counts repeated questions of the agent apart from failures", () => {
     const echo = asking({ question_id: "q" }, { act: "answer" });
     const { task } = play([woken, questionShown, echo], {
       task: taken(open({ question_id: "q" })),
@@ -201,13 +207,13 @@ describe("an answer", () => {
     expect(last).toEqual([{ type: "wake", delayMs: 2000 }]);
   });
 
-  it("that the host takes no more is looked into: the task has gone on, or is over", () => {
+  it("polls the task when the host no longer accepts the answer", () => {
     const over = answerCall(failure({ reason: "invalid_state" }));
     const { last } = play([woken, questionShown, over], { task: taken(open()) });
     expect(last).toEqual([{ type: "poll", by: "task_id" }]);
   });
 
-  it("that cannot be brought ends the task in words, after a bounded number of tries", () => {
+  it("fails a task whose answer cannot be sent after a bounded number of tries", () => {
     const away = answerCall(failure({ reason: "unavailable" }));
     let { task } = play([woken, questionShown, away], { task: taken(open()) });
     for (let tries = 0; tries < 20; tries++) task = play([woken, away], { task }).task;
@@ -231,7 +237,7 @@ describe("an answer", () => {
 });
 
 describe("a further question", () => {
-  it("is another one, with a message of its own, whether it comes with the answer or with a later poll", () => {
+  it("asks a further question in a message of its own, whether it comes with the answer or a later poll", () => {
     for (const [act, prompt] of [
       ["answer", "And that?"],
       ["poll", "And that?"],
@@ -253,7 +259,7 @@ describe("a further question", () => {
 describe("what nobody answers", () => {
   const expired = at(woken, nowMs + hourMs);
 
-  it("ends: the host is asked to cancel, and the person reads that nobody answered, whatever the host makes of it", () => {
+  it("cancels at the host when nobody answers and reports the task as unanswered unless a result came", () => {
     const { task, last } = play([expired], { task: open() });
     expect(last).toEqual([{ type: "cancel" }]);
     const canceled: TaskEvent = { type: "canceled", nowMs: expired.nowMs };
@@ -274,7 +280,7 @@ describe("what nobody answers", () => {
     });
   });
 
-  it("may be canceled before, by whoever asked", () => {
+  it("cancels an open question's task at the request of its person", () => {
     const { task, last } = play([{ type: "cancel_asked", nowMs, resumed: false }], {
       task: open(),
     });
@@ -286,7 +292,7 @@ describe("what nobody answers", () => {
 });
 
 describe("missing credentials", () => {
-  it("are looked for every half minute until they are there, or the question expires", () => {
+  it("polls for missing credentials every 30 seconds until they exist or the question expires", () => {
     const task = open({ kind: "auth" });
     const look = play([woken], { task });
     expect(look.last).toEqual([{ type: "poll", by: "task_id" }]);
@@ -297,7 +303,7 @@ describe("missing credentials", () => {
     expect(play([at(woken, nowMs + hourMs)], { task }).last).toEqual([{ type: "cancel" }]);
   });
 
-  it("stay one question with one end where the agent words it anew at every look", () => {
+  it("treats a credentials question that changes its wording at every poll as one question with one end", () => {
     let task = open({ kind: "auth", prompt: "Sign in: /0", question_id: "q0" });
     const minuteMs = 60_000;
     for (let minute = 1; minute < 60; minute += 1) {
@@ -324,7 +330,7 @@ describe("missing credentials", () => {
 });
 
 describe("a dead letter, or an operator's redrive, of a task that asks", () => {
-  it("costs no answer while the question is open, and ends in words afterwards", () => {
+  it("keeps an open question despite a dead letter and fails the task if it is expired", () => {
     const dead = (atMs: number): TaskEvent => ({ type: "dead_lettered", nowMs: atMs });
     const task = open();
     expect(play([dead(nowMs)], { task })).toMatchObject({
@@ -336,7 +342,7 @@ describe("a dead letter, or an operator's redrive, of a task that asks", () => {
     expect(late.task.outcome).toMatchObject({ type: "failed", reason: "ambiguous" });
   });
 
-  it("goes on from where it stands", () => {
+  it("continues a redriven task from where it stands", () => {
     const redriven: TaskEvent = { type: "redriven", nowMs, resumed: false };
     expect(play([redriven], { task: play([...toSent, asking()]).task }).last).toMatchObject([
       { type: "ask_question" },
@@ -355,7 +361,7 @@ const replied = (question: Parameters<typeof asking>[0] = {}, policy = samplePol
   taken(open(question, policy));
 
 describe("an answer that may have arrived", () => {
-  it("at a peer that would take it for its next question is looked for only, until the peer still asks the same", () => {
+  it("polls after an ambiguous answer to a peer that does not deduplicate until it asks the same again", () => {
     const task = replied({ question_id: "q1" }, foreign);
     const inDoubt: (readonly TaskEvent[])[] = [
       [resumed],
@@ -387,7 +393,7 @@ describe("an answer that may have arrived", () => {
 });
 
 describe("an answer that has arrived", () => {
-  it("nor because a peer gives its question another id at every read", () => {
+  it("keeps one question when a peer gives it another id at every read", () => {
     const echo = asking({ question_id: "another" }, { act: "answer" });
     const read = asking({ question_id: "yet another" });
     const task = replied({ question_id: "q" }, foreign);
@@ -395,7 +401,7 @@ describe("an answer that has arrived", () => {
     expect(told.question).toMatchObject({ index: 0, id: "q", answer: { callId: "call-1" } });
   });
 
-  it("has an end whatever the peer says after it: the person is asked once more, or reads that the time is over", () => {
+  it("ends an answered question whose peer never moves on by asking once more or by timing out", () => {
     const says: Record<string, (act: "answer" | "poll", atMs: number) => TaskEvent> = {
       "the same question for ever": (act, atMs) => asking({ question_id: "q1" }, { act, atMs }),
       "that it takes no answer, and the same question": (act, atMs) =>
@@ -451,7 +457,7 @@ function afterAnHour(
 }
 
 describe("a question about credentials", () => {
-  it("is not all that a peer may ask: another question that a look finds is shown, and the time until then does not count", () => {
+  it("shows another question found while polling for credentials and does not count the time until then", () => {
     const auth = open({ kind: "auth", question_id: "q1", prompt: "Please sign in." });
     const laterMs = nowMs + 2 * hourMs;
     for (const id of [{ question_id: "q2" }, {}]) {
@@ -469,7 +475,7 @@ describe("a question about credentials", () => {
 });
 
 describe("a question of another zone", () => {
-  it("is kept as far as a record holds it and an answer can name it, however large it comes", () => {
+  it("cuts an oversized question from another zone to what a record holds and an answer can name", () => {
     const many = Array.from({ length: 3000 }, (_, index) => ({
       id: `${index}`,
       label: "y".repeat(2000),

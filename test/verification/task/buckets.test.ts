@@ -15,7 +15,7 @@ it("keeps the history of version 1.0.0 in a bucket for each day", () => {
   expect(toStateBucket(formerStateOf("2026-11-22"))).toBe("history/2026-11-22");
 });
 
-it("has no bucket for a record that nobody lists by state", () => {
+it("returns no bucket for a record that is never listed by state", () => {
   const unlisted = [...taskStateSchema.options, "thread", "usage", "allowlist", "zone_secret"];
   expect(unlisted.filter((state) => toStateBucket(state) !== undefined)).toEqual([]);
 });

@@ -34,13 +34,13 @@ function sent(): Task {
 }
 
 describe("the record of a task", () => {
-  it("expires 30 days after the message was received", () => {
+  it("a record expires 30 days after its message was received", () => {
     const task = sampleTask();
     expect(task.expiresAtMs - task.receivedAtMs).toBe(30 * 24 * 3600_000);
     expect(recordAfter(sent(), answered("short")).expiresAtMs).toBe(task.expiresAtMs);
   });
 
-  it("lets go of what was sent when the outcome is known", () => {
+  it("drops the params of the call when the outcome is known", () => {
     expect(sent().call?.params).toBeDefined();
     expect(recordAfter(sent(), answered("short")).call?.params).toBeUndefined();
   });
@@ -49,14 +49,14 @@ describe("the record of a task", () => {
     ["as long as the contract allows, in three bytes a character", "関".repeat(87_000), "answer"],
     ["of characters that JSON escapes", "\u001b".repeat(60_000), "failed"],
     ["from a peer that keeps no contract", "x".repeat(1_000_000), "failed"],
-  ])("holds in DynamoDB, with an answer %s", (_what, text, type) => {
+  ])("a record fits into DynamoDB with an answer %s", (_what, text, type) => {
     const task = recordAfter(sent(), answered(text));
     expect(Buffer.byteLength(JSON.stringify(task))).toBeLessThan(400_000);
     expect(task.outcome?.type).toBe(type);
     if (type === "failed") expect(task.outcome).toMatchObject({ reason: "payload_too_large" });
   });
 
-  it("keeps an answer that Slack did not take, so that it is delivered once the cause is gone", () => {
+  it("keeps an answer that Slack refused, so that it can be delivered once the cause is gone", () => {
     const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
     const undelivered = recordAfter(sent(), answered("A checkpoint."), woken, gone, woken, {
       type: "cleaned_up",
@@ -74,7 +74,7 @@ describe("the record of a task", () => {
     expect(last).toEqual([{ type: "deliver", reconcile: true }]);
   });
 
-  it("forgets the files of its message, but not that it had some", () => {
+  it("erases the files of its message but remembers that it had some", () => {
     const file = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 1 };
     const withFile = sent();
     const over = recordAfter(
@@ -92,7 +92,7 @@ describe("the record of a task", () => {
     expect(JSON.stringify(task)).not.toContain("a.txt");
   });
 
-  it("is cleaned up in its thread after its delivery was given up, and keeps its texts until then", () => {
+  it("cleans up the thread after its delivery was given up and keeps its texts until then", () => {
     const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
     const { task, last } = play([woken, gone], {
       task: recordAfter(sent(), answered("A checkpoint.")),
@@ -113,7 +113,7 @@ describe("the record of a task", () => {
     });
   });
 
-  it("is not cleaned up by a copy of an earlier wake-up, before late posts have arrived", () => {
+  it("delays its cleanup after an early copy of a wake-up until late posts have arrived", () => {
     const { task } = play([woken, { type: "delivered" }], {
       task: recordAfter(sent(), answered("A checkpoint.")),
     });
@@ -128,7 +128,7 @@ describe("the record of a task", () => {
       expect(wokenAfter(ms)).toEqual([{ type: "check_thread" }]);
   });
 
-  it("forgets an answer that was delivered and swept, and keeps the reason of a failure", () => {
+  it("erases an answer after delivery and cleanup, and keeps the reason of a failure", () => {
     const over: TaskEvent[] = [woken, { type: "delivered" }, woken, { type: "cleaned_up" }];
     expect(recordAfter(sent(), answered("A checkpoint."), ...over).outcome).toBeUndefined();
     const lettered = recordAfter(
@@ -150,14 +150,14 @@ describe("a file of an answer that is at an address", () => {
   const delivering = () =>
     recordAfter(sent(), { type: "answered", nowMs, act: "send", result }, woken);
 
-  it("counts with those that were left out on the way", () => {
+  it("counts a file at an address apart from the files that were left out", () => {
     const answer = { ...result, [leftOutMember]: 2 };
     const done = recordAfter(sent(), { type: "answered", nowMs, act: "send", result: answer });
     expect(done.outcome).toMatchObject({ artifacts, leftOut: 2 });
     expect(delivering().outcome).not.toHaveProperty("leftOut");
   });
 
-  it("waits for a transfer without a failure, and no longer than the answer's time for transfers", () => {
+  it("waits for a busy transfer without counting a failure, up to the answer's time for transfers", () => {
     const waited = (event: { nowMs: number; delayMs: number }) =>
       play([woken, { type: "transfer_busy", ...event }], { task: delivering() });
     const { task, last } = waited({ nowMs, delayMs: 8000 });
@@ -171,7 +171,7 @@ describe("a file of an answer that is at an address", () => {
     ]);
   });
 
-  it("gets its transfer in time when a hundred answers come at once, however slow transfers were thought to be", async () => {
+  it("gets its transfer in time when a hundred answers come at once, despite a high estimate", async () => {
     let clockMs = 0;
     const destinations = new Map(["a", "b"].map((name) => [name, { maxSends: 32 }]));
     const transfers = createShare({ max: 3 });
@@ -218,7 +218,7 @@ describe("a file of an answer that is at an address", () => {
     expect(transferred).toBe(100);
   });
 
-  it("is given up after four time-outs, each of which is in the record", () => {
+  it("gives a file up after four time-outs and records each of them", () => {
     const timedOut: TaskEvent = { type: "fetch_timed_out", index: 0 };
     const once = recordAfter(delivering(), woken, timedOut);
     expect(once).toMatchObject({ attempts: 1, outcome: { fetchTimeouts: [0] } });
@@ -247,13 +247,13 @@ describe("an act that was left to the next wake-up", () => {
     ["done", { type: "canceled", nowMs }],
     ["failed", { type: "call_failed", nowMs, act: "cancel", error: cancelFailed }],
     ["not tried", { type: "busy", delayMs: 100 }],
-  ])("changes nothing of a task that has ended meanwhile: a cancel that was %s", (_how, event) => {
+  ])("ignores an owed cancel that was %s once the task has ended", (_how, event) => {
     const { task, asked } = play([woken, event], { task: { ...ended, owed: "cancel" } });
     expect(task).toEqual(ended);
     expect(asked).toEqual([[{ type: "cancel" }], [{ type: "wake", delayMs: 120_000 }]]);
   });
 
-  it("changes nothing of a task that is delivered once more: to leave its thread", () => {
+  it("ignores an owed release of the thread once the task is delivered again", () => {
     const again = recordAfter(ended, { type: "redriven", nowMs, resumed: false });
     const { task, last } = play([woken], { task: { ...again, owed: "leave_thread" } });
     expect(task).toEqual(again);
@@ -335,7 +335,7 @@ const optional = (Object.keys(filled) as (keyof typeof filled)[]).filter((key) =
   taskSchema.shape[key].isOptional(),
 );
 
-it("no text stays in a record that was cleaned up, whichever fields it has", () => {
+it("erases every text of a record that was cleaned up, for any combination of fields", () => {
   expect(JSON.stringify(filled)).toContain(secret);
   const failed = {
     type: "failed" as const,

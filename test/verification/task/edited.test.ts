@@ -71,7 +71,7 @@ function routedByWord(): Policy {
 }
 
 describe("an edit", () => {
-  it("of a message that was only received is judged and accepted by its new text", () => {
+  it("judges an edited message by its new text before it accepts it", () => {
     const { task, last } = play([edited({ files: [sampleFile] })]);
     expect(task.message).toMatchObject({ text: "And who?", files: [sampleFile], editedTs: "9.9" });
     expect(last).toMatchObject([{ type: "announce" }]);
@@ -83,7 +83,7 @@ describe("an edit", () => {
     });
   });
 
-  it("that makes a reply mention the bot makes it a message to the bot", () => {
+  it("turns a reply into a message to the bot when an edit mentions the bot", () => {
     const reply = sampleTask({ message: { ...original, unaddressed: true } });
     expect(play([edited()], { task: reply }).task.message).not.toHaveProperty("unaddressed");
     expect(play([edited({ unaddressed: true })], { task: reply }).task.message.unaddressed).toBe(
@@ -92,7 +92,7 @@ describe("an edit", () => {
     expect(play([edited({ unaddressed: true })]).task.message).not.toHaveProperty("unaddressed");
   });
 
-  it("of a task that waits for its turn is what is sent when that comes", () => {
+  it("sends the edited text of a queued task when its turn comes", () => {
     const { task } = play(
       [
         edited(),
@@ -104,7 +104,7 @@ describe("an edit", () => {
     expect(task).toMatchObject({ state: "sent", call: { params: { text: "And who?" } } });
   });
 
-  it("an edit takes away the files of a forwarded message, and files that come late do not", () => {
+  it("drops forwarded files at an edit and keeps them when late files arrive", () => {
     const withForward: Task = { ...queued, message: { ...original, sharedFiles: [sampleFile] } };
     const { task } = next({ task: withForward, event: edited(), policy: samplePolicy() });
     expect(task.message).not.toHaveProperty("sharedFiles");
@@ -121,7 +121,7 @@ describe("an edit", () => {
     });
   });
 
-  it("of a task whose params were gathered gathers them again", () => {
+  it("prepares the params again when an edit changes a task that was already prepared", () => {
     const sent = play([edited()], { task: announced });
     expect(sent).toMatchObject({
       task: { state: "sent", call: { deadlineAtMs, params: { text: "And who?" } } },
@@ -131,7 +131,7 @@ describe("an edit", () => {
     expect(withFile.task.call).not.toHaveProperty("params");
   });
 
-  it("goes where its new text leads, with the time that it has there", () => {
+  it("moves a task to the destination of its edited text, with the deadline of that destination", () => {
     const policy = routedByWord();
     const text = "far: And who?";
     const waiting = play([edited({ text })], { task: queued, policy });
@@ -146,7 +146,7 @@ describe("an edit", () => {
     });
   });
 
-  it("a retry that is read again goes where the edited text leads, and never takes that text to the former destination", () => {
+  it("moves a retry to the destination of the edited text and never sends that text to the former one", () => {
     const policy = routedByWord();
     const retry: Task = {
       ...announced,
@@ -173,15 +173,18 @@ describe("an edit", () => {
     ["nothing", "", { type: "failed", reason: "invalid_params" }],
     ["too much", "x".repeat(40_001), { type: "failed", reason: "payload_too_large" }],
     ["the word to cancel", "Cancel", canceled],
-  ])("to %s ends a task that has its place in the thread", (_what, text, outcome) => {
-    for (const task of [queued, announced]) {
-      expect(play([edited({ text })], { task })).toMatchObject({
-        task: { state: "delivering", outcome },
-      });
-    }
-  });
+  ])(
+    "ends a task with a place in the thread when its message is edited to %s",
+    (_what, text, outcome) => {
+      for (const task of [queued, announced]) {
+        expect(play([edited({ text })], { task })).toMatchObject({
+          task: { state: "delivering", outcome },
+        });
+      }
+    },
+  );
 
-  it("for which there is no route ends such a task", () => {
+  it("fails a queued task when no route fits its edited text", () => {
     const { task } = play([edited()], { task: queued, policy: samplePolicy({ routed: false }) });
     expect(task.outcome).toMatchObject({ reason: "agent_not_found", lost: false });
   });
@@ -200,25 +203,25 @@ describe("a version of a message", () => {
     [false, { text: `@U9 ${original.text}`, editedTs: "6.6", files: [sampleFile] }],
     [false, { text: "And who?", editedTs: "5.5", files: [sampleFile] }],
     [false, { text: "And who?", editedTs: "4.4", files: [sampleFile] }],
-  ])("is new: %s, by its time, its text and its files", (expected, change) => {
+  ])("recognizes a new version by its time, text and files: %s", (expected, change) => {
     expect(isNewVersion(known, { ...original, ...change })).toBe(expected);
   });
 });
 
 describe("a deletion", () => {
-  it("of a message of which nothing was seen ends without a word", () => {
+  it("ends silently when an unannounced message is deleted", () => {
     const { task, last } = play([deleted]);
     expect(task).toMatchObject({ state: "done", cleanupDone: true, message: { text: "" } });
     expect(last).toEqual([]);
   });
 
-  it("of one whose worker died looks for what that has left in the thread", () => {
+  it("looks for leftovers in the thread when a message is deleted after its worker died", () => {
     const { task, last } = play([{ ...deleted, resumed: true }]);
     expect(task).toMatchObject({ state: "done", cleanupDone: false });
     expect(last).toMatchObject([{ type: "wake" }]);
   });
 
-  it("of one that has its place in the thread cancels it there, before anything is sent", () => {
+  it("cancels a task with a place in the thread when its message is deleted before it is sent", () => {
     for (const task of [queued, announced]) {
       const { task: after } = play([deleted], { task });
       expect(after).toMatchObject({ state: "delivering", outcome: canceled, reconcile: true });
@@ -229,7 +232,7 @@ describe("a deletion", () => {
 describe("files that Slack tells of later than of the text", () => {
   const ask = sampleAsk({ files: [sampleFile] });
 
-  it("are a change of the message if the record has fewer of them", () => {
+  it("reports late files as a change of the message if the record has fewer of them", () => {
     expect(findLateFiles(sampleTask(), ask)).toMatchObject({
       type: "message_change",
       message: { files: [sampleFile] },
@@ -251,7 +254,7 @@ describe("files that Slack tells of later than of the text", () => {
     expect(findLateFiles(sampleTask(), { ...ask, retryOf: ask.requestId })).toBeUndefined();
   });
 
-  it("leave the text of the record as it is", () => {
+  it("keeps the recorded text when late files arrive", () => {
     const event: TaskEvent = {
       type: "message_edited",
       nowMs,
@@ -263,7 +266,7 @@ describe("files that Slack tells of later than of the text", () => {
     expect(task.message).not.toHaveProperty("editedTs");
   });
 
-  it("are added to a task that is not sent, which gathers its params again, and to no other", () => {
+  it("adds late files to an unsent task, which is prepared again, and ignores them once it is sent", () => {
     expect(withLateFiles(announced, [sampleFile])).toMatchObject({
       message: { files: [sampleFile] },
     });

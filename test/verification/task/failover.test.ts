@@ -54,7 +54,7 @@ function wayOf(failures: ReturnType<typeof failure>[]) {
 }
 
 describe("a task that certainly did not arrive", () => {
-  it("is sent to the next destination of its route at once, and says so in its record before", () => {
+  it("sends an undelivered task to the next destination of its route at once and records that first", () => {
     const moved = play([...toSent, undelivered], { policy });
     expect(moved.task).toMatchObject({
       state: "sent",
@@ -69,7 +69,7 @@ describe("a task that certainly did not arrive", () => {
     });
   });
 
-  it("has what is left of its time there, and a session of its own where that destination ends them", () => {
+  it("keeps the deadline at the next destination, with a new session if that one stops sessions", () => {
     const ending = new Map(policy.destinations);
     const plain = ending.get("second");
     if (plain !== undefined) ending.set("second", { ...plain, stopAfterResult: true });
@@ -89,7 +89,7 @@ describe("a task that certainly did not arrive", () => {
     expect(task.call?.deadlineAtMs).toBe(before.call?.deadlineAtMs);
   });
 
-  it("comes back to the first one when all have been tried, later after each round", () => {
+  it("returns to the first destination after a full round and waits longer after each round", () => {
     const { way } = wayOf(Array.from({ length: 6 }, () => undelivered));
     expect(way).toEqual([
       ["second", 0],
@@ -101,7 +101,7 @@ describe("a task that certainly did not arrive", () => {
     ]);
   });
 
-  it("is not sent before the time that a destination asked for, and does not make another one wait for that", () => {
+  it("obeys the Retry-After of one destination without delaying a send to another one", () => {
     const busy = failure({
       reason: "unavailable",
       certainty: "undelivered",
@@ -115,7 +115,7 @@ describe("a task that certainly did not arrive", () => {
     ]);
   });
 
-  it("is tried at each destination as often as at one alone, however seldom another lets itself be asked", () => {
+  it("tries each destination as often as a single one, even if another one asks for long delays", () => {
     const patient = policyOf(["first", "second"], { deadlineMs: 8 * 3600_000 });
     const busy = failure({
       reason: "unavailable",
@@ -143,7 +143,7 @@ describe("a task that certainly did not arrive", () => {
   });
 
   it.each([[["first", "second"]], [["first"]]])(
-    "is not waited for beyond its deadline, with the route %j",
+    "limits the wait for a retry to the deadline, with the route %j",
     (route) => {
       const busy = failure({
         reason: "unavailable",
@@ -158,7 +158,7 @@ describe("a task that certainly did not arrive", () => {
     },
   );
 
-  it("stays with its destination when the route moves, until that destination is removed", () => {
+  it("keeps the destination of a task when its route moves, until that destination is removed", () => {
     const { task } = play(toSent, { policy: policyOf(["first"]) });
     const again = play([undelivered], { policy: policyOf(["third"]), task });
     expect(again.task.call?.destination).toBe("first");
@@ -177,14 +177,14 @@ describe("a task that certainly did not arrive", () => {
     expect(moved.task.route).toMatchObject({ change: { reason: "gone", isAnew: true } });
   });
 
-  it("goes where its route leads now, if its record is of version 1.0.0", () => {
+  it("follows the current route for a record of version 1.0.0", () => {
     const { route: _route, ...task } = play(toSent, { policy: policyOf(["first"]) }).task;
     expect(play([undelivered], { policy: policyOf(["third"]), task }).task.call?.destination).toBe(
       "third",
     );
   });
 
-  it("stays where its route names no other, or none that there is", () => {
+  it("keeps the destination when its route names no other destination that exists", () => {
     for (const alone of [
       policyOf(["first"]),
       policyOf(["first", "second"], { known: ["first"] }),
@@ -197,7 +197,7 @@ describe("a task that certainly did not arrive", () => {
 });
 
 describe("a destination whose agent card is none", () => {
-  it("is passed over, since nothing was sent there", () => {
+  it("skips a destination with an unreadable agent card, since nothing was sent there", () => {
     const noCard = failure({ reason: "invalid_response", certainty: "undelivered" });
     expect(play([...toSent, noCard], { policy }).task.call?.destination).toBe("second");
   });
@@ -217,11 +217,11 @@ describe("a task that may have arrived", () => {
     ],
     ["an answer that breaks the contract", [failure({ reason: "invalid_response" })]],
     ["a peer that is busy", [failure({ reason: "rate_limited" })]],
-  ])("stays with its destination after %s", (_what, events) => {
+  ])("keeps the destination after %s", (_what, events) => {
     expect(play([...toSent, ...events], { policy }).task.call?.destination).toBe("first");
   });
 
-  it("stays after a worker died of the send, whatever comes then", () => {
+  it("keeps the destination after a worker died while sending, even after later undelivered tries", () => {
     const { task } = play(
       [...toSent, resumed, lookedUp(undelivered), woken, lookedUp(undelivered)],
       {
@@ -231,14 +231,14 @@ describe("a task that may have arrived", () => {
     expect(task).toMatchObject({ call: { destination: "first", arrival: "in_doubt" } });
   });
 
-  it("stays when it was accepted, also where its destination is out of reach then", () => {
+  it("keeps the destination of an accepted task even if it cannot be reached later", () => {
     const { task } = play([...toSent, accepted, woken, { ...undelivered, act: "poll" }], {
       policy,
     });
     expect(task).toMatchObject({ state: "waiting", call: { destination: "first" } });
   });
 
-  it("may be in doubt at a second destination alone, and then stays with that", () => {
+  it("keeps a second destination once a send to it is in doubt", () => {
     const { task } = play([...toSent, undelivered, woken, refused, woken, undelivered], { policy });
     expect(task).toMatchObject({ call: { destination: "second", arrival: "refused" } });
   });
@@ -247,7 +247,7 @@ describe("a task that may have arrived", () => {
 describe("a destination that leads elsewhere by now", () => {
   const edited = policyOf(["first"], { address: "elsewhere" });
 
-  it("gets what certainly did not arrive", () => {
+  it("sends an undelivered task to the new address of its destination", () => {
     expect(play([...toSent, undelivered], { policy }).task.call?.address).toBe("there");
     const { task, last } = play([woken], {
       policy: edited,
@@ -260,7 +260,7 @@ describe("a destination that leads elsewhere by now", () => {
     ["in doubt", [ambiguous]],
     ["perhaps stored", [refused]],
   ])(
-    "is asked for what is %s where it was, and where it does not know it, is not sent it",
+    "polls a task that is %s at the new address and never sends it there if it is unknown",
     (_what, events) => {
       const { task } = play([...toSent, ...events], { policy });
       const asked = play([woken], { policy: edited, task });
@@ -272,7 +272,7 @@ describe("a destination that leads elsewhere by now", () => {
     },
   );
 
-  it("knows nothing of what was accepted where it was: what became of that nobody can say", () => {
+  it("treats an accepted task as ambiguous when the new address of its destination does not know it", () => {
     const unknown = {
       ...failure({ reason: "task_not_found" }),
       act: "poll" as const,
@@ -298,7 +298,7 @@ describe("a destination that leads elsewhere by now", () => {
     });
   });
 
-  it("does not make certain at its deadline what the old one may have stored", () => {
+  it("keeps a task ambiguous at its deadline if the old address may have stored it", () => {
     const { task } = play([...toSent, refused], { policy: policyOf(["first"]) });
     const late = { ...woken, nowMs: nowMs + 61_000 };
     expect(play([late], { policy: edited, task }).task.outcome).toMatchObject({
@@ -309,7 +309,7 @@ describe("a destination that leads elsewhere by now", () => {
     });
   });
 
-  it("is replaced where it goes while the thread is read: the record in between can be read again", () => {
+  it("stores a readable record when the destination changes while the thread is read", () => {
     const changed = policyOf(["second"], { known: ["second"] });
     const message = { ...sampleTask().message, threadTs: "1.1" };
     const reading = play(toSent, { policy, task: sampleTask({ message }) });
@@ -326,7 +326,7 @@ describe("a destination that leads elsewhere by now", () => {
 });
 
 describe("a task that waits for its turn", () => {
-  it("goes where its route leads by then if its destination is gone", () => {
+  it("follows the current route when the destination of a queued task is gone", () => {
     const placeholder = { ts: "1.1", postedAtMs: nowMs };
     const queued = sampleTask({
       state: "queued",
@@ -344,7 +344,7 @@ const ending = failure({ reason: "session_ending", certainty: "undelivered" });
 const unknown = lookedUp(failure({ reason: "task_not_found" }));
 
 describe("a session that refuses a task since it may end before", () => {
-  it("is left for one of the task's own, which stands in the record before the task is sent there", () => {
+  it("moves a task to a session of its own after session_ending and records it before sending", () => {
     const before = play(toSent).task;
     const { task, last } = play([ending], { task: before });
     expect(task.state).toBe("sent");
@@ -359,7 +359,7 @@ describe("a session that refuses a task since it may end before", () => {
     expect(next.task.call?.params?.session_id).toBe(before.call?.sessionId);
   });
 
-  it("is no failure of the task: its polls and its end stay in the new session", () => {
+  it("counts session_ending as no failure and keeps polling in the new session", () => {
     const { task } = play([...toSent, ending, woken, accepted, woken]);
     expect(task).toMatchObject({
       state: "waiting",
@@ -372,7 +372,7 @@ describe("a session that refuses a task since it may end before", () => {
     });
   });
 
-  it("is the thread's own for the next task again", () => {
+  it("uses the session of the thread again for the next task", () => {
     const first = play(toSent).task;
     play([ending], { task: first });
     const id = "1d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
@@ -384,20 +384,20 @@ describe("a session that refuses a task since it may end before", () => {
     expect(play(toSent, { task: reply }).task.call?.sessionId).toBe(first.call?.sessionId);
   });
 
-  it("ends the task in words where it was new: no session lives long enough", () => {
+  it("fails a task when a new session refuses it too", () => {
     const { task, last } = play([...toSent, ending, woken, ending]);
     expect(task.outcome).toEqual({ type: "failed", reason: "session_ending", lost: false });
     expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
   });
 
-  it("gets the task after a doubt too, once it was looked for", () => {
+  it("polls again before it sends to the new session if an earlier send is in doubt", () => {
     const steps = play([...toSent, ambiguous, woken, unknown, ending, woken]);
     expect(steps.last).toEqual([{ type: "poll", by: "request_id" }]);
     expect(play([unknown], { task: steps.task }).last).toEqual([{ type: "send" }]);
     expect(steps.task.call?.ownSessions).toBe(1);
   });
 
-  it("is another one at another destination of the route", () => {
+  it("gets another own session at another destination of the route", () => {
     const stayed = play([...toSent, ending, woken], { policy });
     expect(stayed.task.call?.destination).toBe("first");
     const moved = play([undelivered, woken], { policy, task: stayed.task });
@@ -411,7 +411,7 @@ describe("a session that refuses a task since it may end before", () => {
   });
 
   describe("where the route has another destination", () => {
-    it("moves the task there once a new session refused as well, and never back", () => {
+    it("moves a task to the next destination after a new session refused it as well, and never back", () => {
       const { task, last } = play([...toSent, ending, woken, ending], { policy });
       expect(task).toMatchObject({
         state: "sent",
@@ -426,7 +426,7 @@ describe("a session that refuses a task since it may end before", () => {
       expect(play([woken, undelivered], { policy, task }).task.call?.destination).toBe("second");
     });
 
-    it("leaves the task where it is once an earlier try may have arrived", () => {
+    it("keeps the destination after session_ending once an earlier try may have arrived", () => {
       const { task } = play(
         [...toSent, ambiguous, woken, unknown, ending, woken, unknown, ending],
         {
@@ -441,7 +441,7 @@ describe("a session that refuses a task since it may end before", () => {
   });
 
   it.each([true, false])(
-    "gives each own session to one task alone (stopAfterResult: %s)",
+    "gives each own session to a single task (stopAfterResult: %s)",
     (stopAfterResult) => {
       const policy = samplePolicy({ stopAfterResult });
       const first = play(toSent, { policy }).task.call?.sessionId;
@@ -471,7 +471,7 @@ describe("a session that refuses an answer", () => {
     return play([woken, questionShown], { task: taken.task });
   }
 
-  it("is left too: the same answer goes to a new session under its own id, even after a new one before", () => {
+  it("sends a refused answer to a new session under the same id, even after an earlier new session", () => {
     for (const begun of [[], [ending, woken]]) {
       const { task, last } = answered([
         ...toSent,

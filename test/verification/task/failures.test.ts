@@ -9,7 +9,7 @@ import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 const deadLettered: TaskEvent = { type: "dead_lettered", nowMs };
 
 describe("other delays", () => {
-  it("obey what the peer asks for, up to a quarter of an hour", () => {
+  it("obeys the delay that a peer asks for, up to a quarter of an hour", () => {
     expect(taskRetryDelayMs(1, 42_000)).toBe(42_000);
     expect(taskRetryDelayMs(1, 3_600_000)).toBe(15 * 60_000);
     expect([1, 2, 3, 20].map((attempts) => taskRetryDelayMs(attempts, undefined))).toEqual([
@@ -17,12 +17,12 @@ describe("other delays", () => {
     ]);
   });
 
-  it("leave a dead letter alone for minutes, since what it waits for may be away for hours", () => {
+  it("waits five minutes after a dead letter of a running task", () => {
     const { last } = play([...toSent, accepted, deadLettered]);
     expect(last).toEqual([{ type: "wake", delayMs: 5 * 60_000 }]);
   });
 
-  it("look at a thread when the one before may have held it long enough, and every 75 seconds at least", () => {
+  it("checks a thread when its current task must have released it, and at least every 75 seconds", () => {
     expect(turnDelay({ freeAtMs: 5000, nowMs: 1000 }).delayMs).toBe(5000);
     expect(turnDelay({ freeAtMs: 9_000_000, nowMs: 1000 }).delayMs).toBe(75_000);
     expect(turnDelay({ freeAtMs: 0, nowMs: 1000 }).delayMs).toBe(1000);
@@ -43,7 +43,7 @@ const failedWith = (act: Act["type"], kind: SlackErrorKind): TaskEvent => ({
 const givenUpAfter = { attempts: maxSlackTries - 1 };
 
 describe("what Slack does not take for now", () => {
-  it("is tried again when Slack says so", () => {
+  it("retries a rate-limited delivery after the time that Slack asks for", () => {
     const task = sampleTask({ ...base, state: "delivering", outcome });
     const limited = {
       type: "slack_failed",
@@ -56,7 +56,7 @@ describe("what Slack does not take for now", () => {
   });
 
   it.each(["rate_limited", "unavailable", "ambiguous"] as const)(
-    "is tried again, however long nothing ran before: %s",
+    "retries after a failure of Slack even if nothing ran for weeks: %s",
     (kind) => {
       const history = [entry("delivering", nowMs - 30 * 24 * hourMs)];
       const task = sampleTask({ ...base, state: "delivering", outcome, history });
@@ -67,7 +67,7 @@ describe("what Slack does not take for now", () => {
     },
   );
 
-  it("is told in one plain text after a day of tries, which is tried once", () => {
+  it("posts a single failure notice after a day of refused deliveries", () => {
     const task = sampleTask({ ...base, state: "delivering", outcome, ...givenUpAfter });
     const last = play([failedWith("deliver", "rate_limited")], { task });
     expect(last).toMatchObject({
@@ -89,7 +89,7 @@ describe("what Slack does not take for now", () => {
     });
   });
 
-  it("is not uploaded any more when the last words are said", () => {
+  it("skips the uploads of an answer when it posts the failure notice", () => {
     const made = { ...outcome, artifacts: [{ name: "a.csv", text: "1" }] };
     const task = sampleTask({
       ...base,
@@ -100,7 +100,7 @@ describe("what Slack does not take for now", () => {
     expect(play([woken], { task }).last).toEqual([{ type: "deliver", reconcile: false }]);
   });
 
-  it("is looked at once more in the end, as often as it is delivered", () => {
+  it("repeats a failed cleanup up to the same limit as a delivery", () => {
     const history = [entry("done", nowMs - 30 * 24 * hourMs)];
     const task = sampleTask({ ...base, state: "done", history });
     expect(play([failedWith("clean_up", "rate_limited")], { task })).toMatchObject({
@@ -115,7 +115,7 @@ describe("what Slack does not take for now", () => {
     });
   });
 
-  it("ends a question after a day of tries", () => {
+  it("cancels a task whose question could not be posted for a day", () => {
     const question = {
       index: 1,
       prompt: "Shall I?",
@@ -136,7 +136,7 @@ describe("what Slack does not take for now", () => {
 });
 
 describe("what Slack refuses for good", () => {
-  it("is told in plain text first, also where it is words of ours", () => {
+  it("retries a refused failure message as plain text before the failure notice", () => {
     const told = { type: "failed", reason: "timeout", lost: false } as const;
     const task = sampleTask({ ...base, state: "delivering", outcome: told });
     const plain = play([failedWith("deliver", "refused")], { task });
@@ -151,7 +151,7 @@ describe("what Slack refuses for good", () => {
     });
   });
 
-  it("is said in plain text where it is the announcement, and told as a failure where that is refused as well", () => {
+  it("retries a refused announcement as plain text and then fails the task", () => {
     const plain = play([failedWith("announce", "refused")], {
       task: sampleTask({ state: "received" }),
     });
@@ -168,7 +168,7 @@ describe("what Slack refuses for good", () => {
 });
 
 describe("the act that failed", () => {
-  it("decides what follows: a retry whose text was never read ends as unreadable only where reading it failed", () => {
+  it("ends a retry as unreadable only if reading its text failed", () => {
     const { message } = sampleTask();
     const task = sampleTask({ retryOf: "older", message: { ...message, text: "" } });
     expect(play([failedWith("read_message", "refused")], { task }).task.outcome).toEqual({
@@ -182,7 +182,7 @@ describe("the act that failed", () => {
 });
 
 describe("a record", () => {
-  it("holds whatever a peer tells of its progress", () => {
+  it("cuts oversized progress of a peer to what a record holds", () => {
     const waiting = sampleTask({
       ...base,
       state: "waiting",

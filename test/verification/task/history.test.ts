@@ -7,7 +7,7 @@ import { sampleTask } from "./sample.ts";
 const asked: TaskEvent = { type: "cancel_asked", nowMs: 0, resumed: false };
 
 describe("the history of a task", () => {
-  it("tells of changes of the state and of wishes, not of every poll", () => {
+  it("records changes of the state and requests of people, but not every poll", () => {
     const before = sampleTask({ state: "waiting" });
     const event = { atMs: 7 };
     expect(
@@ -24,7 +24,7 @@ describe("the history of a task", () => {
     expect(changed.history.slice(1)).toEqual([{ atMs: 7, event: "woken", state: "delivering" }]);
   });
 
-  it("keeps its beginning and the latest, however often somebody wishes something", () => {
+  it("keeps the first and the latest entries of the history within its limit", () => {
     let task = sampleTask();
     for (let atMs = 1; atMs <= 100; atMs++)
       task = withHistory({ previousTask: task, task, event: asked, atMs });

@@ -183,7 +183,7 @@ function answeredBySomebody(task: Task, atMs: number): Task {
 }
 
 describe("whatever happens in whatever order", () => {
-  it("a task that is not over has its wake-up, acts one at a time, and its record is one that can be stored", () => {
+  it("schedules a wake-up for every open task, acts one at a time and keeps its record storable", () => {
     const texts = fc.constantFrom("What is it?", "cancel", "");
     const messages = fc.record({
       text: texts,
@@ -262,7 +262,7 @@ describe("whatever happens in whatever order", () => {
     }, 500);
   });
 
-  it("every task ends, if Slack and the host do not fail for ever", () => {
+  it("ends every task if Slack and the host recover at some time", () => {
     forAll(fc.gen(), fc.boolean(), fc.nat({ max: 30 })).hold((gen, idempotent, troubles) => {
       const policy = samplePolicy({ idempotent });
       let task = sampleTask({ message: { ...sampleTask().message, threadTs: "1.1" } });

@@ -20,7 +20,7 @@ import {
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 
 describe("the stories of a task", () => {
-  it("goes from received over announced and sent to an answer that is delivered and swept", () => {
+  it("takes a task from received to announced, sent, delivered and cleaned up", () => {
     const { task, asked } = play([
       ...toSent,
       success,
@@ -51,7 +51,7 @@ describe("the stories of a task", () => {
     });
   });
 
-  it("refuses a person who is not allowed: the task is over, without a post and without sending", () => {
+  it("refuses a person who is not allowed without a post and without sending", () => {
     const refused = [woken, { type: "permitted", nowMs, allowed: false, locale: "ja" }] as const;
     expect(play(refused)).toMatchObject({
       task: { outcome: { type: "refused" }, locale: "ja" },
@@ -69,17 +69,17 @@ describe("the stories of a task", () => {
     expect([again.task.state, again.last]).toEqual(["done", []]);
   });
 
-  it("apologises for a message older than a day and never executes it", () => {
+  it("apologizes for a message older than a day and never executes it", () => {
     const late = { ...woken, nowMs: askedAtMs + 24 * 3600_000 + 1001 };
     expect(play([late]).task.outcome).toEqual({ type: "too_old" });
   });
 
-  it("says so where no route fits", () => {
+  it("fails a task when no route fits", () => {
     const { task } = play([woken], { policy: samplePolicy({ routed: false }) });
     expect(task.outcome).toEqual({ type: "failed", reason: "agent_not_found", lost: false });
   });
 
-  it("says so where there is nothing to send, or more than can be sent", () => {
+  it("fails a task with an empty text or with a text that is too long", () => {
     for (const [text, reason] of [
       ["", "invalid_params"],
       ["a".repeat(40_001), "payload_too_large"],
@@ -90,12 +90,12 @@ describe("the stories of a task", () => {
     }
   });
 
-  it("takes a text of exactly the allowed length, in the units in which the ingress cuts it", () => {
+  it("accepts a text of exactly the maximum length, counted in UTF-16 units as in the ingress", () => {
     const task = sampleTask({ message: { ...sampleTask().message, text: "🦊".repeat(20_000) } });
     expect(play([woken], { task }).task.outcome).toBeUndefined();
   });
 
-  it("ends a session of its own when the task is over, if the destination says so", () => {
+  it("stops the session of a task when the task is over, if the destination says so", () => {
     const policy = samplePolicy({ stopAfterResult: true });
     const { last, task } = play([...toSent, success, woken, { type: "delivered" }], {
       policy,
@@ -104,7 +104,7 @@ describe("the stories of a task", () => {
     expect(task.call?.sessionId).not.toBe(play([woken]).task.call?.sessionId);
   });
 
-  it("forgets the texts when the task is over, and keeps the ids", () => {
+  it("erases the texts when the task is over and keeps the ids", () => {
     const { task } = play([
       ...toSent,
       success,
@@ -122,7 +122,7 @@ describe("the stories of a task", () => {
 describe("a send of which nobody knows whether it arrived", () => {
   const unknown = lookedUp(failure({ reason: "task_not_found" }));
 
-  it("is looked up by the request id first, and repeated with the stored params where an idempotent peer does not know it", () => {
+  it("polls an ambiguous send by its request id and repeats it with the stored params if it is unknown", () => {
     const first = play(toSent);
     const again = play([ambiguous, woken, unknown], { task: first.task });
     expect(again.asked[1]).toEqual([{ type: "poll", by: "request_id" }]);
@@ -130,26 +130,26 @@ describe("a send of which nobody knows whether it arrived", () => {
     expect(again.task.call?.params).toEqual(first.task.call?.params);
   });
 
-  it("goes on as accepted where the look-up finds the task at work", () => {
+  it("continues as accepted when a poll finds the ambiguous task running", () => {
     expect(play([...toSent, ambiguous, woken, accepted]).task).toMatchObject({
       state: "waiting",
       call: { taskId: "t-1" },
     });
   });
 
-  it("is never repeated at a peer that is not idempotent: the user reads that the task may have run", () => {
+  it("never repeats an ambiguous send to a peer that does not deduplicate and reports it as ambiguous", () => {
     const policy = samplePolicy({ idempotent: false });
     const { task, asked } = play([...toSent, ambiguous, woken, unknown], { policy });
     expect(asked[4]).toEqual([{ type: "poll", by: "request_id" }]);
     expect(task.outcome).toMatchObject({ reason: "ambiguous" });
   });
 
-  it("is what a worker leaves behind that died in the act of sending", () => {
+  it("treats the send of a worker that died as ambiguous", () => {
     const { task } = play(toSent);
     expect(play([resumed], { task }).last).toEqual([{ type: "poll", by: "request_id" }]);
   });
 
-  it("is not repeated after the deadline, however late the worker comes back", () => {
+  it("never repeats a send after the deadline, even if a worker returns days later", () => {
     const { task } = play(toSent);
     const days = { ...resumed, nowMs: nowMs + 3 * 24 * 3600_000 };
     const late = { ...unknown, nowMs: days.nowMs };
@@ -163,7 +163,7 @@ describe("a send of which nobody knows whether it arrived", () => {
     expect(over.last).toEqual([{ type: "cancel" }]);
   });
 
-  it("stays in doubt when the look-ups fail or the repetition is refused", () => {
+  it("stays ambiguous when the polls fail or the repeated send is refused", () => {
     let { task } = play([...toSent, ambiguous]);
     for (let i = 0; i < 10 && task.state === "sent"; i++)
       task = play([woken, lookedUp(unavailable)], { task }).task;
@@ -179,7 +179,7 @@ describe("the deadline", () => {
   const late = { ...woken, nowMs: nowMs + 60_000 + 15_000 };
   const waiting = () => play([...toSent, accepted]).task;
 
-  it("cancels the task at the host and tells the user that it took too long", () => {
+  it("cancels a task at the host at its deadline and reports a timeout", () => {
     const { task, asked } = play([late, { type: "canceled", nowMs: late.nowMs }], {
       task: waiting(),
     });
@@ -187,7 +187,7 @@ describe("the deadline", () => {
     expect(task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
   });
 
-  it("still takes the result of a task that had ended when it was to be canceled", () => {
+  it("accepts the result of a task that ended before its cancel arrived", () => {
     const ended = {
       ...failure({ reason: "invalid_state" }, late.nowMs),
       act: "cancel",
@@ -198,7 +198,7 @@ describe("the deadline", () => {
     expect(task.outcome).toMatchObject({ type: "answer" });
   });
 
-  it("does not lose the result of such a task to one poll that fails", () => {
+  it("polls again for a result after its cancel came too late and one poll failed", () => {
     const ended = {
       ...failure({ reason: "invalid_state" }, late.nowMs),
       act: "cancel",
@@ -215,7 +215,7 @@ describe("the deadline", () => {
     expect(task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
   });
 
-  it("holds although the host cannot be reached", () => {
+  it("ends a task at its deadline even if the host cannot be reached", () => {
     const away = { ...unavailable, act: "cancel", nowMs: late.nowMs } as const;
     const first = play([late, away], { task: waiting() });
     expect(first.last).toMatchObject([{ type: "wake" }]);
@@ -225,13 +225,13 @@ describe("the deadline", () => {
 });
 
 describe("a dead letter", () => {
-  it("becomes a failure in words while the outcome is open", () => {
+  it("a dead letter fails a task whose outcome is open", () => {
     const { task, last } = play([woken, announced, { type: "dead_lettered", nowMs }]);
     expect(task.outcome).toMatchObject({ type: "failed", reason: "internal" });
     expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
   });
 
-  it("says that the task may have run once it was sent, and asks the host to cancel it, whatever that comes to", () => {
+  it("a dead letter of a sent task cancels it at the host and reports it as ambiguous", () => {
     const buried = play([...toSent, { type: "dead_lettered", nowMs }]);
     expect(buried.last).toEqual([{ type: "cancel" }]);
     const ended = failure({ reason: "invalid_state" });
@@ -248,7 +248,7 @@ describe("a dead letter", () => {
     }
   });
 
-  it("never replaces an outcome that is being delivered, and the next try looks first", () => {
+  it("a dead letter never replaces an outcome, and the next delivery reconciles first", () => {
     const { task, asked } = play([...toSent, success, { type: "dead_lettered", nowMs }, woken]);
     expect(task.outcome).toMatchObject({ type: "answer" });
     expect(asked[4]).toMatchObject([{ type: "wake" }]);
@@ -257,7 +257,7 @@ describe("a dead letter", () => {
 });
 
 describe("failures of the Execution zone", () => {
-  it("are told at once where repeating cannot help", () => {
+  it("reports a failure that is not retryable at once", () => {
     for (const reason of reasons.filter(
       (name) => !isRetryable(name) && name !== "invalid_response",
     )) {
@@ -266,7 +266,7 @@ describe("failures of the Execution zone", () => {
     }
   });
 
-  it("are looked into where the answer breaks the contract: the agent may be at work; a wrong address is told within seconds", () => {
+  it("polls after a broken response because the agent may be running, and gives up after three tries", () => {
     const broken = failure({ reason: "invalid_response" });
     const sent = play([...toSent, broken]);
     expect(sent.task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
@@ -280,7 +280,7 @@ describe("failures of the Execution zone", () => {
     expect(nobody.task.outcome).toMatchObject({ reason: "invalid_response" });
   });
 
-  it("end the task at once where it is over there with a result that is unusable: the next answer would be the same", () => {
+  it("ends a task at once when the host says that it ended with an unusable result", () => {
     const unusable = failure({ reason: "invalid_response", certainty: "ended" });
     const outcome = { type: "failed", reason: "invalid_response", lost: false };
     expect(play([...toSent, unusable]).task.outcome).toEqual(outcome);
@@ -288,7 +288,7 @@ describe("failures of the Execution zone", () => {
     expect(play([...toSent, accepted, woken, lookedUp(unusable)]).task.outcome).toEqual(outcome);
   });
 
-  it("are told for what they are where nothing was sent, as with an agent card that is none", () => {
+  it("reports the reason of a failure as it is when nothing was sent", () => {
     const broken = failure({ reason: "invalid_response", certainty: "undelivered" });
     const sent = play([...toSent, broken]);
     expect(sent.task).toMatchObject({ state: "sent", call: { arrival: "none" } });
@@ -297,7 +297,7 @@ describe("failures of the Execution zone", () => {
     expect(task.outcome).toEqual({ type: "failed", reason: "invalid_response", lost: false });
   });
 
-  it("are repeated later, never before the peer's own time, and a bounded number of times", () => {
+  it("retries later, never before the delay that the peer asks for, and a bounded number of times", () => {
     const limited = failure({ reason: "rate_limited", retryAfterMs: 42_000 });
     let { task, last } = play([...toSent, limited], {
       policy: samplePolicy({ deadlineMs: 3600_000 }),
@@ -310,7 +310,7 @@ describe("failures of the Execution zone", () => {
     expect(tries).toBeLessThan(20);
   });
 
-  it("do not end a task that is at work for one answer that says nothing of it, and are borne a bounded number of times", () => {
+  it("keeps a running task despite a bounded number of failed polls that say nothing of it", () => {
     for (const reason of [
       "unauthenticated",
       "permission_denied",
@@ -326,7 +326,7 @@ describe("failures of the Execution zone", () => {
     }
   });
 
-  it("do not add up: an outage and then one odd answer do not end a task that is at work", () => {
+  it("counts outages apart from odd responses, so that both together do not end a running task", () => {
     let { task } = play([...toSent, accepted]);
     for (let i = 0; i < 20; i++) task = play([woken, lookedUp(unavailable)], { task }).task;
     const odd = lookedUp(failure({ reason: "unauthenticated" }));
@@ -342,7 +342,7 @@ describe("failures of the Execution zone", () => {
     expect(sent.outcome).toMatchObject({ reason: "ambiguous" });
   });
 
-  it("leave a doubt where a host that refused can no longer be asked to cancel", () => {
+  it("reports a refused task as ambiguous when its host can no longer be asked to cancel it", () => {
     let { task, last } = play([woken, announced]);
     while (last.every(({ type }) => type !== "cancel"))
       ({ task, last } = play([woken, unavailable], { task }));
@@ -363,7 +363,7 @@ describe("failures of the Execution zone", () => {
     });
   });
 
-  it("pass on that the task was lost on the way", () => {
+  it("passes on that the Execution zone lost the task", () => {
     const lost = failure({ reason: "execution_failed", lost: true });
     expect(play([...toSent, accepted, woken, lost]).task.outcome).toEqual({
       type: "failed",
@@ -380,7 +380,7 @@ describe("a wish to cancel", () => {
     act: "cancel",
   } as const;
 
-  it("asks the host wherever that may have taken the task down, also where it said that it could not", () => {
+  it("cancels at the host whenever it may have stored the task, even after a refusal", () => {
     expect(play([woken, announced, asked]).last).toEqual([{ type: "wake", delayMs: 0 }]);
     expect(play([...toSent, { type: "busy", delayMs: 100 }, asked]).task.outcome).toMatchObject({
       reason: "canceled",
@@ -392,7 +392,7 @@ describe("a wish to cancel", () => {
     });
   });
 
-  it("does not wait for a host that never took it, nor beyond the deadline", () => {
+  it("stops canceling soon at a host that never accepted the task, and at the deadline otherwise", () => {
     const away = { ...unavailable, act: "cancel" } as const;
     let { task } = play([...toSent, unavailable, asked]);
     let tries = 0;
@@ -405,7 +405,7 @@ describe("a wish to cancel", () => {
     });
   });
 
-  it("asks again for a while where the request may still be on its way", () => {
+  it("repeats a cancel for a while when the send may still be on its way", () => {
     let { task, last } = play([...toSent, ambiguous, asked, unknown]);
     expect(last).toMatchObject([{ type: "wake" }]);
     for (let i = 0; i < 10 && task.state === "sent"; i++)
@@ -418,7 +418,7 @@ describe("failures of Slack", () => {
   const slack = (act: Act["type"], kind: "gone" | "ambiguous" | "rate_limited") =>
     ({ type: "slack_failed", nowMs, act, kind }) as const;
 
-  it("make the next try look first, so that nothing is posted twice", () => {
+  it("reconciles at the next try after a failure of Slack, so that nothing is posted twice", () => {
     expect(play([woken, slack("announce", "ambiguous"), woken]).last).toEqual([
       { type: "announce", reconcile: true },
     ]);
@@ -429,7 +429,7 @@ describe("failures of Slack", () => {
     expect(play([resumed], { task }).last).toEqual([{ type: "deliver", reconcile: true }]);
   });
 
-  it("end the task where nobody can post any more, before anything is executed", () => {
+  it("ends a task before anything is executed when the bot can no longer post", () => {
     const { task, last } = play([woken, slack("announce", "gone")]);
     expect(task).toMatchObject({
       state: "done",
@@ -440,7 +440,7 @@ describe("failures of Slack", () => {
     expect(last).toMatchObject([{ type: "wake" }]);
   });
 
-  it("let an answer that Slack does not take be told without blocks, and then in words of ours, once", () => {
+  it("delivers a refused answer without blocks, then a failure, then a failure notice, and then ends", () => {
     const refused = { type: "slack_failed", nowMs, act: "deliver", kind: "refused" } as const;
     const plain = play([...toSent, success, woken, refused]);
     expect(plain.task).toMatchObject({
@@ -458,7 +458,7 @@ describe("failures of Slack", () => {
     expect(play([woken, refused], { task: last }).task.state).toBe("done");
   });
 
-  it("do not end a delivery, or the look after it, for some hours of tries", () => {
+  it("keeps trying a delivery and its cleanup for hours while Slack limits the rate", () => {
     let { task } = play([...toSent, success]);
     for (let i = 0; i < 200; i++)
       task = play([woken, slack("deliver", "rate_limited")], { task }).task;
@@ -477,7 +477,7 @@ const poll = lookedUp(unread);
 const underWay = { ...accepted, act: "poll" } as const;
 
 describe("a response that is too large to be read", () => {
-  it("is no end of a running task: the next one may be smaller, and three are forgotten by then", () => {
+  it("keeps a running task after three unreadably large responses if the next one is readable", () => {
     const { task } = play([...toSent, accepted], { policy });
     let current = task;
     for (let rounds = 0; rounds < 5; rounds++) {
@@ -494,7 +494,7 @@ describe("a response that is too large to be read", () => {
     });
   });
 
-  it("ends the task in words within seconds where none is smaller, and at once where its host says that it ended for its size", () => {
+  it("fails a task after four unreadably large responses, or at once if its host reports the size", () => {
     const { task } = play([...toSent, accepted], { policy });
     const {
       task: ended,
@@ -515,7 +515,7 @@ describe("a response that is too large to be read", () => {
     expect(delays).toEqual([1000, 2000, 4000]);
   });
 
-  it("leaves a send in doubt: the host is asked for the task", () => {
+  it("polls a send whose response was too large to read", () => {
     const { task } = play([...toSent, unread], { policy });
     expect(task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
     const looking = play([woken], { task, policy });
@@ -526,7 +526,7 @@ describe("a response that is too large to be read", () => {
     expect(never.last).toEqual([{ type: "cancel" }]);
   });
 
-  it("is no answer to the wish to cancel, nor to a person's answer", () => {
+  it("treats a response to cancel or answer_task that is too large as in doubt", () => {
     const { task } = play([...toSent, accepted], { policy });
     const wished = play([{ type: "cancel_asked", nowMs, resumed: false }], { task, policy }).task;
     const canceling = play([{ ...unread, act: "cancel" }], { task: wished, policy });
@@ -543,7 +543,7 @@ describe("a response that is too large to be read", () => {
 });
 
 describe("a host that answers nothing but nonsense", () => {
-  it("is asked to end the task that is given up", () => {
+  it("cancels a task at the host when it gives the task up after unreadable responses", () => {
     const broken = lookedUp(failure({ reason: "invalid_response" }));
     const { task } = play([...toSent, accepted], { policy });
     const { task: ended, last } = play(Array(8).fill([woken, broken]).flat(), { task, policy });
@@ -574,7 +574,7 @@ function waitOf(effects: readonly TaskEffect[] | undefined): number {
 }
 
 describe("a host that wants to be left alone for a day", () => {
-  it("is polled once more at the end of its time, however late it wants the next poll", () => {
+  it("polls once more at the end of the task's time, even if the host asks for a later poll", () => {
     const sent = play([...toSent, told(dayMs)]);
     expect(waitOf(sent.last)).toBe(hostMs);
     const shown = { type: "progress_shown", nowMs, shown: {} } as const;
@@ -586,14 +586,14 @@ describe("a host that wants to be left alone for a day", () => {
     );
   });
 
-  it("puts off no look-up beyond the deadline", () => {
+  it("never delays a poll of an ambiguous send beyond the deadline", () => {
     const { task } = play([...toSent, ambiguous]);
     expect(waitOf(play([woken, lookedUp(busy)], { task }).last)).toBe(hostMs);
     const late = { ...lookedUp(busy), nowMs: nowMs + hostMs };
     expect(waitOf(play([woken, late], { task }).last)).toBeLessThanOrEqual(ownMs);
   });
 
-  it("puts off no cancellation at the deadline", () => {
+  it("never delays a cancel at the deadline", () => {
     const { task } = play([...toSent, accepted]);
     const late = nowMs + hostMs;
     const refused = { ...lookedUp(busy), act: "cancel", nowMs: late } as const;

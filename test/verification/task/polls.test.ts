@@ -13,7 +13,7 @@ const pollsSoFar = fc.nat({ max: 5000 });
 const advices = fc.option(fc.nat(), { nil: undefined });
 
 describe("the delay before a poll", () => {
-  it("begins with what the host asks for, or half a second, and grows by half at most", () => {
+  it("starts with the delay that the host asks for, or 500 ms, and grows by at most half each time", () => {
     const mostOf = (polls: number, pollAfterMs?: number) => {
       const { delayMs, jitterMs } = pollDelay({ polls, ageMs: 60 * minuteMs, pollAfterMs });
       return delayMs + jitterMs;
@@ -22,7 +22,7 @@ describe("the delay before a poll", () => {
     expect([0, 1, 2].map((polls) => mostOf(polls, 1000))).toEqual([1000, 1500, 2250]);
   });
 
-  it("is a fifth of the task's age at most, and ten minutes at most, unless the host asks for more", () => {
+  it("limits the poll delay to a fifth of the task's age and ten minutes, unless the host asks for more", () => {
     forAll(pollsSoFar, ages, advices).hold((polls, ageMs, pollAfterMs) => {
       const { delayMs, jitterMs } = pollDelay({ polls, ageMs, pollAfterMs });
       const askedForMs = Math.min(Math.max(pollAfterMs ?? 500, 100), longestObeyedMs);
@@ -32,7 +32,7 @@ describe("the delay before a poll", () => {
     });
   });
 
-  it("is never below what the host asks for within a quarter of an hour", () => {
+  it("never polls earlier than the host asks for, up to a quarter of an hour", () => {
     forAll(pollsSoFar, ages, advices, fc.nat()).hold((polls, ageMs, pollAfterMs, ceilingMs) => {
       const { delayMs, jitterMs } = pollDelay({ polls, ageMs, pollAfterMs, ceilingMs });
       expect(delayMs).toBeGreaterThanOrEqual(Math.min(pollAfterMs ?? 500, longestObeyedMs));
@@ -41,7 +41,7 @@ describe("the delay before a poll", () => {
     });
   });
 
-  it("is left to chance by up to a half, so that tasks that were sent together are not polled together", () => {
+  it("adds jitter of up to half the delay, so that tasks sent together are not polled together", () => {
     const half = { delayMs: longestMs / 2, jitterMs: longestMs / 2 };
     expect(pollDelay({ polls: 1000, ageMs: 8 * 60 * minuteMs })).toEqual(half);
   });
@@ -50,7 +50,7 @@ describe("the delay before a poll", () => {
     [10, 24, 33],
     [60, 35, 45],
     [480, 85, 100],
-  ])("lets a task of %i minutes be polled between %i and %i times", (minutes, least, most) => {
+  ])("polls a task of %i minutes between %i and %i times", (minutes, least, most) => {
     // The first call has waited for 20 s; our own host asks for a second.
     let polls = 0;
     for (let ageMs = 20_000; ageMs < minutes * minuteMs; polls++) {

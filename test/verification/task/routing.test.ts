@@ -32,23 +32,23 @@ describe("the request id", () => {
     [dns, "", "4ebd0208-8328-5d69-8c44-ec50939c0967"],
     [url, "関所 🏯", "7f08c770-3ff3-5910-b427-831f184b68e7"],
   ])(
-    "is a UUIDv5 as RFC 9562 and other implementations make it (%s, %j)",
+    "makes a UUIDv5 as RFC 9562 and other implementations do (%s, %j)",
     (namespace, name, expected) => {
       expect(uuidV5({ namespace, name })).toBe(expected);
     },
   );
 
-  it("never changes for a known post, or every redelivery after an upgrade would run again", () => {
+  it("never changes the request id of a known post, so that an upgrade does not run redeliveries again", () => {
     expect(
       requestIdOf({ appId: "A0APP00001", channel: "C0CHAN0001", ts: "1762750000.000100" }),
     ).toBe("b712cf0d-e876-58d0-ab39-23ec5761e80e");
   });
 
-  it("is what the contract takes as an id", () => {
+  it("makes a request id that the contract accepts", () => {
     forAll(post).hold((one) => expect(requestIdOf(one)).toMatch(uuidPattern));
   });
 
-  it("differs for posts that differ in app, channel or ts, however the parts join", () => {
+  it("makes different request ids for posts that differ in app, channel or ts", () => {
     forAll(post, post).hold((one, other) => {
       const same = JSON.stringify(one) === JSON.stringify(other);
       expect(requestIdOf(one) === requestIdOf(other)).toBe(same);
@@ -65,14 +65,14 @@ describe("the request id", () => {
 const retry = fc.record({ originalId: fc.uuid(), count: fc.integer({ min: 1, max: 100 }) });
 
 describe("the request id of a retry", () => {
-  it("is what the contract takes as an id, and the same each time", () => {
+  it("makes a retry id that the contract accepts and repeats", () => {
     forAll(retry).hold((one) => {
       expect(retryIdOf(one)).toMatch(uuidPattern);
       expect(retryIdOf({ ...one })).toBe(retryIdOf(one));
     });
   });
 
-  it("differs for another task and another count, and is the id of no post", () => {
+  it("makes different retry ids for each task and count, and never the id of a post", () => {
     forAll(retry, retry).hold((one, other) => {
       const same = one.originalId === other.originalId && one.count === other.count;
       expect(retryIdOf(one) === retryIdOf(other)).toBe(same);
@@ -82,7 +82,7 @@ describe("the request id of a retry", () => {
     expect(new Set([post, ...retries]).size).toBe(4);
   });
 
-  it("never changes, or a retry that was asked for before an upgrade would run again", () => {
+  it("never changes a retry id, so that an upgrade does not run a requested retry again", () => {
     expect(retryIdOf({ originalId: "b712cf0d-e876-58d0-ab39-23ec5761e80e", count: 1 })).toBe(
       "91902192-4c86-5334-af59-e82b262b5d40",
     );
@@ -107,7 +107,7 @@ const oneConversation = { policy: { oneDirectConversation: true } };
 
 describe("the session id", () => {
   it.each([{}, direct])(
-    "is the same for the message that starts a thread and for the replies to it: %j",
+    "uses one session id for the message that starts a thread and the replies to it: %j",
     (where) => {
       expect(sessionOf({ ...where, ts: "1.1" })).toBe(
         sessionOf({ ...where, ts: "2.2", threadTs: "1.1" }),
@@ -115,7 +115,7 @@ describe("the session id", () => {
     },
   );
 
-  it("differs between threads, channels and apps", () => {
+  it("uses different session ids for different threads, channels and apps", () => {
     const ids = [
       sessionOf({}),
       sessionOf({ ts: "9.9" }),
@@ -125,11 +125,11 @@ describe("the session id", () => {
     expect(new Set(ids).size).toBe(4);
   });
 
-  it("differs between the threads of a direct message, so that an agent's memory does not cross them", () => {
+  it("uses different session ids for the threads of a direct message", () => {
     expect(sessionOf({ ...direct, ts: "1.1" })).not.toBe(sessionOf({ ...direct, ts: "2.2" }));
   });
 
-  it("is the same in a whole direct message that is one conversation", () => {
+  it("uses one session id for a whole direct message that is one conversation", () => {
     const ids = [{ ts: "1.1" }, { ts: "2.2" }, { ts: "3.3", threadTs: "1.1" }].map((post) =>
       sessionOf({ ...direct, ...post }, oneConversation),
     );
@@ -138,7 +138,7 @@ describe("the session id", () => {
     expect(sessionOf({}, oneConversation)).toBe(sessionOf({}));
   });
 
-  it("is the same for a slash command that is answered in a direct message and for the replies there", () => {
+  it("uses one session id for a slash command answered in a direct message and the replies there", () => {
     const threadRef = { channel: "D1", threadTs: "5.5" };
     for (const options of [{}, oneConversation]) {
       const command = sessionOf({ command: true }, { ...options, task: { threadRef } });
@@ -146,7 +146,7 @@ describe("the session id", () => {
     }
   });
 
-  it("stays with a task that was sent, also where its thread would have another one now", () => {
+  it("keeps the session id of a sent task even if its thread would get another one now", () => {
     const call = sampleCall({ sessionId: "s-of-the-whole-direct-message", arrival: "in_doubt" });
     const task = {
       ...sampleTask({ call }),
@@ -161,16 +161,16 @@ describe("the session id", () => {
     expect(sent.call?.sessionId).toBe("s-of-the-whole-direct-message");
   });
 
-  it("is the task's own where the session is stopped after it", () => {
+  it("gives each task a session id of its own if the session is stopped after it", () => {
     const options = { policy: samplePolicy({ stopAfterResult: true }) };
     expect(sessionOf({}, options)).not.toBe(sessionOf({}, { ...options, task: another }));
   });
 
-  it("is another one in a zone with another secret, so that nobody can compute it", () => {
+  it("derives the session id from the zone secret, so that nobody else can compute it", () => {
     expect(sessionOf({}, secretOf({ current: "another secret" }))).not.toBe(sessionOf({}));
   });
 
-  it("is none without a secret", () => {
+  it("refuses to make a session id if the zone secret is missing", () => {
     const conversation = { channel: "C1", threadTs: "1.1" };
     for (const zoneSecret of ["", undefined]) {
       expect(() =>
@@ -179,7 +179,7 @@ describe("the session id", () => {
     }
   });
 
-  it("keeps the former secret for conversations that may have begun before it was replaced, until it is dropped", () => {
+  it("keeps the former secret for conversations that began before its replacement, until it is dropped", () => {
     const former = { value: "former", beforeMs: 1_762_750_000_000 };
     const keyOf = (conversation: Conversation) =>
       secretOfConversation({ conversation, zoneSecret: { current: "current", former } });
@@ -196,12 +196,12 @@ describe("the session id", () => {
     expect(ofThread).toBe(sessionOf({ ts: "1762749999.999999" }, secretOf({ current: "former" })));
   });
 
-  it("is one that every runtime takes", () => {
+  it("makes a session id that every runtime accepts", () => {
     expect(sessionIdSchema.safeParse(sessionOf({})).success).toBe(true);
   });
 });
 
-it("a destination that was removed counts as one that does not deduplicate", () => {
+it("a removed destination counts as one that does not deduplicate", () => {
   const policy = samplePolicy({ idempotent: true });
   const at = (destination: string) =>
     destinationOf(sampleTask({ call: sampleCall({ destination }) }), policy);
@@ -209,7 +209,7 @@ it("a destination that was removed counts as one that does not deduplicate", () 
   expect(at("removed").idempotent).toBe(false);
 });
 
-it("a task for which no destination is left was sent nowhere, so it is not lost", () => {
+it("a task for which all destinations are gone fails as not found and not as lost", () => {
   const policy = { ...samplePolicy(), destinations: new Map() };
   const { task } = sendTask(sampleTask(), { nowMs: askedAtMs, policy });
   expect(task.outcome).toEqual({ type: "failed", reason: "agent_not_found", lost: false });

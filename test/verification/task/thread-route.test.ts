@@ -63,7 +63,7 @@ function routesAfter(...texts: string[]): readonly ThreadRoute[] {
 }
 
 describe("the route of a task", () => {
-  it("follows the message that chose it, in the order of the messages and not of their arrival", () => {
+  it("follows the message that chose the route, by the order of messages and not of their arrival", () => {
     const routes = routesAfter("a: first", "and?", "b: look");
     expect(routes.map(({ key }) => key)).toEqual(["a", "b"]);
     expect(decide(routes, taskOf(1, "and?")).route.key).toBe("a");
@@ -72,14 +72,14 @@ describe("the route of a task", () => {
     expect([late.route.key, late.routes.map(({ key }) => key)]).toEqual(["rest", ["rest", "b"]]);
   });
 
-  it("is decided anew by an edited message, as if it had chosen none before", () => {
+  it("chooses the route of an edited message afresh, as if it had chosen no route before", () => {
     const routes = routesAfter("a: first", "b: look");
     expect(decide(routes, taskOf(1, "look")).route.key).toBe("a");
     expect(decide(routes, taskOf(1, "look")).routes.map(({ key }) => key)).toEqual(["a"]);
     expect(decide(routesAfter("a: first"), taskOf(0, "first")).route.key).toBe("rest");
   });
 
-  it("is decided anew by a retry of a message that was edited, and later messages follow the retry", () => {
+  it("chooses the route of a retry by the edited text, and later messages follow the retry", () => {
     const retryOf = (n: number, text: string) => ({
       ...taskOf(n, text),
       ...{ id: `retry ${text}`, retryOf: taskOf(n, text).id },
@@ -98,24 +98,24 @@ describe("the route of a task", () => {
     expect(decide(routesAfter("a: first"), retryOf(0, "a: first")).route.key).toBe("a");
   });
 
-  it("stays the same when the same message joins again", () => {
+  it("keeps the route when the same message joins again", () => {
     const first = decide(routesAfter("a: first"), taskOf(1, "b: look"));
     expect(decide(first.routes, taskOf(1, "b: look"))).toEqual(first);
   });
 
-  it("does not change when a message repeats the word of its thread", () => {
+  it("keeps the route when a message repeats the word of its thread", () => {
     const { route } = decide(routesAfter("a: first"), taskOf(1, "a: more"));
     expect(route).toEqual({ key: "a", destinations: ["x", "shared"] });
   });
 
-  it("gets a destination that its route has got since, behind those that it had", () => {
+  it("appends destinations that the route has gained since to those of the thread", () => {
     const routes = [
       { ...decide([], taskOf(0, "a: first")).routes[0], destinations: ["shared"] },
     ] as ThreadRoute[];
     expect(decide(routes, taskOf(1, "and?")).route.destinations).toEqual(["shared", "x"]);
   });
 
-  it("keeps only the destinations that its thread has, once its route leads elsewhere", () => {
+  it("keeps only the destinations of the thread once its route leads elsewhere", () => {
     const [chosen] = routesAfter("a: first");
     const routes = [{ ...chosen, destinations: ["z"] }] as ThreadRoute[];
     expect(decide(routes, taskOf(1, "and?")).route.destinations).toEqual(["z"]);
@@ -123,7 +123,7 @@ describe("the route of a task", () => {
     expect(gone.route).toMatchObject({ key: "rest", change: { reason: "gone", isAnew: true } });
   });
 
-  it("is the one that it chose before, also once the route leads elsewhere, and nothing is said of it", () => {
+  it("keeps the route of a message once the route leads elsewhere and reports no change", () => {
     const [chosen] = decide([], taskOf(0, "first")).routes;
     const routes = [{ ...chosen, destinations: ["z"] }] as ThreadRoute[];
     expect(decide(routes, taskOf(0, "first"))).toEqual({
@@ -134,7 +134,7 @@ describe("the route of a task", () => {
     expect(gone.route).toEqual({ key: "rest", destinations: ["rest"] });
   });
 
-  it("is that of a later message that was handled first, also once the route leads elsewhere", () => {
+  it("uses the route of a later message that was handled first, even once the route leads elsewhere", () => {
     const [chosen] = decide([], taskOf(5, "and?")).routes;
     const routes = [{ ...chosen, destinations: ["z"] }] as ThreadRoute[];
     const late = decide(routes, taskOf(0, "first"));
@@ -142,7 +142,7 @@ describe("the route of a task", () => {
     expect(decide(routes, taskOf(0, "a: first")).route).toMatchObject({ key: "a" });
   });
 
-  it("is that of the thread's first message for those after it, also if one of them was handled first", () => {
+  it("gives the route of the thread's first message to later ones, even if one of them came first", () => {
     const early = decide([], taskOf(1, "and?"));
     const { routes } = decide(early.routes, taskOf(0, "a: first"));
     expect(decide(routes, taskOf(2, "and why?")).route.key).toBe("a");
@@ -153,7 +153,7 @@ describe("the route of a task", () => {
     expect(decide(both, taskOf(2, "and why?")).route.key).toBe("b");
   });
 
-  it("keeps the number of remembered routes within bounds, and the first one", () => {
+  it("limits the number of remembered routes and keeps the first one", () => {
     const texts = Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? "a: x" : "b: x"));
     const routes = routesAfter("c: first", ...texts);
     expect(routes).toHaveLength(10);
@@ -162,7 +162,7 @@ describe("the route of a task", () => {
 });
 
 describe("an agent", () => {
-  it("reads answers of its route's destinations, and no unmarked ones of another route", () => {
+  it("reads answers of its route's destinations, but no unmarked answers of another route", () => {
     const { route } = decide(routesAfter("a: first"), taskOf(1, "b: look"));
     expect(["x", "shared", "y", undefined].map((name) => mayReadAnswer(route, name))).toEqual([
       false,
@@ -192,7 +192,7 @@ describe("an agent", () => {
     expect(route.change).toEqual({ reason: "named", isAnew: false });
   });
 
-  it("reads no answer of a destination that is not of its route, whatever was said before", () => {
+  it("never reads an answer of a destination outside its route", () => {
     const anyText = fc.constantFrom("a: 1", "b: 2", "c: 3", "4");
     forAll(fc.array(anyText, { maxLength: 15 }), anyText).hold((texts, text) => {
       const { route } = decide(routesAfter(...texts), taskOf(texts.length, text));

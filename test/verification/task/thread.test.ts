@@ -24,7 +24,7 @@ function enter(thread: Thread, n: number, { atMs = nowMs, parallel = false } = {
 }
 
 describe("the order of a thread", () => {
-  it("lets the first begin at once, and the others when all before them have left", () => {
+  it("starts the first task at once and each later one when all before it have left", () => {
     const first = enter(empty, 1);
     const second = enter(first.thread, 2);
     const third = enter(second.thread, 3);
@@ -35,14 +35,14 @@ describe("the order of a thread", () => {
     expect(enter(left.thread, 2).position.queuePosition).toBe(0);
   });
 
-  it("is that of the messages, whichever comes in first; but what has begun is not overtaken", () => {
+  it("orders waiting tasks by their messages and never overtakes a running task", () => {
     const waiting = enter(enter(enter(empty, 1).thread, 3).thread, 2);
     expect(waiting.position.queuePosition).toBe(1);
     expect(waiting.thread.tasks.map(({ id }) => id)).toEqual(["task-1", "task-2", "task-3"]);
     expect(enter(enter(empty, 2).thread, 1).position.queuePosition).toBe(1);
   });
 
-  it("tells the next one as often as the leaving is repeated, until that has begun", () => {
+  it("names the next task on every repeated release until that task has started", () => {
     const { thread } = removeFromThread({
       thread: enter(enter(empty, 1).thread, 2).thread,
       id: "task-1",
@@ -54,21 +54,21 @@ describe("the order of a thread", () => {
     ).toBeUndefined();
   });
 
-  it("passes one that holds it longer than it may, and says from when on that is", () => {
+  it("passes a task that holds the thread for too long and reports when that is due", () => {
     const { thread, position } = enter(enter(empty, 1).thread, 2);
     expect(position.freeAtMs).toBe(nowMs + turnMs);
     expect(enter(thread, 2, { atMs: nowMs + turnMs - 1 }).position.queuePosition).toBe(1);
     expect(enter(thread, 2, { atMs: nowMs + turnMs }).position.queuePosition).toBe(0);
   });
 
-  it("is nobody's business where tasks run in parallel, neither before nor behind others", () => {
+  it("excludes parallel tasks from the order of the thread", () => {
     const beside = enter(enter(empty, 1).thread, 2, { parallel: true });
     expect(beside.position.queuePosition).toBe(0);
     expect(enter(beside.thread, 3).position.queuePosition).toBe(1);
     expect(removeFromThread({ thread: beside.thread, id: "task-1", nowMs }).next).toBeUndefined();
   });
 
-  it("takes no more tasks than a record can hold, and forgets those whose time is over", () => {
+  it("limits the tasks of a thread to what a record holds and drops expired ones", () => {
     let thread = empty;
     for (let n = 0; n < 200; n++) thread = enter(thread, n).thread;
     expect(
@@ -79,7 +79,7 @@ describe("the order of a thread", () => {
     expect(enter(thread, 200, { atMs: nowMs + 25 * 3600_000 }).thread.tasks).toHaveLength(1);
   });
 
-  it("has one serial task at work at most, whatever comes, goes and is repeated; and when all have gone, nobody waits", () => {
+  it("runs at most one serial task at a time, and nobody waits once all tasks have left", () => {
     const moves = fc.array(fc.record({ n: fc.nat({ max: 5 }), leaves: fc.boolean() }), {
       maxLength: 40,
     });
@@ -116,7 +116,7 @@ describe("a task that asks", () => {
     untilMs: nowMs + 3600_000,
   });
 
-  it("holds its place until its question has expired, and is known as one whose answer may come", () => {
+  it("holds the place of an asking task until its question has expired", () => {
     expect(enter(asking, 2, { atMs: nowMs + turnMs + 1 }).position.queuePosition).toBe(1);
     expect(findAskingTasks({ thread: asking, id: "reply", nowMs: nowMs + turnMs + 1 }).now).toEqual(
       ["task-1"],
@@ -128,7 +128,7 @@ describe("a task that asks", () => {
     expect(threadSchema.parse(JSON.parse(JSON.stringify(asking)))).toEqual(asking);
   });
 
-  it("is remembered for a while when it has left, so that a reply can find out that it was its answer", () => {
+  it("remembers an asking task after it has left, so that a reply can be matched to it", () => {
     const { thread, next } = removeFromThread({ thread: asking, id: "task-1", nowMs });
     expect(next).toBe("task-2");
     expect(findAskingTasks({ thread, id: "reply", nowMs })).toEqual({
@@ -155,7 +155,7 @@ describe("a task that asks", () => {
   });
 });
 
-it("knows of a task that asked also when that was passed, whoever took it out", () => {
+it("remembers an asking task that was passed, regardless of which task removed it", () => {
   const asking = holdThread({
     thread: enter(empty, 1).thread,
     id: "task-1",

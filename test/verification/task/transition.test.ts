@@ -13,11 +13,11 @@ describe("the mark to look at the thread first", () => {
     ["a dead letter interrupted the delivery", [...toSent, success, deadLettered]],
     ["somebody canceled what may have been announced", [woken, cancelAsked]],
     ["Slack refused to share the files", [...toSent, success, { type: "share_refused" }]],
-  ])("is set, and counts as no failure: %s", (_why, events) => {
+  ])("marks the thread for reconciliation without counting a failure: %s", (_why, events) => {
     expect(play(events).task).toMatchObject({ reconcile: true, attempts: 0 });
   });
 
-  it("is set beside the count where Slack failed, and goes with it once the task goes on", () => {
+  it("marks the thread for reconciliation after a failure of Slack until the task continues", () => {
     const { task } = play([woken, uncertain, woken, uncertain]);
     expect(task).toMatchObject({ state: "received", reconcile: true, attempts: 2 });
     const after = play([woken, announced], { task }).task;
@@ -25,7 +25,7 @@ describe("the mark to look at the thread first", () => {
     expect(after).not.toHaveProperty("reconcile");
   });
 
-  it("makes the delivery look, and is gone after it", () => {
+  it("reconciles the thread at delivery and drops the mark afterwards", () => {
     const ended = play([woken, uncertain, deadLettered, woken]);
     expect(ended.last).toEqual([{ type: "deliver", reconcile: true }]);
     const { task } = play([{ type: "delivered" }], { task: ended.task });
@@ -33,7 +33,7 @@ describe("the mark to look at the thread first", () => {
     expect(task).not.toHaveProperty("reconcile");
   });
 
-  it("is not set by a call that failed", () => {
+  it("sets no mark for reconciliation after a failed call to the host", () => {
     const { task } = play([...toSent, unavailable]);
     expect(task).toMatchObject({ state: "sent", attempts: 1 });
     expect(task).not.toHaveProperty("reconcile");

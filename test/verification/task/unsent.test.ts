@@ -25,7 +25,7 @@ const slack = (act: Act["type"], kind: "gone" | "refused" | "unavailable"): Task
 });
 
 describe("a message", () => {
-  it("is counted once it is clear where it goes, and before anything of it is seen", () => {
+  it("counts a message once its destination is known and before anything of it is visible", () => {
     const { asked } = play([woken, { type: "charged", over: undefined }]);
     expect(asked).toEqual([
       [{ type: "charge", untilMs: nowMs + 24 * 3600_000 + 60_000 }],
@@ -35,7 +35,7 @@ describe("a message", () => {
     expect(nowhere.task.outcome).toMatchObject({ reason: "agent_not_found", lost: false });
   });
 
-  it("of somebody who asks for too much is told so, with the time when it may be again", () => {
+  it("refuses a message over the limit with the time of the next allowed one", () => {
     const over = { by: "user", retryAtMs: nowMs + 60_000 } as const;
     const { task, last } = play([woken, { type: "charged", over }]);
     expect(task).toMatchObject({ outcome: { type: "limited", ...over } });
@@ -47,7 +47,7 @@ describe("a message", () => {
     expect(task.call?.params).toBeUndefined();
   });
 
-  it("is taken with a file alone, and with nothing at all it is not", () => {
+  it("accepts a message with only a file and refuses an empty one", () => {
     expect(play([woken], { task: taskOf({ text: "", files: [sampleFile] }) }).last).toMatchObject([
       { type: "announce" },
     ]);
@@ -55,7 +55,7 @@ describe("a message", () => {
     expect(play([woken], { task: empty }).task.outcome).toMatchObject({ reason: "invalid_params" });
   });
 
-  it("waits once for its files before it is refused as empty, if Slack may tell of them in another event", () => {
+  it("waits once for files before it refuses an empty message, if Slack may send them in another event", () => {
     expect(play([woken], { task: taskOf({ text: "" }) }).last).toEqual([
       { type: "wake", delayMs: 2000 },
     ]);
@@ -69,7 +69,7 @@ describe("a message", () => {
 describe("a message of another bot", () => {
   const botIds = ["B2"];
 
-  it("hears nothing where it is over a limit, or cannot be a task", () => {
+  it("ignores a message of another bot that is over a limit or empty", () => {
     const over = { by: "bots", retryAtMs: nowMs + 60_000 } as const;
     const cut = play([woken, { type: "charged", over }], { task: taskOf({ botIds }) });
     expect(cut).toMatchObject({
@@ -80,7 +80,7 @@ describe("a message of another bot", () => {
     expect(play([woken], { task: empty })).toMatchObject({ task: ignored, last: [] });
   });
 
-  it("is a task in a thread that waits for a reply, and never the reply or the word to cancel", () => {
+  it("makes a task of a message of another bot, and never a reply or a cancel", () => {
     const permitted = { type: "permitted", nowMs, allowed: true, locale: "en" } as const;
     for (const text of ["yes", "cancel"]) {
       const asked = {
@@ -96,7 +96,7 @@ describe("a message of another bot", () => {
 describe("another app's message before it is counted", () => {
   const task = taskOf({ botIds: ["B2"] });
 
-  it("gets no words that the app could answer, whatever fails, and waits for an end of the failure", () => {
+  it("never replies to another bot's message before it is counted, even after a failure", () => {
     const lateMs = nowMs + 25 * 3600_000;
     const buried = play([{ type: "dead_lettered", nowMs }], { task });
     expect([buried.task.state, buried.task.outcome]).toEqual(["received", undefined]);
@@ -109,7 +109,7 @@ describe("another app's message before it is counted", () => {
     expect([broken.task.state, broken.task.outcome]).toEqual(["done", undefined]);
   });
 
-  it("gets words once it is counted and in its thread", () => {
+  it("posts a failure for another bot's message once it is counted and in its thread", () => {
     const counted = { ...task, queuePosition: 0 };
     const { outcome } = play([{ type: "dead_lettered", nowMs }], { task: counted }).task;
     expect(outcome).toMatchObject({ reason: "internal" });
@@ -119,20 +119,20 @@ describe("another app's message before it is counted", () => {
 describe("a reply that does not speak to the bot", () => {
   const reply = taskOf({ threadTs, unaddressed: true });
 
-  it("is a task of its own in a thread of the bot's, unless that is switched off", () => {
+  it("makes a task of a reply in a thread of the bot, unless that is switched off", () => {
     expect(play([woken], { task: reply }).last).toEqual([{ type: "announce", reconcile: false }]);
     const off = play([woken], { task: reply, policy: samplePolicy({ threadReplies: false }) });
     expect(off).toMatchObject({ task: ignored, last: [] });
   });
 
-  it("leaves nothing but its id where it was an answer, or is not for the bot, or is nobody's who may ask", () => {
+  it("keeps only the id of an unaddressed reply that answers a question or is not allowed", () => {
     const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
     for (const event of [said("taken"), said("not_yours"), said("says_nothing"), refused]) {
       expect(play([woken, event], { task: reply })).toMatchObject({ task: ignored, last: [] });
     }
   });
 
-  it("is refused as in a channel with outsiders only where it is in one", () => {
+  it("marks a refusal as external only in a channel with outsiders", () => {
     const outcomeOf = (isExternal: boolean) => {
       const event = { type: "permitted", nowMs, allowed: false, locale: "en", isExternal } as const;
       return play([woken, event]).task.outcome;
@@ -141,7 +141,7 @@ describe("a reply that does not speak to the bot", () => {
     expect(outcomeOf(false)).toEqual({ type: "refused" });
   });
 
-  it("is answered although the queue gave up on it, and although it is a day old", () => {
+  it("handles an unaddressed reply even after a dead letter or a day", () => {
     const buried = play([{ type: "dead_lettered", nowMs }], { task: reply });
     expect(buried).toMatchObject({
       task: { state: "received" },
@@ -161,7 +161,7 @@ describe("a reply that does not speak to the bot", () => {
     expect(old.task).toMatchObject({ state: "delivering", outcome: { type: "too_old" } });
   });
 
-  it("leaves nothing in the thread where it is found to be none after a worker may have announced it", () => {
+  it("cleans up the thread of a reply that a worker may have announced before it was refused", () => {
     const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
     const found = play([{ type: "dead_lettered", nowMs }, woken, refused], { task: reply });
     expect(found).toMatchObject({
@@ -178,7 +178,7 @@ describe("a reply that does not speak to the bot", () => {
 describe("a message to the bot in a thread that waits for an answer", () => {
   const mention = taskOf({ threadTs });
 
-  it("is that answer and no task; where it cannot be, it is told why", () => {
+  it("treats a mention in a waiting thread as the answer, or says why it cannot be", () => {
     expect(play([woken, said("taken")], { task: mention })).toMatchObject({
       task: ignored,
       last: [],
@@ -191,7 +191,7 @@ describe("a message to the bot in a thread that waits for an answer", () => {
     });
   });
 
-  it("looks again a moment later where a worker acts on the task that waits", () => {
+  it("retries a moment later while a worker acts on the waiting task", () => {
     const { task, last } = play([woken, { type: "busy", delayMs: 1000 }], { task: mention });
     expect(task.state).toBe("received");
     expect(last).toMatchObject([{ type: "wake", delayMs: 1000 }]);
@@ -203,7 +203,7 @@ describe("a slash command", () => {
   const threadRef = { channel: "DU1", threadTs: "5.5" };
   const openedThread: TaskEvent = { type: "thread_opened", threadRef };
 
-  it("is given a thread once it is accepted, in the channel or where only the person reads it", () => {
+  it("opens a thread for an accepted command, in the channel or where only the person reads it", () => {
     for (const commandsPrivately of [false, true]) {
       const policy = samplePolicy({ commandsPrivately });
       const { asked, task } = play([woken, openedThread, woken], { task: command, policy });
@@ -222,7 +222,7 @@ describe("a slash command", () => {
     ]);
   });
 
-  it("that is too old is told in a direct message", () => {
+  it("reports a command that is too old in a direct message", () => {
     const { task } = play([{ ...woken, nowMs: nowMs + 25 * 3600_000 }], { task: command });
     expect(task.state).toBe("delivering");
     const told = play([woken, openedThread, woken], { task });
@@ -230,14 +230,14 @@ describe("a slash command", () => {
     expect(told.last).toMatchObject([{ type: "deliver" }]);
   });
 
-  it("that is over a limit or nonsense opens no thread", () => {
+  it("opens no thread for a command that is over a limit or empty", () => {
     const limited = play([woken, { type: "charged", over: { by: "channel" } }], { task: command });
     const empty = play([woken], { task: taskOf({ command: true, text: "" }) });
     for (const { last } of [limited, empty]) expect(last).toEqual([{ type: "refuse" }]);
     expect(empty.task.outcome).toMatchObject({ reason: "invalid_params" });
   });
 
-  it("is told in its thread where it was announced before the thread was full", () => {
+  it("reports a full thread in the thread of a command that was already announced", () => {
     const behind = {
       type: "thread_joined",
       nowMs,
@@ -251,7 +251,7 @@ describe("a slash command", () => {
     expect(play([{ type: "thread_full" }]).last).toEqual([{ type: "refuse" }]);
   });
 
-  it("is sent with the thread that it was given, and reads nothing of it", () => {
+  it("sends a command with its own thread and reads no history from it", () => {
     const { task, last } = play([woken, openedThread, woken, announced, woken], { task: command });
     expect(last).toEqual([{ type: "send" }]);
     expect(task.call?.params).toMatchObject({ text: "deploy", channel: "C1", thread_ts: "5.5" });
@@ -272,7 +272,7 @@ describe("what goes along with a message", () => {
     },
   ];
 
-  it("is gathered before anything is sent, is in the record before it is sent, and stays what it is", () => {
+  it("prepares context and attachments before a send and keeps them unchanged from then on", () => {
     expect(ready.last).toEqual([{ type: "prepare" }]);
     const prepared = play([{ type: "prepared", context: { history, attachments } }], {
       task: ready.task,
@@ -284,7 +284,7 @@ describe("what goes along with a message", () => {
     expect(sent.task.call?.params).toEqual(prepared.task.call?.params);
   });
 
-  it("is all of the files, or the message is refused in words: also where it is nothing but a file", () => {
+  it("refuses a message unless all of its files are available, even if it has no text", () => {
     const two = [sampleFile, { ...sampleFile, id: "F2", name: "second.pdf" }];
     const cases = [
       {
@@ -306,7 +306,7 @@ describe("what goes along with a message", () => {
     }
   });
 
-  it("names a document of Slack that is missing", () => {
+  it("names a missing document of Slack in the refusal", () => {
     const canvas = {
       ...sampleFile,
       name: "Plan",
@@ -323,7 +323,7 @@ describe("what goes along with a message", () => {
     });
   });
 
-  it("has the names of the ids in its text, and the channel, where Slack is asked for them", () => {
+  it("adds the names of mentioned ids and the channel if the destination asks for them", () => {
     const policy = samplePolicy({ needsLookups: true });
     const asked = play(toSent, {
       task: taskOf({ text: "Tell @U1 and @U2" }),
@@ -342,7 +342,7 @@ describe("what goes along with a message", () => {
     expect(task.message.text).toBe("Tell @U1 and @U2");
   });
 
-  it("does without names and channel where Slack fails", () => {
+  it("sends a task without names and channel if Slack fails", () => {
     const policy = samplePolicy({ needsLookups: true });
     const asked = play(toSent, { task: taskOf({ text: "Tell @U1" }), policy });
     const { task } = play([slack("prepare", "gone"), woken], { task: asked.task, policy });
@@ -350,14 +350,14 @@ describe("what goes along with a message", () => {
     expect(task.call?.params).not.toHaveProperty("context");
   });
 
-  it("is not gathered where there is nothing: neither a thread nor files", () => {
+  it("skips the preparation if there is neither a thread nor files", () => {
     const { last, task } = play(toSent);
     expect(last).toEqual([{ type: "send" }]);
     expect(task.call?.params).not.toHaveProperty("history");
     expect(task.call?.params).not.toHaveProperty("attachments");
   });
 
-  it("is tried some times; then the task goes without the thread, but never without its files", () => {
+  it("sends a task without its history after failed tries, but never without its files", () => {
     const without = (task = ready.task) => {
       let current = play([slack("prepare", "unavailable")], { task }).task;
       for (
@@ -382,7 +382,7 @@ describe("what goes along with a message", () => {
     expect(play([slack("prepare", "gone")], { task: alone }).task.call?.params).toBeDefined();
   });
 
-  it("tells of a file that cannot be taken along, instead of sending something else", () => {
+  it("refuses a task with a file that cannot be attached", () => {
     const outcome = { type: "file_refused", why: "too_large", name: "plan.pdf", most: 5 } as const;
     const { task } = play([{ type: "file_refused", outcome }], { task: ready.task });
     expect(task).toMatchObject({ state: "delivering", outcome });
@@ -403,7 +403,7 @@ describe("the files of an answer", () => {
     fileId,
   });
 
-  it("are given to Slack one after the other, each in the record before the next, and then the answer is delivered", () => {
+  it("uploads the files of an answer one by one, records each, and then delivers the answer", () => {
     const events = [woken, upload(0, "F1"), woken, upload(1, "F2"), woken];
     const { asked, task } = play(events, { task: answered });
     expect(asked.map(([effect]) => effect?.type)).toEqual([
@@ -417,7 +417,7 @@ describe("the files of an answer", () => {
     expect(task.outcome).toMatchObject({ uploads: [{ fileId: "F1" }, { fileId: "F2" }] });
   });
 
-  it("that Slack cannot have do not hold the answer up, and are told as missing", () => {
+  it("delivers an answer without a file that Slack refuses and marks the file as missing", () => {
     const away: TaskEvent = slack("upload", "unavailable");
     let task = play([woken, away], { task: answered }).task;
     for (let tries = 0; tries < 10; tries++) {
@@ -446,11 +446,11 @@ describe("the word to cancel", () => {
     "*cancel*",
     "`cancel`",
     ...["cancel…"],
-  ])("is %j", (text) => {
+  ])("recognizes the cancel word %j", (text) => {
     expect(isCancelWord(text)).toBe(true);
   });
 
-  it("is found among blanks, and not in a long text, which is not normalized", () => {
+  it("finds the cancel word among blanks and never normalizes a long text", () => {
     const normalize = jest.spyOn(String.prototype, "normalize");
     expect(isCancelWord(`${" ".repeat(100)}cancel\n`)).toBe(true);
     const calls = normalize.mock.calls.length;
@@ -461,7 +461,7 @@ describe("the word to cancel", () => {
   });
 
   it.each(["", "cancel the deployment", "please cancel", "cancel?", "cancelled", "キャンセルして"])(
-    "is not %j",
+    "rejects %j as the cancel word",
     (text) => {
       expect(isCancelWord(text)).toBe(false);
     },
@@ -469,12 +469,12 @@ describe("the word to cancel", () => {
 });
 
 describe("files that a task can do without", () => {
-  it("make a forwarded message without a comment a task", () => {
+  it("makes a task of a forwarded message with a file and without a comment", () => {
     const { last } = play([woken], { task: taskOf({ text: "", sharedFiles: [sampleFile] }) });
     expect(last).toMatchObject([{ type: "announce" }]);
   });
 
-  it("are named in a last line of the text if they could not be attached, and fail nothing", () => {
+  it("names optional files that could not be attached in the last line of the text", () => {
     const announced = {
       ...taskOf({ sharedFiles: [sampleFile] }),
       state: "announced" as const,

@@ -91,25 +91,28 @@ describe("the gap after a large answer", () => {
   it.each([
     [100_000, 2000],
     [1024 * 1024, 20_971],
-  ])("grows with its size, whatever the host advises: %p bytes", (answerBytes, gapMs) => {
-    const hostile = { ageMs: minuteMs, pollAfterMs: 100, under: holding };
-    const large = poll({
-      ...hostile,
-      task: atWork(20_000),
-      progress: { text: "Still at it." },
-      answerBytes,
-    });
-    expect(large.leastMs).toBe(gapMs);
-    const small = poll({
-      ...hostile,
-      task: large.task,
-      ageMs: 2 * minuteMs,
-      progress: { text: "Nearly." },
-    });
-    expect(small.leastMs).toBe(1000);
-  });
+  ])(
+    "lengthens the poll gap with the size of the answer, despite the host's advice: %p bytes",
+    (answerBytes, gapMs) => {
+      const hostile = { ageMs: minuteMs, pollAfterMs: 100, under: holding };
+      const large = poll({
+        ...hostile,
+        task: atWork(20_000),
+        progress: { text: "Still at it." },
+        answerBytes,
+      });
+      expect(large.leastMs).toBe(gapMs);
+      const small = poll({
+        ...hostile,
+        task: large.task,
+        ageMs: 2 * minuteMs,
+        progress: { text: "Nearly." },
+      });
+      expect(small.leastMs).toBe(1000);
+    },
+  );
 
-  it("is stored, so that a push does not bring the next poll forward", () => {
+  it("stores the gap after a large answer, so that a push does not bring the next poll forward", () => {
     const task = atWork(20_000);
     const large = poll({ task, ageMs: minuteMs, answerBytes: 100_000 });
     expect(large.task.wait).toMatchObject({ minPollGapMs: 2000, polledAtMs: nowMs + minuteMs });
@@ -118,7 +121,7 @@ describe("the gap after a large answer", () => {
 });
 
 describe("the gap between two polls of a task that tells nothing", () => {
-  it("is a fifth of the time since it was sent, and ten minutes at most", () => {
+  it("limits the poll gap to a fifth of the task's age and ten minutes", () => {
     const task = atWork(20_000);
     const mostAt = (ageMs: number) => poll({ task, ageMs }).mostMs;
     expect([minuteMs, 10 * minuteMs, hourMs, 8 * hourMs].map(mostAt)).toEqual([
@@ -129,7 +132,7 @@ describe("the gap between two polls of a task that tells nothing", () => {
     ]);
   });
 
-  it("is short again after its question was answered, however long it had been at work before", () => {
+  it("shortens the poll gap after a question was answered, even for an old task", () => {
     const ageMs = 8 * hourMs;
     const atMs = nowMs + ageMs;
     const asks = play([asking({}, { atMs })], { task: atWork(20_000), policy }).task;
@@ -153,7 +156,7 @@ describe("the gap between two polls of a task that tells nothing", () => {
     expect(letIn.last).toEqual([{ type: "wake", delayMs: 1000, jitterMs: 0 }]);
   });
 
-  it("is what the host asks for where that is longer, and never shorter than that", () => {
+  it("obeys a longer poll gap that the host asks for", () => {
     const task = atWork(20_000);
     expect(poll({ task, ageMs: minuteMs, pollAfterMs: 45_000 })).toMatchObject({
       leastMs: 45_000,
@@ -165,7 +168,7 @@ describe("the gap between two polls of a task that tells nothing", () => {
     );
   });
 
-  it("is at most the destination's own limit, unless the host asks for more", () => {
+  it("limits the poll gap to the destination's maximum, unless the host asks for more", () => {
     forAll(
       fc.nat({ max: 8 * hourMs }),
       fc.integer({ min: 30_000, max: hourMs }),
@@ -182,7 +185,7 @@ describe("the gap between two polls of a task that tells nothing", () => {
     });
   });
 
-  it("is at most the destination's own limit after failed polls too", () => {
+  it("limits the poll gap to the destination's maximum after failed polls too", () => {
     const under = samplePolicy({ deadlineMs: 24 * hourMs, maxPollGapMs: 30_000 });
     const fail = (retryAfterMs?: number) => {
       const failed: TaskEvent = { ...unavailable, act: "poll", nowMs: nowMs + hourMs };
@@ -198,31 +201,31 @@ describe("the gap between two polls of a task that tells nothing", () => {
     expect(fail(40_000)).toBe(60_000);
   });
 
-  it("is half a minute at most where the destination is asked to hold polls for news, and does not", () => {
+  it("limits the poll gap to 30 seconds if the destination does not hold polls as it should", () => {
     expect(poll({ task: atWork(20_000), ageMs: 8 * hourMs, under: holding }).mostMs).toBe(30_000);
   });
 
-  it("is the least after a poll that the destination held to its end", () => {
+  it("uses the shortest poll gap after a poll that the destination held to its end", () => {
     const at = { task: atWork(20_000), ageMs: 8 * hourMs, under: holding, pollAfterMs: 250 };
     expect(poll({ ...at, heldMs: 20_000 })).toMatchObject({ leastMs: 250, mostMs: 250 });
     expect(poll({ ...at, heldMs: 19_999 }).mostMs).toBe(30_000);
   });
 
-  it("says in the record when the next poll is due", () => {
+  it("records when the next poll is due", () => {
     const { task, leastMs } = poll({ task: atWork(20_000), ageMs: hourMs });
     expect(task.wait?.nextPollAtMs).toBe(nowMs + hourMs + leastMs);
   });
 });
 
 describe("the gap after a poll that brought news", () => {
-  it("is half a minute at most, and a fifth of the age again as soon as a poll brings none", () => {
+  it("limits the poll gap to 30 seconds after news and returns to a fifth of the age afterwards", () => {
     const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" } });
     expect(told).toMatchObject({ isShown: true, mostMs: 30_000 });
     const silent = poll({ task: told.task, ageMs: hourMs + 30_000, progress: { text: "half" } });
     expect(silent).toMatchObject({ isShown: false, mostMs: 10 * minuteMs });
   });
 
-  it("is the shortest where the news cannot be shown yet, so that they are shown as soon as they can be", () => {
+  it("uses the shortest poll gap while news cannot be shown yet", () => {
     const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" } });
     const soon = poll({ task: told.task, ageMs: hourMs + 999, progress: { text: "more" } });
     expect(soon).toMatchObject({ isShown: false, mostMs: 500 });
@@ -231,7 +234,7 @@ describe("the gap after a poll that brought news", () => {
     ).toBe(true);
   });
 
-  it("is as long as the thread needs where the destination holds polls for news", () => {
+  it("polls again as soon as the thread can be edited if the destination holds polls for news", () => {
     const told = poll({
       task: atWork(20_000),
       ageMs: hourMs,
@@ -241,7 +244,7 @@ describe("the gap after a poll that brought news", () => {
     expect(told).toMatchObject({ isShown: true, leastMs: 1000, mostMs: 1000 });
   });
 
-  it("is up to the time at which what had to wait may be shown, but at most a second, as there may be an answer", () => {
+  it("polls when delayed progress can be shown, but at least every second, as an answer may come", () => {
     const written = { ageMs: hourMs, progress: { partial_text: "A check" } };
     const later = poll({ task: atWork(20_000), ...written, shown: { delayMs: 2600 } });
     expect(later).toMatchObject({ isShown: true, mostMs: 1000 });
@@ -255,7 +258,7 @@ describe("the gap after a poll that brought news", () => {
     expect(poll({ task: shown.task, ...written, ageMs: hourMs + 3600 }).isShown).toBe(false);
   });
 
-  it("is the shortest while an answer is written, and as long as the pause where the agent makes one", () => {
+  it("uses the shortest poll gap while an answer is written and the length of a pause during one", () => {
     const told = poll({
       task: atWork(20_000),
       ageMs: hourMs,
@@ -297,7 +300,7 @@ const showing = (shown: ProgressShown = {}, progress = { text: "half" }): Task =
   play([woken, told(progress, nowMs), shownAt(nowMs, shown)], { task: waiting }).task;
 
 describe("progress", () => {
-  it("is shown when it is news, and then the task is polled on", () => {
+  it("shows progress that is new and then continues polling", () => {
     const first = play([woken, told({ text: "half", percent: 50 }, nowMs)], { task: waiting });
     expect(first.last).toEqual([{ type: "show_progress" }]);
     expect(first.task.progress).toMatchObject({ text: "half", percent: 50, shownAtMs: nowMs });
@@ -309,7 +312,7 @@ describe("progress", () => {
     expect(same.last).toMatchObject([{ type: "wake" }]);
   });
 
-  it("is shown as soon as Slack allows an edit that had to wait, because nothing was changed yet", () => {
+  it("shows delayed progress as soon as Slack allows the edit", () => {
     const lastAt = (ms: number) =>
       play([wokenAt(nowMs + ms), told({ text: "more" }, nowMs + ms)], {
         task: showing({ delayMs: 300 }),
@@ -318,7 +321,7 @@ describe("progress", () => {
     expect(lastAt(300)).toEqual([{ type: "show_progress" }]);
   });
 
-  it("is not followed by the answer within a second, so that an edit of the placeholder does not come last", () => {
+  it("waits a second between progress and the answer, so that an edit of the placeholder never comes last", () => {
     const answered = play([wokenAt(nowMs + 300), { ...success, nowMs: nowMs + 300 }], {
       task: showing(),
     });
@@ -333,7 +336,7 @@ describe("progress", () => {
     ]);
   });
 
-  it("remembers that an edit may still land, however often the next one works", () => {
+  it("remembers that an edit may still arrive even if the next one succeeds", () => {
     const doubt = showing({ inDoubt: true });
     const later = [
       wokenAt(nowMs + 5000),
@@ -348,7 +351,7 @@ describe("progress", () => {
 });
 
 describe("a stream", () => {
-  it("that may have been begun by a worker that died is in doubt", () => {
+  it("treats a stream that a dead worker may have begun as in doubt", () => {
     const partial = play([woken, told({ partial_text: "A check" }, nowMs)], { task: waiting }).task;
     expect(play([resumed], { task: partial }).task.stream).toEqual({
       messages: [],
@@ -371,7 +374,7 @@ describe("a stream", () => {
 });
 
 describe("the placeholder of a task that waited", () => {
-  it("says so no more when its turn comes", () => {
+  it("updates the placeholder when the turn of a queued task comes", () => {
     const ahead: TaskEvent = {
       type: "thread_joined",
       nowMs,
@@ -416,7 +419,7 @@ describe("what an agent says that it used", () => {
       { input_tokens: 1, model: "m", cost: 0.1 },
       { input: 1, total: 1 },
     ],
-  ])("is understood by %s", (_, usage, tokens) => {
+  ])("reads the token usage from %s", (_, usage, tokens) => {
     expect(tokensOf(usage)).toEqual(tokens);
   });
 
@@ -425,11 +428,11 @@ describe("what an agent says that it used", () => {
     ["other things", { seconds: 3, tools: ["a"] }],
     ["words", { input_tokens: "3" }],
     ["what cannot be counted", { input_tokens: -1, output_tokens: 0.5, total_tokens: Number.NaN }],
-  ])("is no number of tokens where it is %s", (_, usage) => {
+  ])("returns no token usage for %s", (_, usage) => {
     expect(tokensOf(usage)).toBeUndefined();
   });
 
-  it("never throws, and gives whole numbers that a record can hold, whatever is said", () => {
+  it("returns only safe integers as token counts for any input and never throws", () => {
     const names = fc.constantFrom(
       "input_tokens",
       "prompt_tokens",

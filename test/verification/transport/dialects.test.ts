@@ -118,7 +118,7 @@ describe.each([...sources, components])("$source", ({ dialect, answers }) => {
   const ask = asker({ answers, dialect });
 
   it.each(answers.map(({ name, means }, index) => ({ name, means, index })))(
-    "$name means $means.reason",
+    "reads $name as $means.reason",
     async ({ means, index }) => {
       const { outcome, calls } = await ask(index);
       expect(toldBy(outcome)).toEqual({
@@ -167,7 +167,7 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
     );
   }
 
-  it("says every reason with all that is known of it, and only what may be repeated is", async () => {
+  it("sends every reason with all of its details and repeats only the retryable ones", async () => {
     const asked = await askAll((reason) => {
       const error = new SekishoError(reason, { details, cause: new Error("secret") });
       const { status, headers, body } = createErrorResponse({ error, id: "1", dialect });
@@ -184,7 +184,7 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
     }
   });
 
-  it("means, without data, a reason of its number that has its status, and is repeated only where that is certain", async () => {
+  it("reads an error without data by its code and status and repeats only certain reasons", async () => {
     const asked = await askAll((reason) => {
       const error = { code: toErrorCode({ reason, dialect }), message: "secret" };
       return { status: toHttpStatus(reason), response: { jsonrpc: "2.0", id: "1", error } };
@@ -269,7 +269,7 @@ describe("our own host", () => {
 
   describe.each(dialects)("a path of our host with the dialect %s", (dialect: Dialect) => {
     it.each(Object.entries(ways))(
-      "says %s so that a client of that dialect reads it as it was",
+      "sends %s so that a client of the same dialect reads it unchanged",
       async (name, way) => {
         const reason = name as Reason;
         const client = createDialectClient({ url: `${url}/in/${dialect}`, dialect });
@@ -285,7 +285,7 @@ describe("our own host", () => {
       },
     );
 
-    it("says with the error where the task stands, where it was to go, and which it is", async () => {
+    it("sends the ids, the current state and the target state of a task with an error", async () => {
       const client = createDialectClient({ url: `${url}/in/${dialect}`, dialect });
       const refused = await ways.invalid_state?.(client);
       const failed = await ways.execution_failed?.(client);
@@ -295,7 +295,7 @@ describe("our own host", () => {
       expect(toldBy(failed).details).toEqual(ids);
     });
 
-    it("has the status and the id on the wire that the dialect asks for", async () => {
+    it("uses the status and the id on the wire that the dialect requires", async () => {
       const body = JSON.stringify({
         jsonrpc: "2.0",
         id: "1",
@@ -334,7 +334,7 @@ describe("a server of CleverAgents", () => {
     };
   }
 
-  it("that answers with a string for a code breaks the contract, whatever the string is", async () => {
+  it("rejects a string as an error code of CleverAgents", async () => {
     const { unknownMethod, execute } = await agent({ codes: "names" });
     expect(await unknownMethod()).toMatchObject({ reason: "invalid_response", code: undefined });
     expect(await execute("NOT_FOUND")).toMatchObject({
@@ -353,7 +353,7 @@ describe("a server of CleverAgents", () => {
     ["VERSION_MISMATCH", -32007, "version_not_supported", true],
     ["PLAN_ERROR", -32008, "plan_error", true],
     ["INTERNAL_ERROR", -32603, "internal", false],
-  ])("says %s by %i, which is %s", async (name, code, reason, exact) => {
+  ])("reads %s with the code %i as %s", async (name, code, reason, exact) => {
     const { execute } = await agent();
     expect(await execute(name)).toMatchObject({
       code,
@@ -379,7 +379,7 @@ async function vapora({ outages = [], idempotent = false }: VaporaOptions = {}) 
 }
 
 describe("a task that VAPORA does not know", () => {
-  it("is -32000 with HTTP 404 and no id on the wire, and task_not_found to who asked", async () => {
+  it("reads -32000 with HTTP 404 and a missing id as task_not_found", async () => {
     const { url, call } = await vapora();
     const body = JSON.stringify({
       jsonrpc: "2.0",
@@ -401,7 +401,7 @@ describe("a task that VAPORA does not know", () => {
 });
 
 describe("a task that VAPORA has taken", () => {
-  it("is asked for by its id, and a transition that it forbids is told from a lost task by the status", async () => {
+  it("polls a task by its id and tells a forbidden transition from a lost task by the status", async () => {
     const { execute, call } = await vapora();
     const accepted = await execute();
     expect(accepted).toMatchObject({ status: "accepted" });
@@ -419,7 +419,7 @@ describe("a task that VAPORA has taken", () => {
 
 describe("a failure of VAPORA", () => {
   it.each<Outage>([500, 502, 503, 504, "Unavailable"])(
-    "(%s) that a proxy may have said is repeated if the peer deduplicates, and stays in doubt if it does not",
+    "repeats after the outage %s if the peer deduplicates, and treats it as ambiguous if not",
     async (outage) => {
       const known = await vapora({ outages: [outage], idempotent: true });
       expect(await known.execute()).toMatchObject({ status: "accepted" });
@@ -431,7 +431,7 @@ describe("a failure of VAPORA", () => {
     },
   );
 
-  it("of its own, by 500 and a body, is its answer: it may have run, and a guess is never a reason to re-send", async () => {
+  it("reads a 500 with a body as internal and never repeats it, since the reason is a guess", async () => {
     const { execute, ids } = await vapora({ outages: ["InternalError"], idempotent: true });
     expect(await execute()).toMatchObject({
       reason: "internal",
@@ -451,7 +451,7 @@ describe("a failure of VAPORA", () => {
     [404, "invalid_response"],
     [409, "invalid_response"],
   ])(
-    "by 4xx (%s) is %s and not repeated, although the peer deduplicates",
+    "reads a 4xx (%s) as %s and never repeats it, even if the peer deduplicates",
     async (outage, reason) => {
       const { execute, ids } = await vapora({ outages: [outage], idempotent: true });
       expect(await execute()).toMatchObject({ reason });

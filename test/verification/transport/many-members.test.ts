@@ -83,7 +83,7 @@ describe("an answer with many members or entries", () => {
     ["fields", { ...question, fields: entries }, question],
     ["the options of a field", { ...question, fields: [{ ...field, options: entries }] }, question],
     ["a text", { ...accepted, progress: { text: many } }, { ...accepted, progress: {} }],
-  ])("is read without a visit to most of them: %s", (_place, result, expected) => {
+  ])("visits only a few members of %s", (_place, result, expected) => {
     const { outcome, visits } = countReading({ result });
     const { [answerBytesMember]: _bytes, ...read } = outcome as Record<string, unknown>;
     expect(read).toEqual(expected);
@@ -99,7 +99,7 @@ describe("an answer with many members or entries", () => {
     expect(visits).toBeLessThan(maxNames + maxVisits);
   });
 
-  it("is walked once where it holds half a character and is nested too deeply", () => {
+  it("bounds the visits to an answer with half a character and too deep nesting", () => {
     const deep = JSON.parse("[".repeat(150) + "]".repeat(150));
     const result = { ...success, artifacts: [{ data: many }, { text: "\ud800", data: deep }] };
     const { outcome, visits } = countReading({ result });
@@ -112,7 +112,7 @@ describe("an error with many members or entries", () => {
   it.each<[string, object, Dialect]>([
     ["the error", { code: -32000, message: "No.", ...many }, "zone"],
     ["its issues", { code: -32602, message: "No.", data: { issues: entries } }, "zone"],
-  ])("is read without a visit to most of them: %s", (_place, error, dialect) => {
+  ])("visits only a few members of %s", (_place, error, dialect) => {
     const { outcome, visits } = countReading({ error }, dialect);
     expect(outcome).toMatchObject({ name: "SekishoError" });
     expect(visits).toBeLessThan(maxVisits);
@@ -121,7 +121,7 @@ describe("an error with many members or entries", () => {
   it.each<[string, object, Dialect]>([
     ["its data", { code: -32000, message: "No.", data: many }, "zone"],
     ["a detail of A2A", { code: -32000, message: "No.", data: [many] }, "a2a"],
-  ])("is read up to a number of members: %s", (_place, error, dialect) => {
+  ])("visits a bounded number of members of %s", (_place, error, dialect) => {
     expect(countReading({ error }, dialect).visits).toBeLessThan(maxNames + 2 * maxVisits);
   });
 });
@@ -140,7 +140,7 @@ describe("an A2A task with many members", () => {
       "the metadata of a message",
       { ...task, history: [{ parts: [{ text: "a" }], metadata: many }] },
     ],
-  ])("is read without a visit to most of them: %s", (_place, result) => {
+  ])("visits only a few members of %s", (_place, result) => {
     const counted = countVisits(result);
     readResult({ operation: "GetTask", result: counted.value });
     expect(counted.visits()).toBeLessThan(maxVisits);

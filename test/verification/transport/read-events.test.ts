@@ -16,7 +16,7 @@ function read(stream: string, pieceBytes = 7) {
 
 describe("a stream of events", () => {
   it.each(["\n", "\r\n", "\r"])(
-    "is read up to its first response, whatever ends its lines (%j)",
+    "reads a stream up to its first response, with any line ends (%j)",
     (end) => {
       const answer = response("süß 🦊");
       const lines = [
@@ -37,13 +37,13 @@ describe("a stream of events", () => {
     },
   );
 
-  it("may have a response of several lines", () => {
+  it("joins a response of several lines", () => {
     const [first = "", second = ""] = response("a").split(',"id"');
     const body = `${first}\n,"id"${second}`;
     expect(read(`data: ${first}\ndata: ,"id"${second}\n\n`)).toEqual({ body, isDone: true });
   });
 
-  it("is read at the end of its first response, also if the stream stays open", () => {
+  it("reads a response at its end even if the stream stays open", () => {
     for (const end of ["\n\n", "\r\n\r\n", "\r\r"]) {
       expect(read(`data: ${response("a")}${end}`, 5)).toEqual({
         body: response("a"),
@@ -52,7 +52,7 @@ describe("a stream of events", () => {
     }
   });
 
-  it("may begin with notifications", () => {
+  it("skips notifications before the response", () => {
     const notification = JSON.stringify({
       jsonrpc: "2.0",
       method: "notifications/progress",
@@ -63,13 +63,13 @@ describe("a stream of events", () => {
     expect(read(`data: ${notification}\n\n`)).toEqual({ body: "", isDone: false });
   });
 
-  it("without a response has none, also where it breaks off within one", () => {
+  it("returns an empty body for a stream that ends before its response is complete", () => {
     for (const stream of ["", ":\n\n", "data: [1]\n\ndata: null\n\n", `data: ${response("a")}\n`]) {
       expect(read(stream)).toEqual({ body: "", isDone: false });
     }
   });
 
-  it("may come in a hundred thousand pieces, and is not read beyond the limit", () => {
+  it("reads a stream in many small pieces and stops at the limit", () => {
     const filled = `data: ${response("x".repeat(900_000))}\n\n`.padStart(maxBytes, "\n");
     expect(read(filled, 9).isDone).toBe(true);
     expect(() => read(`\n${filled}`, 9)).toThrow("larger");

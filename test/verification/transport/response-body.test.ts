@@ -19,7 +19,7 @@ function shortened(value: unknown, size = 7): unknown {
 }
 
 describe("JSON without its long strings", () => {
-  it("keeps everything else, wherever the pieces end", () => {
+  it("shortens long strings and keeps everything else, for pieces of any size", () => {
     const value = {
       id: "t",
       long: "関".repeat(2000),
@@ -34,7 +34,7 @@ describe("JSON without its long strings", () => {
     }
   });
 
-  it("stays JSON with the same structure, whatever is in the strings", () => {
+  it("keeps the structure of the JSON for any strings", () => {
     const unit = fc.constantFrom("a", "関", "😀", "\\", '"', "\u0001", "\ud800");
     const text = fc.string({ unit, minLength: 150, maxLength: 600, size: "max" });
     forAll(fc.jsonValue(), text, fc.integer({ min: 1, max: 600 })).hold((value, long, size) => {
@@ -57,7 +57,7 @@ function heapUsed(): number {
 describe("the body of a response", () => {
   const chunk = (bytes: number) => Buffer.from(`"${"x".repeat(bytes - 2)}"`);
 
-  it("takes no more memory where it comes byte by byte", () => {
+  it("needs no extra memory for a body that comes byte by byte", () => {
     const collector = createResponseCollector({ maxBytes: 100_000, shortens: true });
     const before = heapUsed();
     collector.add(Buffer.from('"'));
@@ -67,7 +67,7 @@ describe("the body of a response", () => {
     expect(JSON.parse(Buffer.from(collector.end().body).toString())).toMatch(/^x+$/);
   });
 
-  it("is cut only where it is larger than the limit", () => {
+  it("shortens a body only above the limit", () => {
     const collector = createResponseCollector({ maxBytes: 4000, shortens: true });
     collector.add(chunk(4000));
     expect(collector.end()).toEqual({ body: chunk(4000) });
@@ -76,7 +76,7 @@ describe("the body of a response", () => {
     expect(larger.end()).toEqual({ body: chunk(1026), shortened: true });
   });
 
-  it("is not read to its end where it is many times as large, or cannot be cut", () => {
+  it("stops reading a body that is many times too large or cannot be shortened", () => {
     const text = createResponseCollector({ maxBytes: 2000, shortens: true });
     const [first, more] = [Buffer.from(`"${"x".repeat(1999)}`), Buffer.alloc(2000, "x")];
     text.add(first);

@@ -14,14 +14,14 @@ describe("an HTTP status without a JSON-RPC body", () => {
     [300, true],
     [399, true],
     [400, false],
-  ])("%i is a redirection: %s", (status, expected) => {
+  ])("the status %i counts as a redirection: %s", (status, expected) => {
     expect(isRedirection(status)).toBe(expected);
   });
 
   it.each([
     [399, {}],
     [400, { issues: [{ path: "channel", message: "is missing" }] }],
-  ])("%i says which members were refused: %j", (status, expected) => {
+  ])("reads the refused members from a body with the status %i: %j", (status, expected) => {
     const detail = [{ loc: ["channel"], msg: "is missing" }];
     const body = Buffer.from(JSON.stringify({ detail }));
     expect(readRefusedMembers({ status, body })).toEqual(expected);
@@ -38,11 +38,11 @@ describe("an HTTP status without a JSON-RPC body", () => {
     [502, "ambiguous"],
     [503, "unavailable"],
     [504, "ambiguous"],
-  ] as const)("%i is %s", (status, reason) => {
+  ] as const)("maps the status %i to %s", (status, reason) => {
     expect(statusToReason(status)).toBe(reason);
   });
 
-  it("lets a request be repeated for 429 and 503 alone, and calls a lost task by no status", () => {
+  it("allows a repetition only for 429 and 503, and reads no status as task_not_found", () => {
     forAll(fc.integer({ min: 200, max: 599 })).hold((status) => {
       const reason = statusToReason(status);
       expect(isRetryable(reason)).toBe(status === 429 || status === 503);

@@ -48,7 +48,7 @@ function recording() {
 }
 
 describe("the order of the wrappers", () => {
-  it("is: the pause between attempts, then a span, then the exchange, then the log line, for each attempt", async () => {
+  it("pauses between attempts and gives each attempt its own span, exchange and log line", async () => {
     const { events, options } = recording();
     let count = 0;
     const client = clientOver((request) => {
@@ -69,7 +69,7 @@ describe("the order of the wrappers", () => {
     ]);
   });
 
-  it("has the circuit breaker outside of everything: it counts calls, and when open nothing else happens", async () => {
+  it("puts the circuit breaker outside of all wrappers, so that an open circuit does nothing else", async () => {
     const { events, options } = recording();
     const client = clientOver(() => {
       throw new SekishoError("unavailable");
@@ -82,7 +82,7 @@ describe("the order of the wrappers", () => {
     expect(events).toHaveLength(before);
   });
 
-  it("has the deadline around all attempts: they see one signal, and it is not the caller's", async () => {
+  it("gives all attempts of a call one deadline signal of its own", async () => {
     const signals: AbortSignal[] = [];
     const client = clientOver(({ signal }) => {
       signals.push(signal);
@@ -94,7 +94,7 @@ describe("the order of the wrappers", () => {
     expect(new Set([...signals, caller.signal]).size).toBe(2);
   });
 
-  it("lets the first wrapper of the list be the outermost", async () => {
+  it("runs the first wrapper of the list as the outermost", async () => {
     const order: string[] = [];
     const named =
       (name: string): Wrapper =>
@@ -112,14 +112,14 @@ describe("the order of the wrappers", () => {
 });
 
 describe("a client", () => {
-  it("offers to stop sessions only where the transport does", () => {
+  it("offers to stop sessions only if the transport does", () => {
     expect(clientOver(done).stopSession).toBeUndefined();
     expect(
       clientOver(done, { transport: { stopSession: async () => {} } }).stopSession,
     ).toBeDefined();
   });
 
-  it("logs ids, kinds and durations, and neither texts nor tokens nor what an exception says", async () => {
+  it("logs ids, kinds and durations, but never texts, tokens or messages of exceptions", async () => {
     const { log, lines, entries } = collectLog({ level: "debug" });
     let count = 0;
     const client = clientOver(
@@ -152,7 +152,7 @@ describe("a client", () => {
     expect(lines.join("")).not.toMatch(/text of a|xoxb|done/);
   });
 
-  it("logs every call under its task's request id, also where the call itself names only the task id", async () => {
+  it("logs every call with the request id of its task, even if the call has only the task id", async () => {
     const { log, entries } = collectLog();
     const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
     const common = { requestId, sessionId: "s".repeat(33), timeoutMs: 1000, trace: createTrace() };
@@ -179,7 +179,7 @@ describe("a client", () => {
     ]);
   });
 
-  it("logs the task id that only the failure names", async () => {
+  it("logs the task id that only the failure contains", async () => {
     const { log, entries } = collectLog();
     const client = clientOver(
       () => {
@@ -226,7 +226,7 @@ describe("the deadline of a call", () => {
       { timeoutMs: 8 * 3600_000 },
       30_000,
     ],
-  ])("is given up after %s", async (_name, given, afterMs) => {
+  ])("aborts a call after %s", async (_name, given, afterMs) => {
     const { client, isGivenUp } = silentPeer();
     const call = expect(execute(client, given)).rejects.toThrow();
     await jest.advanceTimersByTimeAsync(afterMs - 1);
@@ -236,7 +236,7 @@ describe("the deadline of a call", () => {
     await call;
   });
 
-  it("keeps no timer when it has been answered or its caller has given up", async () => {
+  it("leaves no timer behind when a call was answered or aborted", async () => {
     const { client, isGivenUp } = silentPeer();
     const caller = new AbortController();
     const call = expect(execute(client, { signal: caller.signal })).rejects.toThrow();
@@ -265,7 +265,7 @@ function measured(send: Scripted) {
 const call = { destination: "peer", operation: "execute_task" };
 
 describe("a call to a destination", () => {
-  it("is one call however often it is repeated, with all the time that it took; repetitions are counted apart", async () => {
+  it("counts a repeated call once with its total duration, and its repetitions separately", async () => {
     let attempts = 0;
     const { client, of } = measured((request) => {
       attempts += 1;
@@ -284,7 +284,7 @@ describe("a call to a destination", () => {
     expect(value).toBeLessThan(10);
   });
 
-  it("is counted by why it failed", async () => {
+  it("counts a failed call by its reason", async () => {
     const { client, of } = measured(() => {
       throw new SekishoError("permission_denied");
     });
@@ -293,7 +293,7 @@ describe("a call to a destination", () => {
     expect(of("sekisho_retries_total")).toEqual([]);
   });
 
-  it("is counted also where an open circuit refuses it; the gauge says when that is, and when it is over", async () => {
+  it("counts a call that an open circuit refuses, and reports the state of the circuit", async () => {
     let isDown = true;
     const { metrics, counted } = recordedMetrics();
     const { time, now, sleep } = virtualTime();

@@ -51,25 +51,30 @@ const transports = {
 describe.each(Object.keys(transports) as (keyof typeof transports)[])(
   "no secret is in an error, a log or a tap of %s",
   (name) => {
-    it.each(Object.keys(peers))("when the peer %s", async (behaviour) => {
-      const { url } = await serve(({ request }) => peers[behaviour]?.(request) ?? raw(""));
-      const { log, lines } = collectLog({ level: "debug" });
-      const entries: TapEntry[] = [];
-      const transport = tapTransport({
-        transport: transports[name](url),
-        tap: (entry) => entries.push(entry),
-      });
-      const call = execute(clientOver((request) => transport.send(request), { log }));
-      const error = await call.catch((thrown: SekishoError) => thrown);
-      await transport.close?.();
-      const secrets = new RegExp(
-        [token, "xoxb-of-nobody", credentials.secretAccessKey, credentials.sessionToken].join("|"),
-      );
-      expect(error).toBeInstanceOf(SekishoError);
-      expect(lines.length * entries.length).toBeGreaterThan(0);
-      for (const text of [inspect(error, { depth: 20 }), lines.join(""), JSON.stringify(entries)])
-        expect(text).not.toMatch(secrets);
-      expect(lines.join("")).not.toContain("the text of a user");
-    });
+    it.each(Object.keys(peers))(
+      "shows no secret in an error, a log or a tap if the peer %s",
+      async (behaviour) => {
+        const { url } = await serve(({ request }) => peers[behaviour]?.(request) ?? raw(""));
+        const { log, lines } = collectLog({ level: "debug" });
+        const entries: TapEntry[] = [];
+        const transport = tapTransport({
+          transport: transports[name](url),
+          tap: (entry) => entries.push(entry),
+        });
+        const call = execute(clientOver((request) => transport.send(request), { log }));
+        const error = await call.catch((thrown: SekishoError) => thrown);
+        await transport.close?.();
+        const secrets = new RegExp(
+          [token, "xoxb-of-nobody", credentials.secretAccessKey, credentials.sessionToken].join(
+            "|",
+          ),
+        );
+        expect(error).toBeInstanceOf(SekishoError);
+        expect(lines.length * entries.length).toBeGreaterThan(0);
+        for (const text of [inspect(error, { depth: 20 }), lines.join(""), JSON.stringify(entries)])
+          expect(text).not.toMatch(secrets);
+        expect(lines.join("")).not.toContain("the text of a user");
+      },
+    );
   },
 );

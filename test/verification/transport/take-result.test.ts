@@ -27,13 +27,13 @@ describe("the text of a result", () => {
   it.each([
     ["half a surrogate pair", '"All done \\ud83d"', "All done \ufffd"],
     ["control characters", '"a\\u0000b\\u001b\\tc\\n"', "ab\tc\n"],
-  ])("is mended: %s", (_what, text, shown) => {
+  ])("repairs a text with %s", (_what, text, shown) => {
     expect(read(`{"status":"success","response_text":${text}}`)).toMatchObject({
       response_text: shown,
     });
   });
 
-  it("is refused with bytes that are no UTF-8, and mended from an A2A agent", () => {
+  it("rejects invalid UTF-8 and repairs it for an A2A agent", () => {
     const [before = "", after = ""] = response("?").split("?");
     const body = Buffer.concat([
       Buffer.from(before),
@@ -48,7 +48,7 @@ describe("the text of a result", () => {
     ["a byte order mark", `\ufeff${response("hello")}`],
     ["a repeated key", response("hello").replace("{", '{"id":"another",')],
     ["a repeated key in the result", response('hello","response_text":"bye')],
-  ])("is refused with %s", (_what, body) => {
+  ])("rejects a response with %s", (_what, body) => {
     expect(() => readBody(Buffer.from(body))).toThrow(
       expect.objectContaining({ reason: "invalid_response" }),
     );
@@ -58,7 +58,7 @@ describe("the text of a result", () => {
     '{"status":"success"}',
     '{"status":"success","response_text":42}',
     '{"status":"success","response_text":null}',
-  ])("that is none ends the task: %s", (result) => {
+  ])("ends the task if its result lacks a text: %s", (result) => {
     expect(() => read(result)).toThrow(
       expect.objectContaining({ reason: "invalid_response", certainty: "ended" }),
     );
@@ -70,7 +70,7 @@ describe("the text of a result", () => {
     ["a list", "[]"],
     ["no task id", '{"status":"accepted"}'],
     ["a deep list", nested(5000)],
-  ])("is not known where the result says nothing of the task: %s", (_what, result) => {
+  ])("rejects a result that says nothing of the task: %s", (_what, result) => {
     expect(() => read(result)).toThrow(
       expect.objectContaining({ reason: "invalid_response", certainty: "refused" }),
     );
@@ -78,7 +78,7 @@ describe("the text of a result", () => {
 });
 
 describe("the steps of a running task", () => {
-  it("are taken as a whole or not at all", () => {
+  it("accepts all steps of a task or drops them all", () => {
     const step = '{"id":"a","title":"Read","status":"in_progress"}';
     expect(read(`{${accepted},"progress":{"text":"t","steps":[${step}]}}`)).toMatchObject({
       progress: { steps: [JSON.parse(step)] },
@@ -92,7 +92,7 @@ describe("the steps of a running task", () => {
 });
 
 describe("the fields of a question", () => {
-  it("are taken as a whole or not at all, so that nothing that is required is missing", () => {
+  it("accepts all fields of a question or drops them all, so that a required field is never missing", () => {
     const field = '{"id":"a","label":"A","type":"text"}';
     expect(read(`{${asks},"prompt":"Where?","fields":[${field}]}`)).toMatchObject({
       fields: [JSON.parse(field)],
@@ -121,14 +121,14 @@ describe("null and the empty text in optional members", () => {
       "of a success",
       `{"jsonrpc":"2.0","id":"${id}","result":{"status":"success","response_text":"hello","artifacts":null,"usage":null,"correlation_id":""}}`,
     ],
-  ])("count as absent: %s", (_where, body) => {
+  ])("treats empty optional members as absent: %s", (_where, body) => {
     expect(JSON.parse(JSON.stringify(readBody(body)))).toEqual({
       status: "success",
       response_text: "hello",
     });
   });
 
-  it("count as absent beside an error", () => {
+  it("treats empty optional members of an error as absent", () => {
     const body = `{"jsonrpc":"2.0","id":"${id}","result":null,"error":{"code":-32061,"message":"?","data":{"retry_after_ms":null,"task_id":""}}}`;
     expect(() => readBody(body)).toThrow(
       expect.objectContaining({ reason: "task_not_found", details: {} }),
@@ -141,7 +141,7 @@ describe("null and the empty text in optional members", () => {
       '"poll_after_ms":null,"expires_at":"","progress":{"text":"","percent":null,"partial_text":null}',
     ],
     [asks, '"prompt":"which?","options":null,"kind":"","question_id":"","expires_at":null'],
-  ])("count as absent: %s", (known, optional) => {
+  ])("treats empty optional members as absent: %s", (known, optional) => {
     const taken = JSON.parse(JSON.stringify(read(`{${known},${optional}}`)));
     const { progress, ...others } = taken;
     expect(Object.keys(others).sort()).toEqual(
@@ -163,7 +163,7 @@ describe("the artifacts of a result", () => {
     ["bytes that are no base64", '{"base64":"%%%"}'],
     ["a text that is none", '{"text":{"a":1}}'],
     ["nothing that is an artifact", '"x"'],
-  ])("are left out and counted where they are %s", (_what, artifact) => {
+  ])("leaves out and counts an artifact that is %s", (_what, artifact) => {
     const result = readArtifacts(`${artifact},{"name":"a.txt","text":"kept"}`);
     expect(result).toMatchObject({
       response_text: "done",
@@ -175,35 +175,35 @@ describe("the artifacts of a result", () => {
   it.each([
     ["every content null", '{"name":"n","text":null,"base64":null,"data":null,"url":null}'],
     ["nothing but a name", '{"name":"n"}'],
-  ])("are left out with %s", (_what, artifact) => {
+  ])("leaves out an artifact with %s", (_what, artifact) => {
     const result = readArtifacts(`${artifact},{"text":"a"}`);
     expect(result).toMatchObject({ artifacts: [{ text: "a" }] });
     expect(leftOutCountOf(result)).toBe(1);
   });
 
-  it("lose the contents that are null", () => {
+  it("drops the null contents of an artifact", () => {
     const result = readArtifacts('{"name":null,"text":"a","base64":null,"data":null,"url":null}');
     expect(result).toMatchObject({ artifacts: [{ text: "a" }] });
     expect(Object.keys((result as { artifacts: object[] }).artifacts[0] ?? {})).toEqual(["text"]);
   });
 
-  it("may have their base64 broken into lines", () => {
+  it("joins base64 that is broken into lines", () => {
     const artifacts = [{ base64: "YWJjZA==" }];
     expect(readArtifacts('{"base64":"YWJj\\r\\nZA==\\n"}')).toMatchObject({ artifacts });
   });
 
-  it("are absent where they are an empty text", () => {
+  it("treats an empty text as missing artifacts", () => {
     const result = read('{"status":"success","response_text":"done","artifacts":""}');
     expect(result).toEqual({ status: "success", response_text: "done" });
   });
 
-  it("are a hundred at most", () => {
+  it("keeps a hundred artifacts at most and counts the others", () => {
     const result = readArtifacts(Array.from({ length: 10_000 }, () => '{"text":""}').join(","));
     expect(result).toMatchObject({ artifacts: { length: 100 } });
     expect(leftOutCountOf(result)).toBe(9900);
   });
 
-  it("have names and keys that can be written, and keep the content that fits", () => {
+  it("repairs names and keys of artifacts and keeps the contents that are valid", () => {
     const json = `{"name":"${"n".repeat(300)}\\ud800","data":{"\\udc00":"\\ud800","__proto__":{"a":1},"n":1e999}}`;
     const result = readArtifacts(`${json},{"text":"kept","url":"ftp://files.example/a"}`);
     const data = { "\ufffd": "\ufffd", n: Number.POSITIVE_INFINITY };
@@ -215,7 +215,7 @@ describe("the artifacts of a result", () => {
     expect(({} as { a?: number }).a).toBeUndefined();
   });
 
-  it("are counted by nobody else", () => {
+  it("ignores a count of left-out artifacts that the peer sends", () => {
     expect(leftOutCountOf(read('{"status":"success","response_text":"done","left_out":7}'))).toBe(
       0,
     );
@@ -228,7 +228,7 @@ describe("progress", () => {
     ['{"percent":-1}', {}],
     ['{"text":"\\ud83d\\u0007"}', { text: "\ufffd" }],
     [`{"text":${nested(5000)},"percent":50}`, { percent: 50 }],
-  ])("that cannot be shown is dropped, and the task goes on: %s", (progress, shown) => {
+  ])("drops progress that cannot be shown and keeps the task running: %s", (progress, shown) => {
     const result = read(
       `{${accepted},"poll_after_ms":-1,"expires_at":"never","progress":${progress}}`,
     );
@@ -243,7 +243,7 @@ describe("progress", () => {
     ["a text", '"soon"'],
     ["null", "null"],
     ["a deep list", nested(5000)],
-  ])("is none where it is %s", (_what, progress) => {
+  ])("drops progress that is %s", (_what, progress) => {
     expect(read(`{${accepted},"progress":${progress}}`)).toEqual({
       status: "accepted",
       task_id: "t1",
@@ -252,7 +252,7 @@ describe("progress", () => {
 });
 
 describe("a question", () => {
-  it("is one whatever cannot be read of it", () => {
+  it("keeps a question even if its prompt and some options cannot be read", () => {
     const options =
       '[{"id":"a","label":"\\ud800"},{"id":7,"label":"no"},"x",{"id":"b","label":"B","style":9}]';
     const result = read(
@@ -270,7 +270,7 @@ describe("a question", () => {
   });
 });
 
-it("whatever JSON a peer answers with is taken, or refused with a reason, and can be written again", () => {
+it("accepts any JSON of a peer or rejects it with a reason, and returns only valid results", () => {
   const members = [
     ..."status response_text artifacts progress prompt options task_id data __proto__".split(" "),
   ];
@@ -295,14 +295,14 @@ describe("long lists", () => {
     fieldViolations: Array.from({ length: 500 }, () => 0),
   }));
 
-  it("of an error's details are read at their beginning alone, since each entry takes time", () => {
+  it("reads only the first hundred entries of an error's details", () => {
     const short = takeErrorData(long) as typeof long;
     expect(short).toHaveLength(100);
     expect(short[0]?.fieldViolations).toHaveLength(100);
     expect((takeErrorData({ issues: long }) as { issues: unknown[] }).issues).toHaveLength(100);
   });
 
-  it("of members too: only those that the contract knows are kept", () => {
+  it("keeps only members of a result that the contract knows, and a thousand details of an error", () => {
     const members = Array.from({ length: 2000 }, (_, index) => `"k${index}":1`);
     const result = read(
       `{${members},"status":"success","response_text":"a","usage":{"input_tokens":1}}`,
@@ -316,7 +316,7 @@ describe("long lists", () => {
     ).toHaveLength(1000);
   });
 
-  it("drops attachments, because nothing reads them", () => {
+  it("drops attachments of a result, because nothing reads them", () => {
     expect(read('{"status":"success","response_text":"done","attachments":[{"a":1}]}')).toEqual({
       status: "success",
       response_text: "done",
@@ -325,7 +325,7 @@ describe("long lists", () => {
 });
 
 describe("an agent's explanation of its failure", () => {
-  it("shows no token that the agent was sent", () => {
+  it("redacts tokens that were sent to the agent", () => {
     const echo = 'The basic plan: "Bearer abc.def-ghi", "Basic dTpw=", bot xoxb-123-abc';
     expect(takeExplanation(echo)).toBe(
       'The basic plan: "Bearer [redacted]", "Basic [redacted]", bot [redacted]',
@@ -340,17 +340,17 @@ describe("an agent's explanation of its failure", () => {
     ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"],
     ["Bearer abcdefghijklmnop", "Bearer [redacted]"],
     ["bearer aBcdefgh", "bearer [redacted]"],
-  ])("shows no known kind of token: %s", (token, masked = "[redacted]") => {
+  ])("redacts a known kind of token: %s", (token, masked = "[redacted]") => {
     expect(takeExplanation(`The key "${token}" is wrong.`)).toBe(`The key "${masked}" is wrong.`);
   });
 
-  it("keeps words that are no token", () => {
+  it("keeps words that only look like the name of a token", () => {
     const words =
       "A Bearer token, bearer authentication, Bearer credentials and the basic internationalization of sk-learn.";
     expect(takeExplanation(words)).toBe(words);
   });
 
-  it("is at most 2000 characters of text", () => {
+  it("limits an explanation to 2000 characters and ignores anything but text", () => {
     expect(takeExplanation(`\u001b[31m\ud83d${"x".repeat(5000)}`)).toBe(
       `[31m\ufffd${"x".repeat(1994)}`,
     );

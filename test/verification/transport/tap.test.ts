@@ -52,7 +52,7 @@ describe("the tap", () => {
     expect(outcome).toEqual({ body: answer });
   });
 
-  it("redacts what is shown and nothing of what is sent", async () => {
+  it("redacts what it shows, but not what is sent", async () => {
     const params = {
       text: "hi",
       bot_token: "xoxb-1-secret",
@@ -71,7 +71,7 @@ describe("the tap", () => {
     expect(JSON.stringify(entries)).toContain("https://files.example/a?");
   });
 
-  it("shows how long an unreadable response was, and why there was none", async () => {
+  it("shows the size of an unreadable response and the reason of a failure", async () => {
     const unreadable = await watch({
       params: {},
       send: async () => ({ body: Buffer.from("<html>") }),
@@ -107,7 +107,7 @@ describe("redaction", () => {
     },
   );
 
-  it("leaves JSON without secrets as it is", () => {
+  it("leaves JSON without secrets unchanged", () => {
     const name = fc
       .string()
       .filter(

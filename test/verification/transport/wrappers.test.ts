@@ -82,7 +82,7 @@ describe("a doubt", () => {
     "rate_limited",
   ];
   it.each(silent as ClientReason[])(
-    "about a task stays when the repetition comes to %s",
+    "keeps a call ambiguous if its repetition fails with %s",
     async (reason) => {
       const many = Array.from({ length: 9 }, () => ({ reason }));
       expect(await run([{ reason: "ambiguous" }, ...many])).toMatchObject({ outcome: "ambiguous" });
@@ -90,7 +90,7 @@ describe("a doubt", () => {
   );
 
   it.each(["execution_failed", "already_exists", "invalid_params", "canceled"] as const)(
-    "about a task ends with %s, which is said of the task",
+    "reports %s for an ambiguous call, because it describes the task itself",
     async (reason) => {
       expect(await run([{ reason: "ambiguous" }, { reason }])).toMatchObject({
         outcome: reason,
@@ -102,14 +102,14 @@ describe("a doubt", () => {
 
 describe("repetition", () => {
   it.each(reasons.filter((reason) => !isRepeatedInCall(reason)))(
-    "never follows %s",
+    "never repeats a call after %s",
     async (reason) => {
       expect(await run([{ reason }])).toMatchObject({ outcome: reason, attempts: 1 });
     },
   );
 
   it.each(reasons.filter(isRepeatedInCall))(
-    "follows %s, with the same id, up to three attempts",
+    "repeats a call after %s with the same id, up to three attempts",
     async (reason) => {
       const many = Array.from({ length: 9 }, () => ({
         reason,
@@ -124,7 +124,7 @@ describe("repetition", () => {
     },
   );
 
-  it("does not follow an outage of which nobody says that nothing was taken, where the peer would run the task again", async () => {
+  it("repeats a bare outage only at a peer that deduplicates", async () => {
     const bare = Array.from({ length: 9 }, () => ({ reason: "unavailable" as const }));
     expect(await run(bare, { idempotent: false })).toMatchObject({
       outcome: "ambiguous",
@@ -133,14 +133,14 @@ describe("repetition", () => {
     expect(await run(bare)).toMatchObject({ outcome: "unavailable", attempts: 3 });
   });
 
-  it("never follows a reason that was guessed from a number", async () => {
+  it("never repeats a call whose reason was guessed from a number", async () => {
     expect(await run([{ reason: "unavailable", certainty: "guessed" }])).toMatchObject({
       outcome: "unavailable",
       attempts: 1,
     });
   });
 
-  it("follows an ambiguous attempt once, and only where the peer deduplicates", async () => {
+  it("repeats an ambiguous call once and only at a peer that deduplicates", async () => {
     const always = Array.from({ length: 9 }, () => ({ reason: "ambiguous" as const }));
     expect(await run(always)).toMatchObject({ outcome: "ambiguous", attempts: 2 });
     expect(await run(always, { idempotent: false })).toMatchObject({
@@ -149,18 +149,18 @@ describe("repetition", () => {
     });
   });
 
-  it("does not follow an ambiguous attempt with an id that no host deduplicates", async () => {
+  it("never repeats an ambiguous call whose id no host deduplicates", async () => {
     expect(await run([{ reason: "ambiguous" }], { id: "request-1" })).toMatchObject({
       attempts: 1,
     });
   });
 
-  it("is not even tried when the pause would not fit into the time left", async () => {
+  it("skips a repetition whose pause would exceed the time left", async () => {
     const failures: Failure[] = [{ reason: "rate_limited", retryAfterMs: 31_000 }];
     expect(await run(failures)).toMatchObject({ outcome: "rate_limited", attempts: 1, pauses: [] });
   });
 
-  it("always waits at least as long as asked, never past the call's end, and never changes the id", async () => {
+  it("waits at least as long as asked, never past the end of the call, and keeps the id", async () => {
     const failure = fc.record({
       reason: fc.constantFrom<ClientReason>("unavailable", "rate_limited", "ambiguous", "internal"),
       retryAfterMs: fc.nat({ max: 20_000 }),
@@ -229,7 +229,7 @@ function setUp() {
 
 describe("the circuit breaker", () => {
   it.each<ClientReason>(["unavailable", "ambiguous"])(
-    "opens after three calls in a row that were %s, and refuses at once",
+    "opens after three calls in a row that were %s and then refuses at once",
     async (reason) => {
       const { clock, peer, call, fail } = setUp();
       fail(reason);
@@ -244,7 +244,7 @@ describe("the circuit breaker", () => {
     },
   );
 
-  it("says by which task's call it opened and closed", async () => {
+  it("logs the task whose call opened or closed the circuit", async () => {
     const { clock, call, recover, open, lines } = setUp();
     await open();
     clock.nowMs += openMs;
@@ -262,14 +262,14 @@ describe("the circuit breaker", () => {
     "permission_denied",
     "rate_limited",
     "invalid_response",
-  ])("stays closed at %s: the peer is there and answers", async (reason) => {
+  ])("stays closed at %s, because the peer responds", async (reason) => {
     const { peer, call, fail } = setUp();
     fail(reason);
     for (let calls = 0; calls < 9; calls += 1) await call();
     expect(peer.calls).toBe(9);
   });
 
-  it("stays closed whatever a host makes of votes, and lets none through while it is open", async () => {
+  it("stays closed after failed votes and blocks votes while it is open", async () => {
     const { clock, peer, call, fail, recover, open } = setUp();
     const vote = () => call(undefined, "feedback");
     fail("unavailable");
@@ -285,7 +285,7 @@ describe("the circuit breaker", () => {
     expect([await call(), await vote()]).toEqual(["success", "success"]);
   });
 
-  it("forgets failures at a success in between", async () => {
+  it("resets its count of failures at a success", async () => {
     const { peer, call, fail, recover } = setUp();
     for (let rounds = 0; rounds < 3; rounds += 1) {
       fail("unavailable");
@@ -297,7 +297,7 @@ describe("the circuit breaker", () => {
     expect(peer.calls).toBe(9);
   });
 
-  it("lets one call through when the time is over, and closes if that one succeeds", async () => {
+  it("lets one call through after the pause and closes if that succeeds", async () => {
     const { clock, peer, call, recover, open } = setUp();
     await open();
     clock.nowMs += openMs;
@@ -312,7 +312,7 @@ describe("the circuit breaker", () => {
     expect(peer.calls).toBe(3);
   });
 
-  it("stays open for another while if that one fails", async () => {
+  it("stays open for another pause if the trial call fails", async () => {
     const { clock, peer, call, open } = setUp();
     await open();
     clock.nowMs += openMs;
@@ -322,7 +322,7 @@ describe("the circuit breaker", () => {
     expect(peer.calls).toBe(1);
   });
 
-  it("learns nothing from a caller that gave up, and lets the next one through", async () => {
+  it("ignores the result of an aborted call and lets the next one through", async () => {
     const { clock, peer, call, fail, open } = setUp();
     const gone = AbortSignal.abort();
     fail("ambiguous");

@@ -51,20 +51,20 @@ const counts = {
 };
 
 describe("the use of a task", () => {
-  it("says who asked when and where, how it ended, and how many tokens it took", () => {
+  it("reports who asked when and where, how the task ended and its tokens", () => {
     const task = end(under());
     const { team, channel, user } = task.message;
     expect(toUsageEntry(task)).toMatchObject({ ...counts, team, channel, user });
   });
 
-  it("is the same after the texts are erased, and has no text", () => {
+  it("keeps the same entry after the texts are erased and contains no text", () => {
     const task = erase(end(under()));
     expect(toUsageEntry(task)).toEqual(toUsageEntry(end(under())));
     expect(JSON.stringify(task)).not.toContain(under().message.text);
     expect(JSON.stringify(task)).not.toContain(answer.text);
   });
 
-  it("has the beginning of both texts if that is switched on, and never half a character", () => {
+  it("keeps the beginning of both texts if that is enabled, without half a character", () => {
     const task = end(under({ outcome: { ...answer, text: `${"a".repeat(3999)}🏯` } }));
     expect(toUsageEntry(erase(task, { texts: true }))?.texts).toEqual({
       question: task.message.text,
@@ -72,13 +72,13 @@ describe("the use of a task", () => {
     });
   });
 
-  it("stays in the store for the configured days after the end, and never less than before", () => {
+  it("keeps the record for the configured days after the end, and never shorter than before", () => {
     expect(end(under()).expiresAtMs).toBe(nowMs + 60 * dayMs);
     const { expiresAtMs } = under({ expiresAtMs: nowMs + 29 * dayMs });
     expect(end(under({ expiresAtMs }), { retentionDays: 1 }).expiresAtMs).toBe(expiresAtMs);
   });
 
-  it("stays on the day of the first end if an operator repeats the delivery", () => {
+  it("keeps the day of the first end if an operator repeats the delivery", () => {
     const failed = erase(end(under({ delivery: { status: "given_up" } })));
     expect(toUsageEntry(failed)).toMatchObject({
       ...counts,
@@ -93,12 +93,12 @@ describe("the use of a task", () => {
     expect(toUsageEntry(erase(delivered))).toMatchObject(counts);
   });
 
-  it("is not counted if version 1.0.0 has counted it already", () => {
+  it("skips a task that version 1.0.0 has already counted", () => {
     const history = [{ atMs: nowMs - 1, event: "delivered", state: "done" as const }];
     expect(toUsageEntry(end(under({ history })))).toBeUndefined();
   });
 
-  it("is not noted with a retention of no days", () => {
+  it("records nothing if the retention is zero days", () => {
     const task = end(under(), { retentionDays: 0 });
     expect(toUsageEntry(task)).toBeUndefined();
     expect(erase(task, { retentionDays: 0, texts: true })).toEqual(endCleanup(task));
@@ -137,14 +137,11 @@ describe("the use of a task", () => {
       { outcome: undefined, delivery: { status: "given_up" } },
       { outcome: "failed", reason: "slack" },
     ],
-  ])(
-    "is counted if the task was %s, before and after the texts are erased",
-    (_, changes, expected) => {
-      const task = end(under(changes));
-      expect(toUsageEntry(task)).toMatchObject(expected);
-      expect(toUsageEntry(erase(task))).toMatchObject(expected);
-    },
-  );
+  ])("counts a task that was %s, before and after the texts are erased", (_, changes, expected) => {
+    const task = end(under(changes));
+    expect(toUsageEntry(task)).toMatchObject(expected);
+    expect(toUsageEntry(erase(task))).toMatchObject(expected);
+  });
 
   it.each<[string, Partial<Task>]>([
     ["a word that cancels", { outcome: { type: "canceling", count: 1 } }],
@@ -157,11 +154,11 @@ describe("the use of a task", () => {
         message: { ...sampleTask().message, unaddressed: true },
       },
     ],
-  ])("is not counted for %s", (_, changes) => {
+  ])("counts no use for %s", (_, changes) => {
     expect(toUsageEntry(end(under(changes)))).toBeUndefined();
   });
 
-  it("counts the votes of people by what they say", () => {
+  it("counts votes by their value", () => {
     const votes = (["up", "down", "up"] as const).map((vote, index) => ({
       voterId: `v${index}`,
       vote,

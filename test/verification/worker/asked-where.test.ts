@@ -7,7 +7,7 @@ import type { ButtonClick, UserMessage } from "@sekisho/verification/task/messag
 import { askedAtMs, numberedAsk, sampleAsk, sampleFile } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 import { createWorld, runWorld } from "./world.ts";
-import { failing, nthFate, refusing, troubles } from "./world-fates.ts";
+import { failing, nthFate, refuseContent, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -20,7 +20,7 @@ const reply = (n: number, message: Partial<UserMessage> = {}) =>
   say(n, { threadTs: ask.message.ts, unaddressed: true, text: "And in Kyoto?", ...message });
 
 describe("a reply without a mention", () => {
-  it("is a task in a thread of the bot's, with what was said before it", async () => {
+  it("makes a task of a reply in a thread of the bot and includes the earlier messages", async () => {
     const world = await runWorld();
     await world.deliver(reply(200)).run();
     expect(world.answers()).toEqual(["A checkpoint.", "A checkpoint."]);
@@ -31,7 +31,7 @@ describe("a reply without a mention", () => {
     });
   });
 
-  it("leaves no trace where the bot was never asked: no record, no post, no mark, nothing in the log's way to the host", async () => {
+  it("leaves no trace of replies in a thread in which the bot was never asked", async () => {
     const world = createWorld();
     for (let n = 1; n < 4; n++) world.deliver(reply(n));
     await world.run();
@@ -46,7 +46,7 @@ describe("a reply without a mention", () => {
 });
 
 describe("what is not let in", () => {
-  it("is told to that person alone, and a limit of tasks at once is another notice than one of a period", async () => {
+  it("tells only the person about a limit, in different words for concurrent tasks and for a period", async () => {
     for (const retryAtMs of [undefined, askedAtMs + 900_000]) {
       const kinds: unknown[] = [];
       const limit = { type: "limited", by: "user", retryAtMs };
@@ -62,7 +62,7 @@ describe("what is not let in", () => {
     }
   });
 
-  it("is charged once, however often its message comes and its worker dies", async () => {
+  it("charges a message once, even if it comes repeatedly and its worker dies", async () => {
     let charges = 0;
     const counted = new Set<string>();
     for (let nth = 0; nth < 12; nth++) {
@@ -85,7 +85,7 @@ describe("what is not let in", () => {
     expect(charges).toBeLessThanOrEqual(24);
   });
 
-  it("waits while nobody can say whether it may be let in, and is never let in meanwhile", async () => {
+  it("waits while the permission is unknown and sends nothing meanwhile", async () => {
     let away = 5;
     const world = await runWorld(
       { fate: ({ name }) => (name === "permit" && away-- > 0 ? "lost" : "ok") },
@@ -100,7 +100,7 @@ describe("what is not let in", () => {
 describe("a slash command", () => {
   const command = say(1, { command: true, text: "deploy" });
 
-  it("opens a thread in the channel that says who asked what; the answer and what follows are there", async () => {
+  it("opens a thread in the channel for a slash command and answers it there", async () => {
     const world = createWorld();
     await world.deliver(command).run();
     const [opening, answer] = world.posts;
@@ -113,10 +113,10 @@ describe("a slash command", () => {
     expect(world.starts).toHaveLength(2);
   });
 
-  it("is answered where only the person reads it, if so configured, or if the bot may not post in the channel", async () => {
+  it("answers a command privately if configured so or if the bot cannot post in the channel", async () => {
     const privately = createWorld({ policy: { commandsPrivately: true } });
     let posts = 0;
-    const outside = createWorld({ fate: refusing(() => posts++ === 0) });
+    const outside = createWorld({ fate: refuseContent(() => posts++ === 0) });
     for (const world of [privately, outside]) {
       await world.deliver(command).run();
       expect(world.posts.map(({ channel }) => channel)).toEqual(["DU1", "DU1"]);
@@ -124,7 +124,7 @@ describe("a slash command", () => {
     }
   });
 
-  it("is answered in its own thread where another one meets it in the channel, whatever happens on the way", async () => {
+  it("answers each of two commands in its own thread after any fault", async () => {
     const other = say(2, { command: true, text: "roll back" });
     for (const fate of troubles) {
       for (let nth = 0; nth < 100; nth++) {
@@ -148,7 +148,7 @@ describe("a slash command", () => {
 });
 
 describe("what goes along with a message", () => {
-  it("is its files, where the Execution zone can read them, the same at every try", async () => {
+  it("sends the files of a message in a readable form, the same at every try", async () => {
     const world = createWorld({
       fate: ({ name }) => (name === "execute_task" && world.sent.length < 2 ? "answer_lost" : "ok"),
     });
@@ -159,7 +159,7 @@ describe("what goes along with a message", () => {
     for (const again of world.sent) expect(again).toEqual(world.sent[0]);
   });
 
-  it("is told where a file cannot be taken along, and nothing is sent without it", async () => {
+  it("reports a file that cannot be attached and sends nothing", async () => {
     const world = createWorld({
       files: {
         importAttachments: () =>
@@ -182,13 +182,13 @@ describe("a conversation with the bot", () => {
     ...{ team: "T1", channel: "D1", user: "U1" },
   } as const;
 
-  it("is opened with prompts", async () => {
+  it("opens a conversation with prompts", async () => {
     const world = createWorld({ slack: { assistant: { prompts } } });
     await world.interact(opened).run();
     expect(world.prompts).toEqual(["What can you do?"]);
   });
 
-  it("does not show a task as at work that was canceled, though its result is asked for", async () => {
+  it("never shows a canceled task as running, even though its result is polled", async () => {
     const world = createWorld({
       ...{ slack: { status: true }, pollsUntilDone: 1 },
       fate: failing(new SekishoError("invalid_state"), ({ name }) => name === "cancel_task"),
@@ -202,26 +202,26 @@ describe("a conversation with the bot", () => {
     ]);
   });
 
-  it("shows in the thread what the bot does from the first poll on, and no more when it is over", async () => {
+  it("shows the status from the first poll on and clears it at the end", async () => {
     const world = createWorld({ slack: { status: true }, pollsUntilDone: 3 });
     await world.deliver(ask).run();
     expect(world.statuses).toEqual(["is working", ""]);
   });
 
-  it("sets no status for a task that is answered at once, because the placeholder says as much", async () => {
+  it("sets no status for a task that is answered at once", async () => {
     const world = createWorld({ slack: { status: true } });
     await world.deliver(ask).run();
     expect(world.statuses).toEqual([]);
   });
 
-  it("renews that for a task that takes longer than Slack shows it", async () => {
+  it("renews the status of a task that takes longer than Slack shows it", async () => {
     const world = createWorld({ slack: { status: true }, pollsUntilDone: 200 });
     await world.deliver(ask).run();
     expect(world.statuses.filter((status) => status === "is working").length).toBeGreaterThan(2);
     expect(world.statuses.at(-1)).toBe("");
   });
 
-  it("has a session that is named after the first message and shows that the bot works, waits and is done", async () => {
+  it("shows in the session whether the bot is processing, waiting for a reply or done", async () => {
     const world = createWorld({ slack: { assistant: {} }, questions: [{ prompt: "Shall I?" }] });
     await world
       .deliver(ask)
@@ -233,7 +233,7 @@ describe("a conversation with the bot", () => {
     expect(world.sessions.slice(2)).toEqual(["processing", "active", "active"]);
   });
 
-  it("stays at work while another task of the thread is under way", async () => {
+  it("keeps the session in processing while another task of the thread is running", async () => {
     const world = createWorld({ slack: { assistant: {} }, pollsUntilDone: 3 });
     world.deliver(ask);
     await world.deliver(reply(1)).run();
@@ -242,7 +242,7 @@ describe("a conversation with the bot", () => {
     expect(world.sessions.slice(0, firstEnd)).toEqual(["processing", "processing"]);
   });
 
-  it("is a conversation all the same where Slack takes none of this, and nothing is repeated for it", async () => {
+  it("answers without indicators if Slack refuses all of them", async () => {
     const indicators = ["setStatus", "suggestPrompts", "setSession", "renameSession", "react"];
     const world = createWorld({
       slack: { assistant: { prompts }, status: true },
@@ -261,7 +261,7 @@ describe("Slack's own stop button", () => {
     ...{ team: "T1", channel: "C1", threadTs: ask.message.ts, streams: [] },
   } as const;
 
-  it("cancels the task for whoever asked; another person is told that it is not theirs", async () => {
+  it("cancels the task for its person and refuses the stop of anyone else", async () => {
     const world = await runWorld(
       { pollsUntilDone: 1000, cancelable: true, slack: { assistant: {} } },
       { maxSteps: 4 },
@@ -279,7 +279,7 @@ describe("Slack's own stop button", () => {
   });
 
   it.each([{ team: "T2" }, { team: "T1", enterprise: "E1" }])(
-    "of another workspace (%j) cancels nothing",
+    "ignores the stop button of another workspace (%j)",
     async (of) => {
       const world = await runWorld(
         { pollsUntilDone: 1000, cancelable: true, slack: { assistant: {} } },
@@ -290,7 +290,7 @@ describe("Slack's own stop button", () => {
     },
   );
 
-  it("in a thread in which nothing is under way ends the session", async () => {
+  it("ends the session of a thread without running tasks", async () => {
     const world = createWorld({ slack: { assistant: {} } });
     await world.interact({ ...stopped, user: "U2" }).run();
     expect([world.sessions, world.ephemeralMessages]).toEqual([["active"], []]);
@@ -301,7 +301,7 @@ describe("the button to cancel", () => {
   const cancelClick = (changes: Partial<ButtonClick> = {}) =>
     sampleClick({ type: "cancel" }, changes);
 
-  it("is for whoever asked: the task ends; another is told that it is not theirs, and after the end that it is over", async () => {
+  it("accepts a cancel click only from the person who asked, and says so to others", async () => {
     const world = await runWorld({ pollsUntilDone: 1000, cancelable: true }, { maxSteps: 4 });
     await world
       .clickButton(cancelClick({ user: "U2" }))
@@ -316,7 +316,7 @@ describe("the button to cancel", () => {
     expect(world.ephemeralMessages.at(-1)?.text).toBe('{"type":"over"}');
   });
 
-  it("of no task, or in another channel than the task's, does nothing", async () => {
+  it("ignores a cancel click for an unknown task or from another channel", async () => {
     const world = await runWorld({ pollsUntilDone: 3, cancelable: true }, { maxSteps: 2 });
     world.clickButton(cancelClick({ channel: "C2" }));
     await world

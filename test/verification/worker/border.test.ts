@@ -343,7 +343,7 @@ const origins: Record<string, Origin & { counts: boolean }> = {
 
 describe.each(kinds)("$name", ({ user, options: given, act }) => {
   it.each(Object.entries(origins))(
-    "counts for people of %s as the border says",
+    "accepts or refuses an act by %s as the rules for other organizations say",
     async (_origin, { counts, ...origin }) => {
       const { userTeam, payloadTeam = "T1", message: { enterprise } = {} } = origin;
       const actor = {
@@ -366,7 +366,7 @@ describe("a rule for other organizations", () => {
   };
   const actor = (user: string) => ({ user, team: "T1", userTeam: "T2" });
 
-  it("lets them answer and vote, and cancel nothing of others", async () => {
+  it("lets people of other organizations answer and vote, but not cancel tasks of others", async () => {
     const counted = await Promise.all(
       kinds.map(async ({ name, user, options: given, act }) => [
         name,
@@ -383,7 +383,7 @@ describe("a rule for other organizations", () => {
     ]);
   });
 
-  it("lets whoever asked from there cancel and try again", async () => {
+  it("lets a person of another organization cancel and retry their own tasks", async () => {
     const asked: Origin = { ...origin, message: { external: "people", userTeam: "T2" } };
     for (const { user, name, options: given, act } of kinds.filter((kind) => kind.user === "U1")) {
       expect([name, await act(worldOf(asked, given), actor(user))]).toEqual([name, true]);
@@ -395,20 +395,23 @@ describe("Slack's stop button that ended a stream", () => {
   it.each([
     ["T1", true],
     ["T2", false],
-  ])("pressed by somebody of %s cancels the task: %s", async (userTeam, counts) => {
-    const world = worldOf({ profile: { workspaces: [userTeam] } }, whileWorking);
-    await atWork(world);
-    const record = world.records.get(requestId);
-    if (record === undefined) throw new Error("There is no record.");
-    const ts = "1760000009.000100";
-    const stream = { messages: [{ ts, startedAtMs: askedAtMs }], length: 1 };
-    world.records.set(requestId, { ...record, stream });
-    const stopped = {
-      type: "session_stopped",
-      requestId: numberedAsk(8).requestId,
-      streams: [ts] as string[],
-    } as const;
-    world.interact({ ...stopped, ...inThread, team: "T1", user: "U5", userTeam });
-    expect(await isSoonCanceled(world)).toBe(counts);
-  });
+  ])(
+    "accepts a stop click of a person from workspace %s as a cancel: %s",
+    async (userTeam, counts) => {
+      const world = worldOf({ profile: { workspaces: [userTeam] } }, whileWorking);
+      await atWork(world);
+      const record = world.records.get(requestId);
+      if (record === undefined) throw new Error("There is no record.");
+      const ts = "1760000009.000100";
+      const stream = { messages: [{ ts, startedAtMs: askedAtMs }], length: 1 };
+      world.records.set(requestId, { ...record, stream });
+      const stopped = {
+        type: "session_stopped",
+        requestId: numberedAsk(8).requestId,
+        streams: [ts] as string[],
+      } as const;
+      world.interact({ ...stopped, ...inThread, team: "T1", user: "U5", userTeam });
+      expect(await isSoonCanceled(world)).toBe(counts);
+    },
+  );
 });

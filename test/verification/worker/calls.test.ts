@@ -55,7 +55,7 @@ function recordingClient() {
 }
 
 describe("the calls of a task", () => {
-  it("send the stored params as they are, under the task's own id and session", async () => {
+  it("sends the stored params unchanged, with the id and the session of the task", async () => {
     const { calls, client } = recordingClient();
     await sendTaskCall({ client, callTimeoutMs: 1000, task, signal });
     expect(calls).toMatchObject([
@@ -71,7 +71,7 @@ describe("the calls of a task", () => {
     expect(calls[0]?.params).not.toHaveProperty("bot_token");
   });
 
-  it("carry the bot token only where the destination asks for it, and never put it into the record", async () => {
+  it("adds the bot token only if the destination asks for it, and never to the record", async () => {
     const { calls, client } = recordingClient();
     const before = structuredClone(task);
     await sendTaskCall({
@@ -85,7 +85,7 @@ describe("the calls of a task", () => {
     expect(task).toEqual(before);
   });
 
-  it("are not made without the bot token: one that cannot be read, or is not there in time, is no send", async () => {
+  it("sends nothing if the bot token is unreadable or late", async () => {
     const { calls, client } = recordingClient();
     const never = () => new Promise<string>(() => {});
     const request = { client, callTimeoutMs: 60_000, task, signal };
@@ -103,7 +103,7 @@ describe("the calls of a task", () => {
     expect(calls).toEqual([]);
   });
 
-  it("bring a person's answer under the id that is stored with it, as often as it is brought", async () => {
+  it("sends a person's answer under its stored id on every try", async () => {
     const { calls, client } = recordingClient();
     const runner = runnerOver(client);
     const answer = { user: "U1", atMs: 1, text: "yes", callId: "stored" };
@@ -125,7 +125,7 @@ describe("the calls of a task", () => {
     );
   });
 
-  it("poll under ids of their own, in the task's session", async () => {
+  it("polls with a new id each time, in the session of the task", async () => {
     const { calls, client } = recordingClient();
     const ids = ["a", "b"];
     const poll = { client, callTimeoutMs: 1000, task, newId: () => ids.shift() ?? "", signal };
@@ -149,7 +149,7 @@ describe("the calls of a task", () => {
     ]);
   });
 
-  it("do not let the first poll wait, nor one after news that the thread does not show yet", async () => {
+  it("never holds the first poll, nor one while unshown news or a cancel is pending", async () => {
     const { calls, client } = recordingClient();
     const runner = runnerOver(client);
     const act = { type: "poll", by: "task_id" } as const;
@@ -169,7 +169,7 @@ describe("the calls of a task", () => {
     ]);
   });
 
-  it("end a poll that waits for news when the process stops, so that the next one polls", async () => {
+  it("aborts a held poll when the process stops, so that the next process polls", async () => {
     const stop = new AbortController();
     const begun = Promise.withResolvers<void>();
     const client: ExecutionClient = {
@@ -187,7 +187,7 @@ describe("the calls of a task", () => {
     expect(await poll).toEqual({ type: "busy", delayMs: expect.any(Number) });
   });
 
-  it("let a send go on when the process stops, because nobody would know whether it arrived", async () => {
+  it("lets a send continue when the process stops, because its outcome would be ambiguous", async () => {
     const stop = new AbortController();
     const [begun, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
     const client: ExecutionClient = {
@@ -206,7 +206,7 @@ describe("the calls of a task", () => {
     expect(await sent).toMatchObject({ type: "answered", act: "send" });
   });
 
-  it("let a poll wait at the peer for news, where the destination says so and most of its slots are free", async () => {
+  it("holds a poll at the peer only if the destination allows it and most of its slots are free", async () => {
     const waits: unknown[] = [];
     const answers = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
     const client: ExecutionClient = {
@@ -237,7 +237,7 @@ describe("the calls of a task", () => {
 });
 
 describe("a task that finds no slot", () => {
-  it("waits, which is no failure, and stays one that was not sent", async () => {
+  it("keeps a task that finds no slot as not sent, without counting a failure", async () => {
     const world = createWorld({ destination: { maxSends: 0 } });
     const ask = sampleAsk();
     await world.deliver(ask).run({ maxSteps: 10 });

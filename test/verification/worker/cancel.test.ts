@@ -16,7 +16,7 @@ async function afterAnAnswer(options: Parameters<typeof createWorld>[0] = {}) {
 }
 
 describe("the word to cancel, alone in a thread", () => {
-  it("ends the task at the host, and both messages are answered", async () => {
+  it("cancels the running task at the host and answers both messages", async () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
     await world.deliver(ask).run({ maxSteps: 5 });
     expect(world.taskOf(ask)?.state).toBe("waiting");
@@ -33,7 +33,7 @@ describe("the word to cancel, alone in a thread", () => {
     ]);
   });
 
-  it("ends what waits for its turn without asking the host", async () => {
+  it("cancels a queued task without asking the host", async () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
     world.deliver(ask);
     await world
@@ -46,7 +46,7 @@ describe("the word to cancel, alone in a thread", () => {
     expect(world.answers()).toContain('{"type":"canceling","count":2}');
   });
 
-  it("is answered in the thread once, and then to its writer alone, however often it is said", async () => {
+  it("acknowledges the first cancel in the thread and later ones only to their writer", async () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
     await world.deliver(ask).run({ maxSteps: 5 });
     for (let n = 100; n < 140; n++) {
@@ -60,7 +60,7 @@ describe("the word to cancel, alone in a thread", () => {
     expect(world.posts).toHaveLength(2);
   });
 
-  it("ends a task that asks at once, although the worker died that was telling so", async () => {
+  it("ends an asking task soon after a cancel whose worker died", async () => {
     let hasDied = false;
     const world = createWorld({
       cancelable: true,
@@ -83,7 +83,7 @@ describe("the word to cancel, alone in a thread", () => {
     expect(atMs("done") - atMs("asking")).toBeLessThan(95_000);
   });
 
-  it("ends nobody else's task, said by whoever may ask", async () => {
+  it("leaves tasks of other people running when a stranger says cancel", async () => {
     const world = createWorld({ pollsUntilDone: 3, cancelable: true });
     await world.deliver(ask).run({ maxSteps: 5 });
     await world.deliver({ ...wish, message: { ...wish.message, user: "USTRANGER" } }).run();
@@ -94,7 +94,7 @@ describe("the word to cancel, alone in a thread", () => {
     ]);
   });
 
-  it("is answered to its writer alone where nothing is under way; but not where it was said to nobody", async () => {
+  it("tells only the writer that nothing is running, and ignores an unaddressed cancel", async () => {
     const world = createWorld();
     await world.deliver(wish).run();
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual([
@@ -111,7 +111,7 @@ describe("the word to cancel, alone in a thread", () => {
 describe("a message that speaks to nobody", () => {
   const late = 25 * 3600_000;
 
-  it("is never answered for being old, not allowed, tried again or a dead letter", async () => {
+  it("never answers an unaddressed message that is old, refused, retried or a dead letter", async () => {
     const old = await afterAnAnswer();
     old.deliver(bare);
     old.pass(late);
@@ -141,7 +141,7 @@ describe("a message that speaks to nobody", () => {
 });
 
 describe("canceling", () => {
-  it("changes nothing for a task that is over or was never there", async () => {
+  it("changes nothing for a task that is over or unknown", async () => {
     const world = createWorld();
     await world.deliver(ask).run();
     const before = structuredClone(world.taskOf(ask));
@@ -151,7 +151,7 @@ describe("canceling", () => {
     expect(world.cancels).toEqual([]);
   });
 
-  it("reaches the host while a worker waits for its answer to the very task", async () => {
+  it("cancels at the host while a worker waits for its response", async () => {
     const started = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<void>();
     const world = createWorld({
@@ -178,7 +178,7 @@ describe("canceling", () => {
 });
 
 describe("a wish to cancel that comes while a worker holds a task that waits", () => {
-  it("ends the task soon, although that worker's poll was answered before", async () => {
+  it("cancels a waiting task soon after a cancel that meets a worker at the end of its poll", async () => {
     let isLast = false;
     const world = createWorld({
       pollsUntilDone: 1000,

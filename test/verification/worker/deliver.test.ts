@@ -15,11 +15,11 @@ import {
   createFates,
   deaths,
   failing,
+  failReads,
   nthFate,
   plannedFates,
-  refusing,
+  refuseContent,
   troubles,
-  unreadable,
 } from "./world-fates.ts";
 import { worldText } from "./world-people.ts";
 import { createWorldSlack } from "./world-slack.ts";
@@ -92,7 +92,7 @@ function slackThread(
 
 describe("a delivery", () => {
   it.each(["no_such_message", "refused"] as const)(
-    "posts anew where the edit is impossible (%s), and leaves no placeholder behind",
+    "posts a new message if the edit is impossible (%s) and removes the placeholder",
     async (kind) => {
       const { slack, texts } = slackThread({ update: kind });
       await deliver({ ...request, slack, reconcile: false });
@@ -100,7 +100,7 @@ describe("a delivery", () => {
     },
   );
 
-  it("goes by the record where Slack does not let us look into the thread", async () => {
+  it("relies on the record if Slack refuses to read the thread", async () => {
     for (const kind of ["refused", "gone"] as const) {
       const { slack, texts } = slackThread({ replies: kind });
       await deliver({ ...request, slack, reconcile: true });
@@ -108,7 +108,7 @@ describe("a delivery", () => {
     }
   });
 
-  it("goes by the record only after Slack limited six tries to look into the thread", async () => {
+  it("relies on the record only after six rate-limited reads of the thread", async () => {
     const { slack, texts } = slackThread({ replies: "rate_limited" });
     const tried = (attempts: number) => ({
       ...request,
@@ -140,19 +140,19 @@ describe("a delivery", () => {
       { outcome: { type: "failed", reason: "ambiguous", lost: false }, cancelReason: "deadline" },
       ["cross"],
     ],
-  ])("marks the message of %s", async (_name, changes, expected) => {
+  ])("sets the reaction on the message of %s by its outcome", async (_name, changes, expected) => {
     const { slack, marks } = slackThread();
     await deliver({ ...request, task: { ...task, ...changes }, slack, reconcile: false });
     expect([...marks]).toEqual(expected.map((name) => `${task.message.ts} ${name}`));
   });
 
-  it("does not mind a reaction that cannot be removed", async () => {
+  it("ignores a reaction that cannot be removed", async () => {
     const { slack, texts } = slackThread({ react: "refused" });
     await deliver({ ...request, slack, reconcile: false });
     expect(texts()).toEqual(["A checkpoint."]);
   });
 
-  it("leaves no button where Slack lets nobody delete the placeholder", async () => {
+  it("replaces a placeholder that cannot be deleted by a text without a button", async () => {
     const { slack, posts, texts } = slackThread({ remove: "no_such_message" });
     const late = { ...request, nowMs: task.receivedAtMs + 60_001 };
     await deliver({ ...late, task, slack, reconcile: false });
@@ -160,7 +160,7 @@ describe("a delivery", () => {
     expect(posts[0]).toMatchObject({ blocks: [], key: { kind: "replaced" } });
   });
 
-  it("is a new message where an edit of the placeholder may still land", async () => {
+  it("posts a new message if an edit of the placeholder may still arrive", async () => {
     const { slack, texts } = slackThread({ update: "gone" });
     const inDoubt: Task = { ...task, progress: { shownAtMs: task.receivedAtMs, inDoubt: true } };
     await deliver({ ...request, task: inDoubt, slack, reconcile: false });
@@ -175,7 +175,7 @@ describe("a delivery", () => {
       { ts: undefined },
       "Shall I? It is too late.",
     ],
-  ])("leaves no buttons at a question that was %s", async (_name, changes, text) => {
+  ])("removes the buttons of a question that was %s", async (_name, changes, text) => {
     const { slack, posts, add } = slackThread();
     add({ text: "Shall I?", key: key("question") });
     const ts = posts[1]?.ts ?? "";
@@ -194,7 +194,7 @@ describe("a delivery", () => {
     expect(posts.map((post) => post.text)).toContain("A checkpoint.");
   });
 
-  it("takes for a stream of its own only what it knows, or what may be one that nobody knows of", async () => {
+  it("takes only a known stream, or a possible one in doubt, as its own", async () => {
     const known = slackThread();
     known.add({ text: "A check" });
     known.add({ text: "of another task" });
@@ -230,7 +230,7 @@ describe("a delivery", () => {
 describe("the last words", () => {
   const undelivered = { ...task, delivery: { status: "failure_notice" } } as const;
 
-  it("are one post, without an edit, also where the thread cannot be looked at", async () => {
+  it("posts the failure notice as one message without an edit, even if the thread cannot be read", async () => {
     const { slack, posts } = slackThread({
       replies: "rate_limited",
       update: "rate_limited",
@@ -240,7 +240,7 @@ describe("the last words", () => {
     expect(posts.map(({ key }) => key?.kind)).toEqual(["placeholder", "own_text"]);
   });
 
-  it("are not said again where they stand in the thread, and stand alone after the cleanup", async () => {
+  it("never repeats a failure notice in the thread and removes everything else in the cleanup", async () => {
     const { slack, posts, add } = slackThread();
     add({ key: key("answer") });
     add({ key: key("own_text") });
@@ -250,7 +250,7 @@ describe("the last words", () => {
     expect(posts.map(({ key }) => key?.kind)).toEqual(["own_text"]);
   });
 
-  it("that were not taken leave what is there of the answer", async () => {
+  it("keeps the posted parts of an answer if the failure notice was not posted", async () => {
     const { slack, posts, add } = slackThread();
     add({ key: key("answer") });
     await cleanUpThread({ ...request, task: { ...undelivered, state: "done" }, slack });
@@ -264,7 +264,7 @@ describe("the sweep", () => {
     expiresAtMs: task.receivedAtMs + 1000,
   };
 
-  it("keeps the question that the record names, and takes the buttons off every one that stays", async () => {
+  it("keeps the recorded question and removes the buttons of every remaining one", async () => {
     const { slack, posts, add } = slackThread({}, "answer");
     add({ text: "Which one?", key: key("question"), hasButtons: true });
     add({ text: "landed late", key: key("question", 1), hasButtons: true });
@@ -276,7 +276,7 @@ describe("the sweep", () => {
     expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
   });
 
-  it("shows the question that the record names as over, and leaves an earlier one its words", async () => {
+  it("shows the recorded question as over and keeps the text of an earlier one", async () => {
     const { slack, posts, add } = slackThread({}, "answer");
     add({ text: "Which one?", key: key("question"), hasButtons: true });
     add({ text: "Shall I?", key: key("question", 1), hasButtons: true });
@@ -288,7 +288,7 @@ describe("the sweep", () => {
     ]);
   });
 
-  it("removes a question that Slack does not let be edited: its buttons would stay", async () => {
+  it("deletes a question that cannot be edited, because its buttons would stay", async () => {
     const { slack, posts, add } = slackThread({ update: "refused" }, "answer");
     add({ text: "Shall I?", key: key("question", 1), hasButtons: true });
     await cleanUpThread({ ...request, task: { ...task, question }, slack });
@@ -296,7 +296,7 @@ describe("the sweep", () => {
   });
 
   it.each([undefined, { channel, threadTs: "7.7" }])(
-    "leaves a command one opening: %j",
+    "keeps only the opening of the thread of the command: %j",
     async (threadRef) => {
       const { slack, posts, add } = slackThread({}, "answer");
       posts.length = 0;
@@ -311,7 +311,7 @@ describe("the sweep", () => {
     },
   );
 
-  it("leaves the openings of other commands in the channel, and its own posts that are no openings", async () => {
+  it("keeps openings of other commands and other posts of its own in the channel", async () => {
     const { slack, posts, add } = slackThread({}, "answer");
     posts.length = 0;
     add({ ts: "7.7", threadTs: undefined, key: key("opening") });
@@ -326,13 +326,13 @@ describe("the sweep", () => {
     expect(posts.map(({ ts }) => ts)).toEqual(["7.7", "7.8", "7.9"]);
   });
 
-  it("deletes nothing where Slack does not let us look", async () => {
+  it("deletes nothing if Slack refuses to read the thread", async () => {
     const { slack, texts } = slackThread({ replies: "refused" }, "answer");
     await expect(cleanUpThread({ ...request, slack })).rejects.toMatchObject({ kind: "refused" });
     expect(texts()).toHaveLength(1);
   });
 
-  it("posts nothing: what was acknowledged and is gone was deleted by someone", async () => {
+  it("posts nothing in the cleanup, because a missing post was deleted by a person", async () => {
     const { slack, posts } = slackThread();
     posts.length = 0;
     await cleanUpThread({ ...request, slack });
@@ -340,7 +340,7 @@ describe("the sweep", () => {
   });
 });
 
-it("an announcement is made although Slack does not let us look for an earlier one", async () => {
+it("announces a task even if Slack refuses to read the thread", async () => {
   const { slack, texts } = slackThread({ replies: "refused" });
   const { placeholder: _none, ...received } = task;
   await announceTask({
@@ -371,7 +371,7 @@ const allIsWell = [
 ];
 
 describe("the files of an answer", () => {
-  it("are shared once whatever becomes of the call that shares them: they are found again by their ids, and a doubled share is swept", async () => {
+  it("shares the files once after any fault of the share, and removes a doubled one", async () => {
     for (const fate of troubles) {
       const world = createWorld({
         story,
@@ -383,7 +383,7 @@ describe("the files of an answer", () => {
     }
   });
 
-  it("names the files that Slack refuses as missing, at once or after some tries, and shares the others", async () => {
+  it("reports refused files as missing and shares the others", async () => {
     for (const error of [
       new FileRefused({ why: "too_large", name: "a.csv" }),
       new SlackError("unavailable"),
@@ -401,7 +401,7 @@ describe("the files of an answer", () => {
     }
   });
 
-  it("are uploaded once, except where a worker died before it could say so", async () => {
+  it("uploads each file once, unless a worker dies before it records the upload", async () => {
     for (const fate of ["refused", "lost", "dies_before", "dies_after"] as const) {
       for (let nth = 0; nth < 2; nth++) {
         const world = createWorld({
@@ -416,7 +416,7 @@ describe("the files of an answer", () => {
     }
   });
 
-  it("that Slack does not let into the thread leave the answer as it is, and are told as missing: no fault, soon or late", async () => {
+  it("keeps the answer and reports its files as missing if Slack refuses to share them", async () => {
     for (const kind of ["refused", "gone", "no_such_message"] as const) {
       for (const pollsUntilDone of [0, 40]) {
         const world = createWorld({
@@ -438,7 +438,7 @@ describe("the files of an answer", () => {
     }
   });
 
-  it("and their refusal leave one answer whatever a worker dies of", async () => {
+  it("leaves one answer if Slack refuses the files and a worker dies at any operation", async () => {
     for (const fate of deaths) {
       for (let nth = 0; nth < 60; nth++) {
         let seen = 0;
@@ -459,12 +459,15 @@ describe("the files of an answer", () => {
     }
   });
 
-  it("come also with an answer that Slack took without blocks alone, and not with words instead of it", async () => {
+  it("shares files with a plain-text answer, but not with a failure in its place", async () => {
     const plain = createWorld({
       story,
-      fate: refusing(({ text, blocks }) => text === "Here they are." && blocks !== undefined),
+      fate: refuseContent(({ text, blocks }) => text === "Here they are." && blocks !== undefined),
     });
-    const never = createWorld({ story, fate: refusing(({ text }) => text === "Here they are.") });
+    const never = createWorld({
+      story,
+      fate: refuseContent(({ text }) => text === "Here they are."),
+    });
     for (const world of [plain, never]) {
       await world.deliver(ask).run();
     }
@@ -473,7 +476,7 @@ describe("the files of an answer", () => {
     expect(plain.uploads).toHaveLength(2);
   });
 
-  it("and the answer are there once through faults of every kind at random points", async () => {
+  it("posts the answer and its files once despite faults of every kind at random points", async () => {
     const fates = fc.constantFrom<Fate>(...troubles);
     await forAll(fc.array(fc.tuple(fc.nat({ max: 70 }), fates), { maxLength: 5 })).holdAsync(
       async (faults) => {
@@ -493,13 +496,13 @@ function askOf(n: number) {
 }
 
 it.each(["And then?", "cancel"])(
-  "a record that cannot be read ends no other task of its thread (%s)",
+  "an unreadable record ends no other task of its thread (%s)",
   async (text) => {
     const [first, second] = [askOf(1), askOf(2)];
     let isUnreadable = false;
     const world = createWorld({
       pollsUntilDone: 3,
-      fate: unreadable(({ id }) => isUnreadable && id === first.requestId),
+      fate: failReads(({ id }) => isUnreadable && id === first.requestId),
     });
     await world.deliver(first).run({ until: () => world.taskOf(first)?.state === "waiting" });
     isUnreadable = true;
@@ -512,7 +515,7 @@ it.each(["And then?", "cancel"])(
   },
 );
 
-it("an answer that is in the thread stays there, however long what is beside it cannot be removed", async () => {
+it("an answer stays in the thread while posts beside it cannot be removed", async () => {
   const ask = askOf(1);
   const dayMs = 24 * 3600_000;
   const world: ReturnType<typeof createWorld> = createWorld({
@@ -524,7 +527,7 @@ it("an answer that is in the thread stays there, however long what is beside it 
   expect(world.posts.map(({ key }) => key?.kind)).toEqual(["answer"]);
 });
 
-it("an answer is posted once where the thread cannot be looked at and nothing beside it can be removed", async () => {
+it("an answer is posted once if the thread cannot be read and nothing beside it can be removed", async () => {
   const world = createWorld({
     pollsUntilDone: 20,
     fate({ name }): Fate {

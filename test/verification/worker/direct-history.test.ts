@@ -44,16 +44,16 @@ async function historiesOf(
 }
 
 describe("a message outside of a thread in a direct message", () => {
-  it("begins anew, and costs no call to read what was said before", async () => {
+  it("sends a direct message outside of threads without history and without a read", async () => {
     expect(await historiesOf([0, 5])).toEqual({ readsBefore: [0, 0], texts: [[], []] });
   });
 
-  it("has the direct message since the last pause as its history, with the answers, if that is one conversation", async () => {
+  it("includes the direct message since the last pause if it is one conversation", async () => {
     const { texts } = await historiesOf([0, 45, 60], { policy });
     expect(texts).toEqual([[], [], ["Message at 45", "A checkpoint."]]);
   });
 
-  it("has what the person posted through another app in its history, unless posts of other apps are switched off", async () => {
+  it("includes posts of the person through another app, unless posts of other apps are switched off", async () => {
     const fromApp = { from: "other_bot", policy } as const;
     const { texts } = await historiesOf([0, 5], fromApp);
     expect(texts[1]).toEqual(["Message at 0", "A checkpoint."]);
@@ -61,7 +61,7 @@ describe("a message outside of a thread in a direct message", () => {
     expect(off.texts[1]).toEqual(["A checkpoint."]);
   });
 
-  it("has at most the five latest messages in its history", async () => {
+  it("includes the five latest messages and their answers at most", async () => {
     const { texts, readsBefore } = await historiesOf([0, 5, 10, 15, 20, 25, 30], {
       policy,
     });
@@ -70,7 +70,7 @@ describe("a message outside of a thread in a direct message", () => {
     expect(readsBefore.at(-1)).toBe(6);
   });
 
-  it("is sent without history if Slack lets the bot not read the direct message", async () => {
+  it("sends a message without history if the bot is not allowed to read the direct message", async () => {
     const fate = ({ name }: { name: string }) =>
       name === "posts" ? ("refused" as const) : ("ok" as const);
     const { texts } = await historiesOf([0], { policy, fate });

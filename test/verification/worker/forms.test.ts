@@ -64,7 +64,7 @@ async function askingWorld(options: Parameters<typeof createWorld>[0] = {}): Pro
 const refusals = (world: World) => world.ephemeralMessages.map(({ text }) => JSON.parse(text).type);
 
 describe("the button of a question with fields", () => {
-  it("opens the modal for whoever may answer, once for a click that comes twice", async () => {
+  it("opens the modal for a person who can answer, once for a repeated click", async () => {
     const world = await askingWorld();
     for (let time = 0; time < 2; time++) await world.clickButton(click()).run({ maxSteps: 1 });
     expect(world.modals).toHaveLength(1);
@@ -101,13 +101,13 @@ describe("the button of a question with fields", () => {
       { ...click(), button: { type: "open_form", question: 7, triggerId: "1.1.a" } },
       "past",
     ],
-  ])("says so where it cannot open: %s", async (_what, clicked, refusal) => {
+  ])("says why the modal does not open: %s", async (_what, clicked, refusal) => {
     const world = await askingWorld();
     await world.clickButton(clicked).run({ maxSteps: 1 });
     expect([world.modals, refusals(world)]).toEqual([[], [refusal]]);
   });
 
-  it("says who has answered where it is too late", async () => {
+  it("names the person who has already answered", async () => {
     const world = await askingWorld({ pollsUntilDone: 2, gate: { mayAnswer: async () => true } });
     await world.interact(submit()).run();
     await world.clickButton(click({ user: "U2" })).run();
@@ -119,7 +119,7 @@ describe("the button of a question with fields", () => {
 });
 
 describe("a submitted form", () => {
-  it("gives the agent its values by the ids of the fields, and the question says what was answered", async () => {
+  it("sends the values by the ids of the fields and shows them in the question", async () => {
     const text = createTaskText({ locale: "en" });
     const world = await askingWorld({ text: { question: text.question } });
     await world.interact(submit()).run();
@@ -143,7 +143,7 @@ describe("a submitted form", () => {
     expect(stored).not.toMatch(/Asia|region|"ap"/);
   });
 
-  it("that comes again is the same answer, and nobody is told anything", async () => {
+  it("treats a repeated submission as the same answer without a notice", async () => {
     const world = await askingWorld();
     for (let time = 0; time < 3; time++)
       world.interact(submit({ atMs: askedAtMs + 65_000 + time }));
@@ -152,7 +152,7 @@ describe("a submitted form", () => {
     expect(world.ephemeralMessages).toEqual([]);
   });
 
-  it("is too late after another one, and its sender reads by whom it was answered", async () => {
+  it("refuses a submission after another one and names the person who answered", async () => {
     const world = await askingWorld({ pollsUntilDone: 2, gate: { mayAnswer: async () => true } });
     world.interact(submit());
     await world
@@ -164,7 +164,7 @@ describe("a submitted form", () => {
     ]);
   });
 
-  it("of somebody who may not answer, and one that does not fit, change nothing", async () => {
+  it("ignores a submission by another person, with invalid values, or for another question", async () => {
     const world = await askingWorld();
     await world.interact(submit({ user: "U2" })).run({ maxSteps: 1 });
     await world.interact(submit({ values: { 0: "7" } })).run({ maxSteps: 1 });
@@ -174,7 +174,7 @@ describe("a submitted form", () => {
     expect(world.taskOf(ask)).toMatchObject({ state: "asking" });
   });
 
-  it("that meets a worker at work on the task waits for it", async () => {
+  it("waits with a submission while a worker acts on the task", async () => {
     const world = await askingWorld();
     world.changeTask(ask, { lease: { owner: "another", untilMs: world.now() + 20_000 } });
     await world.interact(submit()).run();
@@ -182,7 +182,7 @@ describe("a submitted form", () => {
     expect(world.ephemeralMessages).toEqual([]);
   });
 
-  it("reaches the agent exactly once, whatever becomes of any operation", async () => {
+  it("sends a submission to the agent exactly once after any fault at any operation", async () => {
     for (const fate of troubles) {
       for (let nth = 0; ; nth++) {
         let isOver = false;

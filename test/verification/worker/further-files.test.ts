@@ -15,7 +15,7 @@ const reply = numberedAsk(1, { threadTs, ts: tsAt(0) });
 const filesSent = ({ sent }: ReturnType<typeof createWorld>) =>
   sent.map(({ attachments = [] }) => attachments.map(({ id }) => id));
 
-it("the files of a forwarded message are sent with it, and one that cannot be read is named", async () => {
+it("sends the files of a forwarded message and names an unreadable one", async () => {
   const sharedFiles = [fileOf("F1"), unreadable];
   const world = createWorld();
   await world.deliver(numberedAsk(1, { sharedFiles })).run();
@@ -24,7 +24,7 @@ it("the files of a forwarded message are sent with it, and one that cannot be re
   expect(world.answers()).toEqual(["A checkpoint."]);
 });
 
-it("the files of earlier messages are sent with a reply, the newest first, whoever posted them", async () => {
+it("sends the files of earlier messages with a reply, the newest first", async () => {
   const world = createWorld({
     inSlack: [
       { ts: threadTs, text: "Look", files: [fileOf("F1")] },
@@ -36,7 +36,7 @@ it("the files of earlier messages are sent with a reply, the newest first, whoev
   expect([filesSent(world), world.answers()]).toEqual([[["F2", "F3", "F1"]], ["A checkpoint."]]);
 });
 
-it("the files before the bot's last answer are not sent again, and the message's own come first", async () => {
+it("sends the files of the message first and skips those before the bot's last answer", async () => {
   const key = { requestId: reply.requestId, kind: "answer", index: 0 } as const;
   const world = createWorld({
     inSlack: [
@@ -49,7 +49,7 @@ it("the files before the bot's last answer are not sent again, and the message's
   expect(filesSent(world)).toEqual([["F3", "F2"]]);
 });
 
-it("a failure of the bot is no answer, so the files before it are sent with the next message", async () => {
+it("sends the files before a failure of the bot again with the next message", async () => {
   const failure = `I can't reach the agent right now.\n_${referenceText({ locale: "en", requestId: reply.requestId })}_`;
   const world = createWorld({
     inSlack: [
@@ -66,7 +66,7 @@ it("a failure of the bot is no answer, so the files before it are sent with the 
   expect(filesSent(world)).toEqual([["F1"]]);
 });
 
-it("the thread is read once for its history and its files, and not at all for a new message", async () => {
+it("reads the thread once for history and files, and never for a new message", async () => {
   const reads: string[] = [];
   const counted = (ask: typeof reply) =>
     createWorld({
@@ -84,7 +84,7 @@ it("the thread is read once for its history and its files, and not at all for a 
   expect(reads).toEqual([reply.message.ts]);
 });
 
-it("a task that waits for files that it can do without goes on without them while the transfers stay busy", async () => {
+it("sends a task without optional files if the transfers stay busy", async () => {
   const busy = { max: 3, tryTake: () => undefined };
   const world = createWorld({ files: { transfers: busy } });
   await world.deliver(numberedAsk(1, { sharedFiles: [fileOf("F1")] })).run();
@@ -92,7 +92,7 @@ it("a task that waits for files that it can do without goes on without them whil
   expect(world.sent[0]?.text).toBe("What is a sekisho?\n\n(Not attached: F1.csv)");
 });
 
-it("a task waits a while for a transfer for such files", async () => {
+it("waits a while for a transfer of optional files", async () => {
   let refusals = 2;
   const world = createWorld({
     files: { transfers: { max: 3, tryTake: () => (refusals-- > 0 ? undefined : () => {}) } },
@@ -101,7 +101,7 @@ it("a task waits a while for a transfer for such files", async () => {
   expect(filesSent(world)).toEqual([["F1"]]);
 });
 
-it("only a message's own files are sent where the configuration says so, and no other is named", async () => {
+it("sends only the message's own files if configured so, and names no others", async () => {
   const world = createWorld({
     slack: { context: { files: false } },
     inSlack: [{ ts: threadTs, text: "Look", files: [fileOf("F1"), unreadable] }],
@@ -115,7 +115,7 @@ it("only a message's own files are sent where the configuration says so, and no 
   expect(world.sent[0]?.history).toMatchObject([{ text: "Look" }]);
 });
 
-it("posts of other apps are neither in the history nor are their files sent where the configuration says so", async () => {
+it("leaves out the posts and files of other apps if configured so", async () => {
   const inSlack = [
     { ts: threadTs, text: "The backup failed", from: "other_bot" as const, files: [fileOf("F1")] },
     { ts: tsAt(-50), text: "Look", files: [fileOf("F2")] },

@@ -35,33 +35,36 @@ async function said(
 }
 
 describe("a message that is nothing but the word for help", () => {
-  it.each(texts)("is answered in its thread in five lines, without a task: %j", async (text) => {
-    const { world, charged } = await said({ text });
-    expect(helpIn(world).map((help) => help.split("\n").length)).toEqual([5]);
-    expect(world.posts).toMatchObject([{ channel: "C1", threadTs: sampleAsk().message.ts }]);
-    expect([world.starts, charged, [...world.marks]]).toEqual([[], [], []]);
-    expect([...world.records.values()]).toMatchObject([
-      { state: "done", cleanupDone: true, outcome: { type: "help" } },
-    ]);
-  });
+  it.each(texts)(
+    "answers the word for help in its thread in five lines without a task: %j",
+    async (text) => {
+      const { world, charged } = await said({ text });
+      expect(helpIn(world).map((help) => help.split("\n").length)).toEqual([5]);
+      expect(world.posts).toMatchObject([{ channel: "C1", threadTs: sampleAsk().message.ts }]);
+      expect([world.starts, charged, [...world.marks]]).toEqual([[], [], []]);
+      expect([...world.records.values()]).toMatchObject([
+        { state: "done", cleanupDone: true, outcome: { type: "help" } },
+      ]);
+    },
+  );
 
-  it("begins no session of an agent", async () => {
+  it("opens no session of an agent for the word for help", async () => {
     const { world } = await said({ text: "help" }, { slack: { assistant: {} } });
     expect(world.sessions).toEqual([]);
   });
 
-  it("does not count as use", async () => {
+  it("excludes the word for help from the usage", async () => {
     const { world } = await said({ text: "help" });
     expect([...world.records.values()].map(({ endedAtMs }) => endedAtMs)).toEqual([undefined]);
   });
 
-  it("goes to the agent where that is switched off", async () => {
+  it("sends the word for help to the agent if the feature is switched off", async () => {
     const { world } = await said({ text: "help" }, { policy: { helpWord: false } });
     expect(world.starts).toHaveLength(1);
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
-  it("gets the usual refusal from somebody who may not ask", async () => {
+  it("refuses the word for help of a person who is not allowed", async () => {
     const permit = async () => ({ allowed: false, locale: "en" as const });
     const { world } = await said({ text: "help" }, { gate: { permit } });
     expect(world.posts).toEqual([]);
@@ -70,7 +73,7 @@ describe("a message that is nothing but the word for help", () => {
 });
 
 describe("the word for help in a thread", () => {
-  it("may be the answer to a question, so that is looked up first", () => {
+  it("checks first whether the word for help in a thread answers a question", () => {
     const task = sampleTask({ message: sampleAsk({ text: "help", threadTs: "1.000001" }).message });
     const event = { type: "permitted", allowed: true, locale: "en", nowMs: askedAtMs } as const;
     expect(next({ task, event, policy: samplePolicy() }).effects).toEqual([
@@ -91,12 +94,12 @@ describe("any other message is a task", () => {
     ["a word that begins so", { text: "helper" }],
     ["with a file", { text: "help", files: [sampleFile] }],
     ["of another bot", { text: "help", botIds: ["B1"] }],
-  ])("%s", async (_what, message) => {
+  ])("makes a task of the word for help in any other form: %s", async (_what, message) => {
     const { world } = await said(message);
     expect(world.starts).toHaveLength(1);
   });
 
-  it("a reply without a mention, which may be for a person", async () => {
+  it("makes a task of the word for help in a reply without a mention", async () => {
     const { world } = await said({ threadTs: `${askedAtMs / 1000 - 10}` });
     await world
       .deliver({

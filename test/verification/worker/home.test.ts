@@ -48,7 +48,7 @@ async function handle(world: World, message: ButtonClick | HomeOpened): Promise<
 }
 
 describe("the App Home", () => {
-  it("shows whoever opens it their own tasks of their own workspace, with a button each", async () => {
+  it("the App Home shows the tasks of a person in their workspace with a button each", async () => {
     const world = await atWork();
     const others = [
       numberedAsk(2, { user: "U2", ts: `${askedAtMs / 1000}.000200` }),
@@ -70,7 +70,7 @@ describe("the App Home", () => {
     ]);
   });
 
-  it("shows no task that is over", async () => {
+  it("the App Home hides tasks that are over", async () => {
     const world = createWorld();
     await world.deliver(own).run();
     await handle(world, opened);
@@ -79,7 +79,7 @@ describe("the App Home", () => {
     expect(JSON.stringify(world.homes)).not.toContain(own.message.text);
   });
 
-  it("shows ten tasks at most, and says that there are more", async () => {
+  it("the App Home shows ten tasks at most and says that there are more", async () => {
     const world = createWorld({ pollsUntilDone: 1000 });
     const asks = Array.from({ length: 12 }, (_, n) =>
       numberedAsk(n, { ts: `${askedAtMs / 1000}.00${100 + n}` }),
@@ -93,7 +93,7 @@ describe("the App Home", () => {
     expect(JSON.stringify(world.homes)).toContain("There are more.");
   });
 
-  it("that cannot be published is given up, and harms no task", async () => {
+  it("a failed update of the App Home has no effect on tasks", async () => {
     const world = await atWork({ fate: refuseHome });
     world.interact(opened);
     await world.run({ maxSteps: 20 });
@@ -104,7 +104,7 @@ describe("the App Home", () => {
 });
 
 describe("the button to cancel of the App Home", () => {
-  it("cancels the task, and the view says so at once", async () => {
+  it("cancels the task and updates the view at once", async () => {
     const world = await atWork();
     await handle(world, opened);
     await handle(world, press());
@@ -118,7 +118,7 @@ describe("the button to cancel of the App Home", () => {
     expect(world.ephemeralMessages).toEqual([]);
   });
 
-  it("of a task that is over only shows what is under way now", async () => {
+  it("only updates the App Home for a click on a task that is over", async () => {
     const world = createWorld();
     await world.deliver(own).run();
     await handle(world, press());
@@ -131,16 +131,19 @@ describe("the button to cancel of the App Home", () => {
     ["another person", { user: "U2" }],
     ["the same person of another workspace", { team: "T2" }],
     ["nobody's task", { requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c98" }],
-  ])("is not obeyed for a task that the view does not show: %s", async (_who, change) => {
-    const world = await atWork({ gate: { mayCancel: async () => true } });
-    await handle(world, press(change));
-    expect(world.homes).toEqual([]);
-    expect(world.taskOf(own)?.cancelReason).toBeUndefined();
-    await world.run({ maxSteps: 20 });
-    expect(world.cancels).toEqual([]);
-  });
+  ])(
+    "ignores a cancel click for a task that the App Home does not show: %s",
+    async (_who, change) => {
+      const world = await atWork({ gate: { mayCancel: async () => true } });
+      await handle(world, press(change));
+      expect(world.homes).toEqual([]);
+      expect(world.taskOf(own)?.cancelReason).toBeUndefined();
+      await world.run({ maxSteps: 20 });
+      expect(world.cancels).toEqual([]);
+    },
+  );
 
-  it("works for whoever is in another workspace of the organization in which the app is installed", async () => {
+  it("accepts a cancel click from another workspace of the organization of the installation", async () => {
     const ask = numberedAsk(1, { enterprise: "E1" });
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
     await world.deliver(ask).run({ until: () => world.taskOf(ask)?.state === "waiting" });
@@ -155,7 +158,7 @@ describe("the button to cancel of the App Home", () => {
     });
   });
 
-  it("asks the same gate as the button in the thread", async () => {
+  it("checks the same permission as the button in the thread", async () => {
     const world = await atWork({ gate: { mayCancel: async () => false } });
     await handle(world, press());
     await world.run({ maxSteps: 20 });
@@ -163,7 +166,7 @@ describe("the button to cancel of the App Home", () => {
     expect(cancelable(world)).toEqual([own.requestId]);
   });
 
-  it("cancels although the view cannot be published", async () => {
+  it("cancels even if the App Home cannot be updated", async () => {
     const world = await atWork({ fate: refuseHome });
     await handle(world, press());
     await world.run();

@@ -66,7 +66,7 @@ function say(n: number, message: Partial<UserMessage> = {}) {
 }
 
 describe("forty mentions by a person who may not ask", () => {
-  it("cause one message that this person alone sees, and no post", async () => {
+  it("causes one ephemeral message to the person and no post for forty mentions", async () => {
     const { world } = setUp();
     for (let n = 1; n <= 40; n++) world.deliver(say(n));
     await world.run();
@@ -80,7 +80,7 @@ describe("forty mentions by a person who may not ask", () => {
     );
   });
 
-  it("cost one read each, and no second message of the queue, before and after an allowed person's", async () => {
+  it("needs one read and no queue message for each further mention", async () => {
     const { world, operations } = setUp();
     await world.deliver(say(1)).run();
     operations.length = 0;
@@ -93,7 +93,7 @@ describe("forty mentions by a person who may not ask", () => {
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
-  it("are told once more after a quarter of an hour", async () => {
+  it("repeats a refusal after 15 minutes", async () => {
     const { world } = setUp();
     await world.deliver(say(1)).run();
     world.pass(refusalWindowMs);
@@ -104,7 +104,7 @@ describe("forty mentions by a person who may not ask", () => {
 });
 
 describe("a refusal", () => {
-  it("is told at most once, whatever happens on the way", async () => {
+  it("shows a refusal at most once after any fault", async () => {
     for (const fate of troubles) {
       for (let nth = 0; nth < 12; nth++) {
         const { world } = setUp({ fate: nthFate(nth, fate) });
@@ -126,7 +126,7 @@ describe("a refusal", () => {
     }
   });
 
-  it("is a message in a direct message, under the same limit", async () => {
+  it("posts a refusal in a direct message under the same limit", async () => {
     const { world } = setUp();
     for (const n of [1, 2, 3]) world.deliver(say(n, { direct: true, channel: "D1" }));
     await world.run();
@@ -136,13 +136,13 @@ describe("a refusal", () => {
     expect(world.ephemeralMessages).toEqual([]);
   });
 
-  it("is in the thread of a message that is in one", async () => {
+  it("shows a refusal in the thread of its message", async () => {
     const { world } = setUp();
     await world.deliver(say(1, { threadTs: "1.1" })).run();
     expect(world.ephemeralMessages).toMatchObject([{ threadTs: "1.1" }]);
   });
 
-  it("of a command is told there as well, under the same limit", async () => {
+  it("shows a refusal of a command under the same limit", async () => {
     const { world } = setUp();
     for (const n of [1, 2]) world.deliver(say(n, { command: true }));
     await world.run();
@@ -151,7 +151,7 @@ describe("a refusal", () => {
     expect(world.posts).toEqual([]);
   });
 
-  it("is silence for a reply that does not speak to the bot", async () => {
+  it("ignores an unaddressed reply without a refusal", async () => {
     const { world } = setUp();
     await world.deliver(say(1, { user: "U1" })).run();
     await world.deliver(say(200, { threadTs: say(1).message.ts, unaddressed: true })).run();
@@ -177,7 +177,7 @@ describe("messages of a person who may ask, which become no task", () => {
   ];
 
   it.each(kinds)(
-    "are told once to that person alone, and again after 15 minutes: %s",
+    "notifies the person once, and again after 15 minutes: %s",
     async (_, message, type) => {
       const { world } = setUp({ limits });
       await world.deliver(say(1, { user: "U1" })).run();
@@ -195,7 +195,7 @@ describe("messages of a person who may ask, which become no task", () => {
     },
   );
 
-  it("are told ten times in many threads, and a stranger's refusal is told besides", async () => {
+  it("limits notices to ten per person, apart from the refusal of a stranger", async () => {
     const { world } = setUp({ limits });
     await world.deliver(say(1, { user: "U1" })).run();
     for (let n = 1000; n < 1040; n++) {
@@ -218,11 +218,11 @@ describe("buttons", () => {
     return world.ephemeralMessages.map(({ text }) => text);
   }
 
-  it("that somebody presses who may not ask are answered once", async () => {
+  it("answers repeated clicks of a stranger once", async () => {
     expect(await clicked("USTRANGER")).toEqual(['{"type":"not_yours"}']);
   });
 
-  it("that somebody presses who may ask are answered once", async () => {
+  it("answers repeated clicks of an allowed person once", async () => {
     expect(await clicked("U1")).toEqual(['{"type":"over"}']);
     expect(await clicked("U2")).toEqual(['{"type":"not_yours"}']);
   });
@@ -255,12 +255,15 @@ async function refusedWhere(kind: SlackErrorKind): Promise<unknown[]> {
 }
 
 describe("a refusal that the channel does not show", () => {
-  it.each(["gone", "refused"] as const)("goes to the person directly: %s", async (kind) => {
-    expect(await refusedWhere(kind)).toEqual([["DU1", undefined, '{"type":"refused"}']]);
-  });
+  it.each(["gone", "refused"] as const)(
+    "sends a refusal directly if the channel cannot show it: %s",
+    async (kind) => {
+      expect(await refusedWhere(kind)).toEqual([["DU1", undefined, '{"type":"refused"}']]);
+    },
+  );
 
   it.each(["rate_limited", "unavailable", "ambiguous"] as const)(
-    "is not repeated: %s",
+    "never repeats a refusal after the error %s",
     async (kind) => {
       expect(await refusedWhere(kind)).toEqual([]);
     },
@@ -294,7 +297,7 @@ describe("notices on their way to Slack", () => {
     while (!isDone()) await new Promise(setImmediate);
   }
 
-  it("are four of strangers at once; what comes meanwhile is not told, and not counted as told", async () => {
+  it("posts four notices to strangers at a time and drops others without counting them", async () => {
     const { tell, claims, posts } = setUp();
     const told = Array.from({ length: 20 }, () => tell(stranger));
     await Promise.all(told.slice(4));
@@ -307,7 +310,7 @@ describe("notices on their way to Slack", () => {
     await next;
   });
 
-  it("reach people who may ask, however many strangers' are under way; they wait for one of four places", async () => {
+  it("posts notices to allowed people beside those to strangers, four at a time", async () => {
     const { tell, claims, posts } = setUp();
     const told = Array.from({ length: 20 }, () => tell(stranger));
     await Promise.all(told.slice(4));
@@ -325,7 +328,7 @@ describe("notices on their way to Slack", () => {
   it.each([
     ["a stranger's", stranger],
     ["another's", allowed],
-  ])("end with the step, and free their place: %s", async (_whose, notice) => {
+  ])("ends a notice with its step and frees its place: %s", async (_whose, notice) => {
     const { tell, posts } = setUp();
     for (let n = 0; n < 5; n++) {
       const stop = new AbortController();
@@ -336,7 +339,7 @@ describe("notices on their way to Slack", () => {
     }
   });
 
-  it("that still wait end with the step, and are not sent later", async () => {
+  it("drops a waiting notice when its step ends", async () => {
     const { tell, posts } = setUp();
     const sent = Array.from({ length: 4 }, () => tell(allowed));
     await until(() => posts.length === 4);

@@ -52,7 +52,7 @@ function worldWithPostDuring(
 
 describe("the files of a mention that come with a later event", () => {
   it.each(["permit", "charge", "post", "react"])(
-    "are sent with the task if they come while its worker does %s",
+    "sends late files with the task if they come while its worker does %s",
     async (name) => {
       const world = worldWithPostDuring(name);
       await world.deliver(mention).run();
@@ -62,14 +62,14 @@ describe("the files of a mention that come with a later event", () => {
     },
   );
 
-  it("are sent if they come while the history of the thread is read", async () => {
+  it("sends late files if they come while the history of the thread is read", async () => {
     const reply = numberedAsk(1, { threadTs: `${askedAtMs / 1000 - 60}.000100` });
     const world = worldWithPostDuring("replies", {}, withFiles(reply));
     await world.deliver(reply).run();
     expect([filesSent(world), world.answers()]).toEqual([[["plan.csv"]], ["A checkpoint."]]);
   });
 
-  it("are sent once if the event with the files comes first, and if both come again", async () => {
+  it("sends late files once in any order and after repetitions", async () => {
     const world = createWorld();
     await world.deliver(post).run({ maxSteps: 1 });
     for (const ask of [mention, post, mention]) world.deliver(ask);
@@ -81,7 +81,7 @@ describe("the files of a mention that come with a later event", () => {
     ]);
   });
 
-  it("complete a mention without any text instead of a refusal", async () => {
+  it("completes a mention without text by its late files instead of a refusal", async () => {
     const empty = numberedAsk(1, { text: "" });
     const world = createWorld();
     await world.deliver(empty).run({ maxSteps: 1 });
@@ -93,7 +93,7 @@ describe("the files of a mention that come with a later event", () => {
     expect([bare.sent, bare.ephemeralMessages.length]).toEqual([[], 1]);
   });
 
-  it("are told as too late once, after the task was sent", async () => {
+  it("reports files as too late once after the task was sent", async () => {
     for (const during of ["send", undefined]) {
       const options = { pollsUntilDone: 5 };
       const world =
@@ -109,7 +109,7 @@ describe("the files of a mention that come with a later event", () => {
     }
   });
 
-  it("are neither lost silently nor sent twice wherever a worker dies", async () => {
+  it("neither loses late files silently nor sends them twice if a worker dies at any operation", async () => {
     const outcomes = new Set<string>();
     for (const fate of deaths) {
       for (let died = 1; died < 30; died++) {
@@ -144,14 +144,14 @@ describe("the files of a mention that come with a later event", () => {
 describe("the files of a mention of the bot's user in another workspace", () => {
   const unaddressed = { unaddressed: true, perhapsAddressed: true } as const;
 
-  it("complete the task although their event does not say that it is for the bot", async () => {
+  it("completes a task by files whose event does not mention the bot", async () => {
     const shared = numberedAsk(1, { external: "channels" });
     const world = worldWithPostDuring("post", {}, withFiles(shared, unaddressed));
     await world.deliver(shared).run();
     expect([filesSent(world), world.answers()]).toEqual([[["plan.csv"]], ["A checkpoint."]]);
   });
 
-  it("wait for the mention for half a minute, and then leave nothing", async () => {
+  it("waits half a minute for the mention of late files and then leaves nothing", async () => {
     const world = createWorld();
     await world.deliver(withFiles(mention, unaddressed)).run();
     expect([world.records.size, world.posts, world.sends()]).toEqual([0, [], 2]);

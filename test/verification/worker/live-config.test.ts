@@ -31,12 +31,12 @@ function setUp(first: string | Error = "{}") {
 }
 
 describe("the live settings", () => {
-  it("are read before the first task", async () => {
+  it("reads the live settings before the first task", async () => {
     const { teamsAt } = setUp(routesTo("T1"));
     expect(await teamsAt(1000)).toEqual(["T1"]);
   });
 
-  it("hold for half a minute, are then read in the background, and are in force within a minute", async () => {
+  it("keeps the settings for 30 seconds and then reads them again in the background", async () => {
     const { state, teamsAt } = setUp(routesTo("T1"));
     await teamsAt(1000);
     state.stored = routesTo("T2");
@@ -47,14 +47,14 @@ describe("the live settings", () => {
     expect(state.reads).toBe(2);
   });
 
-  it("are waited for after a longer sleep", async () => {
+  it("waits for new settings after a longer pause", async () => {
     const { state, teamsAt } = setUp(routesTo("T1"));
     await teamsAt(1000);
     state.stored = routesTo("T2");
     expect(await teamsAt(61_000)).toEqual(["T2"]);
   });
 
-  it("that cannot be read or used change nothing: the last good ones hold, and the log says so without their text", async () => {
+  it("keeps the last valid settings if new ones are unreadable, and logs that without their text", async () => {
     const { state, lines, teamsAt } = setUp(routesTo("T1"));
     await teamsAt(1000);
     const bad = ["{", "[]", '{"routes":[{"destination":"TOP-SECRET"}]}', new Error("TOP-SECRET")];
@@ -73,7 +73,7 @@ describe("the live settings", () => {
     expect(await teamsAt(900_000)).toEqual(["T3"]);
   });
 
-  it("that were pushed for another peer are named in the log", async () => {
+  it("logs the destination of settings that were pushed for another peer", async () => {
     const { lines, teamsAt } = setUp(
       JSON.stringify({ destinations: { local: { fingerprint: "another" } } }),
     );
@@ -87,12 +87,12 @@ describe("the live settings", () => {
     );
   });
 
-  it("that were never readable leave the deployed configuration in force", async () => {
+  it("uses the deployed configuration if the settings were never readable", async () => {
     const { live } = setUp(new Error("access denied"));
     expect(await live.current()).toBe(deployed);
   });
 
-  it("that have not changed are the same object, so that nothing is made anew", async () => {
+  it("returns the same object for unchanged settings, so that nothing is created again", async () => {
     const { state, live } = setUp(routesTo("T1"));
     const first = await live.current();
     state.nowMs += 100_000;
@@ -100,7 +100,7 @@ describe("the live settings", () => {
     expect(state.reads).toBe(2);
   });
 
-  it("are read once by invocations at the same time", async () => {
+  it("reads the settings once for concurrent invocations", async () => {
     const { state, live } = setUp();
     await Promise.all([live.current(), live.current()]);
     expect(state.reads).toBe(1);

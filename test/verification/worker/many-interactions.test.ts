@@ -48,7 +48,7 @@ describe("one person who does much at once while Slack hangs", () => {
     ["opens the App Home", "publishHome", opened],
     ["uses the shortcut", "channelInfo", used],
   ] as const)(
-    "and %s takes four slots at most, and what is beyond that is dropped",
+    "limits a person who %s to four slots and drops the rest",
     async (_what, name, message) => {
       const { world, handle, seen, release } = await hangingWorld(name);
       const handled = Array.from({ length: times }, (_, n) => handle(message(n)));
@@ -66,7 +66,7 @@ describe("one person who does much at once while Slack hangs", () => {
     },
   );
 
-  it("and clicks does the rest later, and every click counts", async () => {
+  it("limits a person who clicks to four slots, and every click counts later", async () => {
     const { world, handle, seen, release } = await hangingWorld("mayAskThere");
     const handled = Array.from({ length: times }, (_, n) => handle(voted(n)));
     await settle();

@@ -36,7 +36,7 @@ const untilQueued = (world: World) => ({
 
 describe("a change of a message that was not handled yet", () => {
   it.each(["before", "behind"])(
-    "takes its place, in the queue %s it: the new text is sent, once",
+    "sends the text that comes first in the queue once, with the edit %s the message",
     async (where) => {
       const world = createWorld();
       world.queueRaw(JSON.stringify(where === "before" ? edited(first) : first));
@@ -48,7 +48,7 @@ describe("a change of a message that was not handled yet", () => {
     },
   );
 
-  it("leaves nothing of a deleted one, and the message that comes after it is not handled", async () => {
+  it("leaves nothing of a deleted message and ignores the message if it comes later", async () => {
     const world = createWorld();
     await world.deliver(deleted(first)).run();
     await world.deliver(first).run();
@@ -60,7 +60,7 @@ describe("a change of a message that was not handled yet", () => {
     });
   });
 
-  it("leaves nothing of a deleted one wherever the worker dies", async () => {
+  it("leaves nothing of a deleted message if the worker dies at any operation", async () => {
     for (const fate of deaths) {
       for (let died = 1; died < 6; died++) {
         let operations = 0;
@@ -74,7 +74,7 @@ describe("a change of a message that was not handled yet", () => {
     }
   });
 
-  it("waits as the message does until it is known whether its thread is one of the bot", async () => {
+  it("delays a change like its message until the thread is known as one of the bot", async () => {
     const unaddressed = (message: MessageChange): MessageChange => ({
       ...message,
       message: { ...message.message, unaddressed: true },
@@ -91,7 +91,7 @@ describe("a change of a message that was not handled yet", () => {
     expect(elsewhere.taskOf(ask)).toBeUndefined();
   });
 
-  it("of an old message whose record has expired does nothing", async () => {
+  it("ignores a change of an old message whose record has expired", async () => {
     const world = createWorld();
     const old = {
       ...first,
@@ -102,7 +102,7 @@ describe("a change of a message that was not handled yet", () => {
     expect([world.records.size, world.posts.length]).toEqual([0, 0]);
   });
 
-  it("by deletion leaves no record of somebody who may not ask, not even of the first one, which is told why", async () => {
+  it("records no deletion by a person who is not allowed", async () => {
     // As the gate does for a stranger: only what did not speak to the bot is dropped at once.
     const world = createWorld({
       gate: { isIgnored: async ({ message }) => message.unaddressed === true },
@@ -113,7 +113,7 @@ describe("a change of a message that was not handled yet", () => {
     expect(world.records.size).toBe(1);
   });
 
-  it("is of no use to somebody who may not ask", async () => {
+  it("ignores every change by a person who is not allowed", async () => {
     const world = createWorld({ gate: { isIgnored: async () => true } });
     for (const change of [edited(), deleted()]) world.deliver(change);
     await world.run();
@@ -131,7 +131,7 @@ describe("a change of a message whose task waits for its turn", () => {
     return world;
   }
 
-  it("counts in the order of the edits, whatever the order of the queue, and once", async () => {
+  it("applies edits once and in their own order, independent of the queue", async () => {
     const [older, newer] = [
       edited(ask, "Older?", "1760000006.1"),
       edited(ask, "Newer?", "1760000007.1"),
@@ -146,7 +146,7 @@ describe("a change of a message whose task waits for its turn", () => {
     }
   });
 
-  it("cancels it where it is deleted, and its placeholder says so", async () => {
+  it("cancels a queued task whose message is deleted and says so in its placeholder", async () => {
     const world = await whileQueued(deleted());
     expect(textsSent(world)).toEqual([first.message.text]);
     expect(world.answers()).toContain('{"type":"failed","reason":"canceled","lost":false}');
@@ -154,7 +154,7 @@ describe("a change of a message whose task waits for its turn", () => {
     expect(late(world)).toEqual([]);
   });
 
-  it("and the send: one of them is first, by the record, wherever the worker dies", async () => {
+  it("sends either the old or the edited text once if a worker dies at any operation", async () => {
     const lates = new Set<boolean>();
     for (let died = 1; died < 30; died++) {
       let operations = 0;
@@ -192,7 +192,7 @@ describe("a change that comes too late", () => {
     return world;
   }
 
-  it("is said in the thread once, and the task goes on with the text that it had", async () => {
+  it("reports a late edit once and continues with the sent text", async () => {
     const later = edited(first, "And then?", `${askedAtMs / 1000 + 9}.1`);
     const world = await afterSend(edited(first), edited(first), later);
     expect(late(world)).toEqual(["It was edited too late."]);
@@ -200,13 +200,13 @@ describe("a change that comes too late", () => {
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
-  it("is said of a deletion, too, also after an edit, and then no more", async () => {
+  it("reports a late deletion once, also after an edit", async () => {
     const world = await afterSend(edited(first), deleted(first), deleted(first));
     expect(late(world)).toEqual(["It was edited too late.", "It was deleted too late."]);
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
-  it("is not said to another bot, which might answer", async () => {
+  it("reports no late change to another bot, which might answer", async () => {
     const world = createWorld({ pollsUntilDone: 5 });
     const ofBot = { ...first, message: { ...first.message, botIds: ["B2"] } };
     await world.deliver(ofBot).run({ until: () => stateOf(world, first) === "waiting" });
@@ -215,11 +215,11 @@ describe("a change that comes too late", () => {
     expect([late(world), world.answers()]).toEqual([[], ["A checkpoint."]]);
   });
 
-  it("is not said of an edit that changes nothing", async () => {
+  it("reports nothing for an edit without changes", async () => {
     expect(late(await afterSend(edited(first, first.message.text)))).toEqual([]);
   });
 
-  it("is said of an edit for as long as the answer is new, and of a deletion while there is something to cancel", async () => {
+  it("reports a late edit while the answer is new, and a late deletion only of a running task", async () => {
     const world = createWorld();
     await world.deliver(first).run({ until: () => stateOf(world, first) === "done" });
     for (const change of [deleted(first), edited(first)]) world.deliver(change);
@@ -231,7 +231,7 @@ describe("a change that comes too late", () => {
     expect(late(old)).toEqual([]);
   });
 
-  it("is not said of an edit below a failure that can be tried again, because that takes the new text", async () => {
+  it("reports no late edit below a failure with a retry button, because a retry sends the new text", async () => {
     const story = () => {
       throw new SekishoError("execution_failed");
     };
@@ -241,7 +241,7 @@ describe("a change that comes too late", () => {
     expect(late(world)).toEqual([]);
   });
 
-  it("is left unsaid where Slack does not take it, and costs the task nothing", async () => {
+  it("continues the task if Slack refuses the notice of a late edit", async () => {
     const world = createWorld({
       pollsUntilDone: 5,
       fate: ({ name }) => (name === "post" && isLate ? "refused" : "ok"),
@@ -258,7 +258,7 @@ describe("a change that comes too late", () => {
 });
 
 describe("a change that the queue gave up on", () => {
-  it("is kept for an operator, and tried again while it can take effect", async () => {
+  it("stores a dead letter of a change and still applies the change", async () => {
     const world = createWorld({ pollsUntilDone: 1000 });
     world.deliver(first);
     await world.deliver(ask).run(untilQueued(world));
@@ -273,7 +273,7 @@ describe("a change that the queue gave up on", () => {
     expect(world.taskOf(ask)?.message.text).toBe("Until when?");
   });
 
-  it("takes the place of a message that was never handled", async () => {
+  it("applies a change in place of a message that was never handled", async () => {
     const world = createWorld();
     world.queueRaw(JSON.stringify(edited(first)));
     await world.buryAll();

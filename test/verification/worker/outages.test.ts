@@ -27,7 +27,7 @@ describe("a task whose worker died when it had its place and was counted", () =>
   };
 
   it.each(Object.entries(ends))(
-    "gives both back where it ends %s: the next one begins at once",
+    "releases the place and the count of a task that ends %s after its worker died",
     async (_, end) => {
       let isDying = true;
       const world = createWorld({
@@ -53,7 +53,7 @@ describe("a task whose worker died when it had its place and was counted", () =>
     },
   );
 
-  it("gives both back where it is refused at the next try", async () => {
+  it("releases the place and the count of a task that is refused at the next try", async () => {
     let isDying = true;
     const world = createWorld({
       gate: { permit: async () => ({ allowed: isDying, locale: "en" }) },
@@ -70,7 +70,7 @@ describe("a task whose worker died when it had its place and was counted", () =>
 });
 
 describe("a message with files in a thread that cannot be read", () => {
-  it("is done with its files and without the thread's history", async () => {
+  it("sends a message with its files but without history if the thread cannot be read", async () => {
     const world = createWorld({ fate: ({ name }): Fate => (name === "replies" ? "lost" : "ok") });
     await world
       .deliver(say(1, { files: [sampleFile] }))
@@ -80,7 +80,7 @@ describe("a message with files in a thread that cannot be read", () => {
     expect(world.sent[0]).not.toHaveProperty("history");
   });
 
-  it("is refused in words where a file cannot be had", async () => {
+  it("refuses a message whose file is not available", async () => {
     const world = createWorld({ fate: ({ name }): Fate => (name === "bringIn" ? "lost" : "ok") });
     await world.deliver(say(1, { files: [sampleFile] })).run();
     expect(world.answers()).toEqual([
@@ -91,7 +91,7 @@ describe("a message with files in a thread that cannot be read", () => {
 });
 
 describe("what people say to each other while the table is away", () => {
-  it("is kept for no operator; what was said to the bot is", async () => {
+  it("stores only dead letters of messages to the bot for an operator, not of unaddressed ones", async () => {
     for (const unaddressed of [true, undefined]) {
       let isAway = true;
       const world = createWorld({
@@ -113,7 +113,7 @@ describe("what people say to each other while the table is away", () => {
 });
 
 describe("a thread with more, or larger, messages than can be read", () => {
-  it("gets its one answer, also where a worker died in between, and the cleanup ends", async () => {
+  it("posts one answer in an unreadable thread, even after a worker died, and ends the cleanup", async () => {
     for (const dying of [undefined, "post", "update"]) {
       let isDying = dying !== undefined;
       const world = createWorld({
@@ -145,7 +145,7 @@ const retry = {
 };
 
 describe("a retry", () => {
-  it("is a task of its own, with the text that Slack has, however old the message is", async () => {
+  it("runs a retry of an old message as a new task with the current text", async () => {
     const later = { ...retry, receivedAtMs: askedAtMs + 20 * 24 * 3600_000 };
     const world = createWorld({
       inSlack: [{ ts: original.message.ts, text: "<@U0BOT> What is it?" }],
@@ -162,7 +162,7 @@ describe("a retry", () => {
     });
   });
 
-  it("says so where the message is gone, and waits where Slack is away", async () => {
+  it("reports a deleted message as unreadable and waits while Slack is away", async () => {
     const gone = createWorld();
     await gone.deliver(retry).run();
     expect(gone.answers()).toEqual(['{"type":"unreadable"}']);
@@ -179,7 +179,7 @@ describe("a retry", () => {
     expect(back.answers()).toEqual(["A checkpoint."]);
   });
 
-  it("rejects as Slack does", async () => {
+  it("rejects with the error of Slack", async () => {
     const slack = { replies: () => Promise.reject(new SlackError("gone")) };
     const task = sampleTask();
     const signal = new AbortController().signal;

@@ -5,7 +5,7 @@ import { createTaskText } from "@sekisho/verification/slack/messages/task-text.t
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
-import { refusing } from "./world-fates.ts";
+import { refuseContent } from "./world-fates.ts";
 
 /** Says the texts in one thread. Returns the history that the agent gets with the last one. */
 async function historyAfter(texts: readonly string[], options: Parameters<typeof createWorld>[0]) {
@@ -34,7 +34,7 @@ describe("the history of a thread", () => {
         if (runs === 1) throw new SekishoError("execution_failed");
         return { status: "success" as const, response_text: "A checkpoint." };
       };
-      const fate = refusing(({ blocks }) => isPlain && blocks !== undefined);
+      const fate = refuseContent(({ blocks }) => isPlain && blocks !== undefined);
       expect(await historyAfter(["first", "And then?"], { story, fate })).toEqual([]);
     },
   );

@@ -73,7 +73,7 @@ describe("the plan of a delivery", () => {
     });
   });
 
-  it("posts anew and then removes the placeholder where an edit would notify nobody", () => {
+  it("posts a new message and then removes the placeholder if an edit would notify nobody", () => {
     expect(plan({ parts: ["a"], found: [post(1, "placeholder")], asNew: true })).toEqual({
       ...nothing,
       posting: [{ type: "post", kind: "answer", index: 0, content: { text: "a" } }],
@@ -81,7 +81,7 @@ describe("the plan of a delivery", () => {
     });
   });
 
-  it("posts only part 2 again when part 2 is what failed", () => {
+  it("posts only part 2 again if part 2 failed", () => {
     expect(plan({ parts: ["a", "b"], found: [post(1, "answer")], asNew: false })).toEqual({
       ...nothing,
       posting: [{ type: "post", kind: "answer", index: 1, content: { text: "b" } }],
@@ -94,7 +94,7 @@ describe("the plan of a delivery", () => {
     expect(plan({ parts: ["a"], found, asNew: false })).toEqual(expected);
   });
 
-  it("makes the last message of a stream the answer, even where the placeholder is not edited, and removes the others", () => {
+  it("turns the last message of a stream into the answer and removes the others", () => {
     const found = [post(1, "placeholder"), post(2, "stream"), post(3, "stream")];
     for (const asNew of [false, true]) {
       expect(plan({ parts: ["a"], found, asNew })).toEqual({
@@ -122,7 +122,7 @@ describe("the plan of a delivery", () => {
     expect(idsOf(thread)).toEqual(["opening 0", "question 0", "question 1", "answer 0", "files 0"]);
   });
 
-  it("removes what is there twice of files and questions", () => {
+  it("removes duplicates of files and questions", () => {
     const found = [
       post(1, "answer"),
       post(2, "question"),
@@ -134,7 +134,7 @@ describe("the plan of a delivery", () => {
     expect(plan({ parts: ["a"], found, asNew: true, hasFiles: true })).toEqual(expected);
   });
 
-  it("takes nothing of an answer that Slack did not take for what stands instead of it", () => {
+  it("removes every post of a refused answer and posts its replacement", () => {
     for (const kind of ["mrkdwn_answer", "own_text"] as const) {
       const found = [post(1, "answer"), post(2, "answer", 1)];
       const thread = apply(found, plan({ parts: ["a"], found, asNew: false, kind }));
@@ -142,7 +142,7 @@ describe("the plan of a delivery", () => {
     }
   });
 
-  it("leaves every part exactly once whatever an earlier try left behind, and doing it again changes nothing", () => {
+  it("leaves every part exactly once after any earlier try and does nothing the second time", () => {
     const ids = fc.oneof(
       fc.tuple(fc.constant<PostKind>("answer"), fc.nat({ max: 5 })),
       fc.tuple(fc.constant<PostKind>("mrkdwn_answer"), fc.nat({ max: 1 })),

@@ -36,7 +36,7 @@ it.each([
   ["answered at once", 0],
   ["polled", 2],
 ])(
-  "starts the agent once and shows one answer of a task that is %s, whenever the power is cut",
+  "starts the agent once and shows one answer of a task that is %s after a power cut at any moment",
   async (_, polls) => {
     let lossy = 0;
     for await (const { cutAt, unsynced, starts, answers } of cutAnywhere({
@@ -49,7 +49,7 @@ it.each([
   },
 );
 
-it("starts an agent of a host that does not deduplicate at most once, whenever the power is cut", async () => {
+it("starts an agent without deduplication at most once after a power cut at any moment", async () => {
   for await (const { cutAt, starts, answers } of cutAnywhere({ isIdempotent: false })) {
     expect({ cutAt, isTwice: starts > 1, answers }).toEqual({ cutAt, isTwice: false, answers: 1 });
   }

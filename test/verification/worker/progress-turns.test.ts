@@ -34,13 +34,13 @@ async function show(
 }
 
 describe("progress", () => {
-  it("of a written answer begins no stream before its turn", async () => {
+  it("starts a stream only after the delay for rate limits", async () => {
     const written = { partialText: "A checkpoint on an old highway." };
     expect(await show(written, { start: 700 })).toEqual({ called: [], shown: { delayMs: 700 } });
     expect((await show(written)).called).toEqual(["startStream"]);
   });
 
-  it("of a working agent edits no placeholder before its turn", async () => {
+  it("edits the placeholder only after the delay for rate limits", async () => {
     expect(await show({ text: "half" }, { edit: 300 })).toEqual({
       called: [],
       shown: { delayMs: 300 },
@@ -48,11 +48,11 @@ describe("progress", () => {
     expect((await show({ text: "half" })).called).toEqual(["update"]);
   });
 
-  it("of an answer without its first word is looked at again soon", async () => {
+  it("checks an answer again soon if it lacks its first complete word", async () => {
     expect(await show({ partialText: "A" })).toEqual({ called: [], shown: { delayMs: 0 } });
   });
 
-  it("of text and steps goes on with the text where the placeholder has to wait", async () => {
+  it("streams the text while the edit of the placeholder has to wait", async () => {
     const steps = [{ id: "a", title: "Read", status: "in_progress" as const }];
     const both = await show({ partialText: "A checkpoint.", steps }, { edit: 300 });
     expect(both).toMatchObject({

@@ -8,7 +8,7 @@ import { forAll } from "../../doubles/for-all.ts";
 import { askedAtMs, numberedAsk, sampleAsk, sampleFile, sampleTask } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 import { createWorld, type Fate } from "./world.ts";
-import { deaths, nthFate, plannedFates, refusing, troubles } from "./world-fates.ts";
+import { deaths, nthFate, plannedFates, refuseContent, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -40,7 +40,7 @@ function untilAsked(world: World, index = 0): Promise<void> {
 }
 
 describe("a question", () => {
-  it("takes an answer although its record is written at that moment", async () => {
+  it("accepts an answer although its record is written at the same moment", async () => {
     let isWritten = false;
     async function mayAnswer() {
       const { revision } = world.taskOf(ask) ?? { revision: 0 };
@@ -55,7 +55,7 @@ describe("a question", () => {
     expect([world.given.length, world.answers()]).toEqual([1, ["A checkpoint."]]);
   });
 
-  it("is answered by a button: the agent gets the option, and its answer comes below the question", async () => {
+  it("sends the option of a clicked button and posts the answer below the question", async () => {
     const world = await askingWorld();
     await world.clickButton(buttonClick()).run();
     expect(world.given).toMatchObject([
@@ -69,7 +69,7 @@ describe("a question", () => {
     expect(world.ephemeralMessages).toEqual([]);
   });
 
-  it("is polled a second after a completion push that comes before the reply's acceptance is stored", async () => {
+  it("polls a second after a push that comes before the reply is stored", async () => {
     let repliedAtMs: number | undefined;
     let polledAtMs: number | undefined;
     const world = await askingWorld({
@@ -89,7 +89,7 @@ describe("a question", () => {
     expect(world.answers()).toHaveLength(1);
   });
 
-  it("is announced in the placeholder, which goes on when the person has answered", async () => {
+  it("shows the question in the placeholder and updates it after the answer", async () => {
     const { placeholder } = createTaskText({ locale: "en" });
     const world = await askingWorld({ text: { placeholder }, pollsUntilDone: 3 });
     const shown = () => world.posts.find(({ key }) => key?.kind === "placeholder")?.text;
@@ -100,7 +100,7 @@ describe("a question", () => {
   });
 
   it.each([false, true])(
-    "keeps what the agent wrote before it, also when a person then cancels: streaming %s",
+    "keeps the text written before the question, even after a cancel: streaming %s",
     async (streaming) => {
       const text = createTaskText({ locale: "en" });
       const world = await askingWorld({
@@ -122,7 +122,7 @@ describe("a question", () => {
     },
   );
 
-  it("for credentials leaves the placeholder when the agent goes on", async () => {
+  it("updates the placeholder when the agent continues after a question for credentials", async () => {
     const { placeholder } = createTaskText({ locale: "en" });
     const asks = { prompt: "Sign in.", kind: "auth" as const, solvedAfterPolls: 2 };
     const world = await askingWorld({
@@ -140,7 +140,7 @@ describe("a question", () => {
     expect(shown()).toBe(placeholder({ ...asked, state: "waiting" }).text);
   });
 
-  it("is answered by a reply without a mention, which gets a mark and no answer of its own", async () => {
+  it("accepts a reply without a mention and only marks it with a reaction", async () => {
     const world = await askingWorld();
     await world.deliver(reply(1, { text: "Only on Tuesday" })).run();
     expect(world.given).toMatchObject([{ params: { text: "Only on Tuesday", user_id: "U1" } }]);
@@ -154,7 +154,7 @@ describe("a question", () => {
     });
   });
 
-  it("is answered by a reply with a mention too, and in a direct message by what is said in the thread", async () => {
+  it("accepts a reply with a mention and a reply in a direct message", async () => {
     for (const changes of [{ unaddressed: undefined }, { unaddressed: undefined, direct: true }]) {
       const world = await askingWorld();
       await world.deliver(reply(1, { text: "Yes", ...changes })).run();
@@ -163,13 +163,13 @@ describe("a question", () => {
     }
   });
 
-  it("is answered also where replies in threads are otherwise not for the bot", async () => {
+  it("accepts a reply even if replies in threads are switched off", async () => {
     const world = await askingWorld({ policy: { threadReplies: false } });
     await world.deliver(reply(1, { text: "Yes" })).run();
     expect(world.given).toHaveLength(1);
   });
 
-  it("is answered once: the second click is told by whom and when, and nobody else hears of it", async () => {
+  it("accepts the first click and names its person and time to the second person", async () => {
     const world = await askingWorld({ pollsUntilDone: 2, gate: { mayAnswer: async () => true } });
     world.clickButton(buttonClick({ user: "U2" }));
     await world.clickButton(buttonClick({ user: "U3", atMs: askedAtMs + 61_000 }, 1)).run();
@@ -180,7 +180,7 @@ describe("a question", () => {
     ]);
   });
 
-  it("takes a repeated delivery of the click or the reply that answered it for the same", async () => {
+  it("treats a repeated click or reply as the same answer", async () => {
     const clicked = await askingWorld();
     for (let times = 0; times < 3; times++) clicked.clickButton(buttonClick());
     await clicked.run();
@@ -194,7 +194,7 @@ describe("a question", () => {
     }
   });
 
-  it("is not for everyone: whoever may not answer it is told alone, by a click or by a message to the bot", async () => {
+  it("refuses an answer of a person who is not allowed, and tells only them", async () => {
     const world = await askingWorld();
     world.clickButton(buttonClick({ user: "U2" }));
     world.deliver(reply(1, { text: "Do it", user: "U2" }));
@@ -212,7 +212,7 @@ describe("a question", () => {
     expect(world.starts).toEqual([ask.requestId]);
   });
 
-  it("takes no empty reply for an answer", async () => {
+  it("refuses an empty reply", async () => {
     const world = await askingWorld();
     world.deliver(reply(1, { text: "", unaddressed: undefined }));
     world.deliver(reply(2, { text: "" }));
@@ -225,7 +225,7 @@ describe("a question", () => {
     expect(world.taskOf(ask)?.state).toBe("asking");
   });
 
-  it("that has expired takes no answer: the click is told, the host is asked to cancel, and the person reads that nobody answered", async () => {
+  it("cancels the task of an expired question and refuses a late click", async () => {
     const world = await askingWorld({ policy: { questionMs: 120_000 }, cancelable: true });
     world.clickButton(buttonClick());
     world.pass(121_000);
@@ -237,7 +237,7 @@ describe("a question", () => {
     expect(world.questions()).toEqual(["Shall I? It is too late."]);
   });
 
-  it("of a task that is over, or that was never asked, is over", async () => {
+  it("refuses a click on an answered question or on one that was never asked", async () => {
     const world = await askingWorld();
     await world.clickButton(buttonClick()).run();
     world.clickButton(buttonClick({ atMs: askedAtMs + 900_000 }, 1));
@@ -251,7 +251,7 @@ describe("a question", () => {
     expect(world.given).toHaveLength(1);
   });
 
-  it("is followed by another one, which a reply that answered is never taken for", async () => {
+  it("asks a second question and never uses the first reply for it", async () => {
     const world = await askingWorld({
       questions: [question, { prompt: "Are you sure?", options }],
     });
@@ -275,7 +275,7 @@ describe("a question", () => {
     ]);
   });
 
-  it("holds the thread: what is asked meanwhile by others is no task that overtakes it", async () => {
+  it("holds the thread of an open question, so that nothing overtakes it", async () => {
     const world = await askingWorld({
       policy: { questionMs: 5 * 3600_000 },
       gate: { mayAnswer: async ({ person }) => person.user === "U1" },
@@ -291,7 +291,7 @@ describe("a question", () => {
     expect(world.threads.get(`thread:C1/${ask.message.ts}`)?.tasks).toEqual([]);
   });
 
-  it("ends where the task is canceled, and its buttons say so", async () => {
+  it("ends the question when its task is canceled", async () => {
     for (const how of ["button", "word"] as const) {
       const world = await askingWorld({ cancelable: true });
       if (how === "button") world.clickButton(buttonClick({ button: { type: "cancel" } }));
@@ -303,14 +303,14 @@ describe("a question", () => {
     }
   });
 
-  it("is asked without blocks where Slack takes none", async () => {
+  it("asks without blocks if Slack refuses them", async () => {
     const world = await askingWorld({
-      fate: refusing(({ text, blocks }) => text === "Shall I?" && blocks !== undefined),
+      fate: refuseContent(({ text, blocks }) => text === "Shall I?" && blocks !== undefined),
     });
     expect(world.posts.find(({ text }) => text === "Shall I?")).toMatchObject({ blocks: [] });
   });
 
-  it("is answered while a worker acts on the task: the click comes again when it is done", async () => {
+  it("accepts a click that comes while a worker acts on the task, once that is done", async () => {
     const world = createWorld({ questions: [question], gate: { mayAnswer: async () => true } });
     world.deliver(ask);
     await untilAsked(world);
@@ -336,7 +336,7 @@ function reply(n: number, message: Partial<AskMessage["message"]>): AskMessage {
 }
 
 describe("a reply that was written before the question was shown", () => {
-  it("is no answer to it, whenever it is handled, but a task of its own when its turn comes", async () => {
+  it("never uses an earlier reply as the answer and runs it as a task of its own later", async () => {
     const world = await askingWorld({ questions: [production] });
     await world
       .deliver(reply(1, { ts: tsAfter(0.5), text: "yes, and please hurry" }))
@@ -347,7 +347,7 @@ describe("a reply that was written before the question was shown", () => {
     expect(world.sent.map(({ text }) => text)).toEqual([ask.message.text, "yes, and please hurry"]);
   });
 
-  it("is none either where Slack would not take the question at once: it waits until that is there", async () => {
+  it("never uses a reply as the answer if it came before Slack accepted the question", async () => {
     let isBusy = true;
     const world: World = createWorld({
       questions: [production],
@@ -374,7 +374,7 @@ describe("a reply that was written before the question was shown", () => {
   });
 
   it.each(deaths)(
-    "is done when its turn comes, and the question is answered once, whichever operation a worker dies of (%s)",
+    "runs an earlier reply in its turn and answers the question once after a worker death (%s)",
     async (death) => {
       const early = reply(1, { ts: tsAfter(0.5), text: "yes, and please hurry" });
       for (let nth = 0; nth < 100; nth++) {
@@ -398,7 +398,7 @@ describe("a reply that was written before the question was shown", () => {
     },
   );
 
-  it("is no answer to the second question, because it came too late to be one to the first", async () => {
+  it("never uses a reply that is late for the first question as the answer to the second", async () => {
     const world = await askingWorld({ questions: [staging, production] });
     world.deliver(reply(1, { text: "yes" }));
     await untilAsked(world, 1);
@@ -415,7 +415,7 @@ describe("a reply that was written before the question was shown", () => {
 });
 
 describe("a reply with files", () => {
-  it("answers with its words, and whoever wrote it is told that the files stay behind", async () => {
+  it("answers with the text of a reply and reports that its files are not sent", async () => {
     const world = await askingWorld();
     await world.deliver(reply(1, { text: "see the picture", files: [sampleFile] })).run();
     expect(world.given).toMatchObject([{ params: { text: "see the picture" } }]);
@@ -424,7 +424,7 @@ describe("a reply with files", () => {
     ]);
   });
 
-  it("and without words is no answer, which is not passed over in silence either", async () => {
+  it("refuses a reply with only files and reports that they are not sent", async () => {
     const world = await askingWorld();
     await world
       .deliver(reply(1, { text: "", files: [sampleFile] }))
@@ -444,7 +444,7 @@ async function answer(world: World, index = 0): Promise<void> {
 
 describe("a yes to a peer that does not know the repetition of a call", () => {
   it.each(["dies_after", "answer_lost"] as const)(
-    "is never taken for the answer to the next question, which nobody saw (%s)",
+    "never uses a repeated answer for the next question at a peer that does not deduplicate (%s)",
     async (fate) => {
       for (const questionIds of [true, false]) {
         let answers = 0;
@@ -476,7 +476,7 @@ describe("a yes to a peer that does not know the repetition of a call", () => {
 });
 
 describe("an approval", () => {
-  it("by a button whose option has no id that can be sent is told by what the button says", async () => {
+  it("sends the label of an option whose id cannot be sent", async () => {
     for (const id of ["", "x".repeat(129)]) {
       const world = createWorld({
         questions: [{ prompt: "Shall I?", options: [{ id, label: "Yes, do" }] }],
@@ -548,7 +548,7 @@ const allIsWell = {
 };
 
 describe("a task that asks twice", () => {
-  it.each(deaths)("goes on after a crash at any single point (%s)", async (fate) => {
+  it.each(deaths)("continues after a crash at any single point (%s)", async (fate) => {
     for (let nth = 0; nth < 110; nth++) {
       const world = createWorld({ questions, pollsUntilDone: 1, fate: nthFate(nth, fate) });
       await play(world);
@@ -559,7 +559,7 @@ describe("a task that asks twice", () => {
   });
 
   it.each(deaths)(
-    "goes on after a crash while a reply is taken for the answer (%s)",
+    "continues after a crash while a reply is accepted as the answer (%s)",
     async (fate) => {
       for (let nth = 0; nth < 110; nth += 1) {
         const world = createWorld({ questions, fate: nthFate(nth, fate) });
@@ -569,7 +569,7 @@ describe("a task that asks twice", () => {
     },
   );
 
-  it("brings an answer under one id, however often it must be brought", async () => {
+  it("sends an answer under one id on every try", async () => {
     for (const fate of ["refused", "lost", "answer_lost", ...deaths] as const) {
       const world = createWorld({
         questions,
@@ -580,7 +580,7 @@ describe("a task that asks twice", () => {
     }
   });
 
-  it("finds the question again whose post was not answered, and removes one that came late", async () => {
+  it("finds a question again whose post was in doubt and removes a late duplicate", async () => {
     for (const fate of ["lost", "answer_lost", "slow"] as const) {
       const world = createWorld({
         questions,
@@ -591,7 +591,7 @@ describe("a task that asks twice", () => {
     }
   });
 
-  it("keeps its promise through faults of every kind at random points, and repeated clicks and replies", async () => {
+  it("answers each question once despite random faults and repeated clicks and replies", async () => {
     const fates = fc.constantFrom<Fate>(...troubles);
     await forAll(
       fc.array(fc.tuple(fc.nat({ max: 120 }), fates), { maxLength: 6 }),
@@ -608,7 +608,7 @@ describe("a task that asks twice", () => {
 
 describe("at a peer that does not deduplicate", () => {
   it.each([true, false])(
-    "an answer is given once to one question (questions have ids: %s)",
+    "gives an answer once to one question at a peer that does not deduplicate (question ids: %s)",
     async (questionIds) => {
       for (const fate of ["refused", "lost", "answer_lost", "slow", ...deaths] as const) {
         for (let nth = 0; nth < 2; nth++) {

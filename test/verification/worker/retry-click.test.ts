@@ -39,14 +39,14 @@ const buttonsOf = ({ posts }: World) =>
   posts.filter(({ key, hasButtons }) => key?.requestId === ask.requestId && hasButtons).length;
 
 describe("the button to try again", () => {
-  it("stays below the failure when the thread is cleaned up", async () => {
+  it("keeps the retry button below the failure after the cleanup", async () => {
     const world = failedWorld();
     await world.run();
     expect(world.taskOf(ask)?.textsErased).toBe(true);
     expect(buttonsOf(world)).toBe(1);
   });
 
-  it("stays below one of them where the failure was posted twice", async () => {
+  it("keeps the retry button below one of two posts of the failure", async () => {
     const world = failedWorld();
     await world.run({ until: () => world.answers().length === 1 });
     const [failure] = world.posts.filter(({ hasButtons }) => hasButtons);
@@ -56,7 +56,7 @@ describe("the button to try again", () => {
     expect([answersOf(world, ask.requestId).length, buttonsOf(world)]).toEqual([1, 1]);
   });
 
-  it("runs the same message as a new task in the same thread, with one answer, and goes", async () => {
+  it("runs the same message as a new task in the thread and removes the button", async () => {
     const world = failedWorld();
     await world.run();
     await world.clickButton(click()).run();
@@ -75,7 +75,7 @@ describe("the button to try again", () => {
     expect([...world.marks]).toEqual([`${ask.message.ts} check`]);
   });
 
-  it("does that once, however often it is clicked or delivered", async () => {
+  it("retries once for repeated clicks and deliveries", async () => {
     const world = failedWorld();
     await world.run();
     world.clickButton(click());
@@ -88,7 +88,7 @@ describe("the button to try again", () => {
     expect(world.ephemeralMessages.map(({ text }) => text)).toContain('{"type":"retried"}');
   });
 
-  it("that was clicked before the task was over works when it is", async () => {
+  it("retries after the task is over if the click came before", async () => {
     const world = failedWorld();
     await world.run();
     world.changeTask(ask, { state: "delivering" });
@@ -99,7 +99,7 @@ describe("the button to try again", () => {
     expect(world.starts).toEqual([ask.requestId, retryId]);
   });
 
-  it("can be used again below a retry that failed", async () => {
+  it("retries again below a retry that failed", async () => {
     const story = () => {
       throw new SekishoError("unavailable");
     };
@@ -115,7 +115,7 @@ describe("the button to try again", () => {
     });
   });
 
-  it("is for whoever asked", async () => {
+  it("refuses a retry click of another person", async () => {
     const world = failedWorld();
     await world.run();
     await world.clickButton(click({ user: "U2" })).run();
@@ -126,14 +126,14 @@ describe("the button to try again", () => {
   it.each<[string, Partial<ButtonClick>]>([
     ["from another workspace", { userTeam: "T2" }],
     ["from another channel", { channel: "C2" }],
-  ])("clicked %s does nothing", async (_what, changes) => {
+  ])("ignores a retry click %s", async (_what, changes) => {
     const world = failedWorld();
     await world.run();
     await world.clickButton(click(changes)).run();
     expect(world.starts).toEqual([ask.requestId]);
   });
 
-  it("says to whoever may no longer ask that they may not", async () => {
+  it("refuses a retry by a person who is no longer allowed", async () => {
     const world = failedWorld({ gate: { mayAskThere: async () => false } });
     await world.run();
     await world.clickButton(click()).run();
@@ -146,7 +146,7 @@ describe("the button to try again", () => {
     ["edited into a word to cancel", { text: "cancel" }, [], "This was canceled."],
     ["deleted", { text: "" }, [], "This was canceled."],
   ])(
-    "runs the message as it is when its turn comes: %s while another task ran",
+    "retries the message as it is when its turn comes: %s while another task ran",
     async (_what, newest, texts, answer) => {
       const said = [{ ts: ask.message.ts, text: ask.message.text }];
       const world = failedWorld({ inSlack: said, pollsUntilDone: 3 });
@@ -171,7 +171,7 @@ describe("the button to try again", () => {
     },
   );
 
-  it("stays where there is no room for another task, and works when there is", async () => {
+  it("keeps the retry button while the person is over a limit", async () => {
     let over: { by: "user"; retryAtMs: number } | undefined = {
       by: "user",
       retryAtMs: askedAtMs + 4_200_000,
@@ -192,7 +192,7 @@ describe("the button to try again", () => {
     expect([world.starts, buttonsOf(world)]).toEqual([[ask.requestId, retryId], 0]);
   });
 
-  it("of an answered task, which has none, does nothing", async () => {
+  it("ignores a retry click on an answered task", async () => {
     const world = failedWorld({ story: () => ({ status: "success", response_text: "Done." }) });
     await world.run();
     await world.clickButton(click()).run();
@@ -206,7 +206,7 @@ describe("a message with files", () => {
     { ts: ask.message.ts, text: ask.message.text, fileIds: ["F1"], files: [sampleFile] },
   ];
 
-  it("is tried again with its files", async () => {
+  it("retries a message with its files", async () => {
     const world = failedWorld({ asked, inSlack });
     await world.run();
     await world.clickButton(click()).run();
@@ -217,7 +217,7 @@ describe("a message with files", () => {
     expect(answersOf(world, retryId)).toEqual([expect.stringContaining("A checkpoint.")]);
   });
 
-  it("is refused in words where the files are gone", async () => {
+  it("refuses a retry if the files of the message are gone", async () => {
     const world = failedWorld({ asked });
     await world.run();
     await world.clickButton(click()).run();
@@ -227,7 +227,7 @@ describe("a message with files", () => {
     expect(world.starts).toEqual([ask.requestId]);
   });
 
-  it("is refused in words where one of the files cannot be read any more", async () => {
+  it("refuses a retry if one of the files can no longer be read", async () => {
     const { url: _url, ...lost } = sampleFile;
     const isOfRetry = (id: string) => id === retryId;
     const files = {
@@ -250,7 +250,7 @@ describe("a message with files", () => {
 
 describe("a click whose worker dies", () => {
   it.each(deaths)(
-    "(%s) at any of its operations leads to one retry with one answer",
+    "a worker death (%s) at any operation of a click leads to one retry with one answer",
     async (fate) => {
       let operations = 0;
       const count = (): Fate => {

@@ -48,7 +48,7 @@ async function modalOf(shortcut: ShortcutUsed) {
 }
 
 describe("the modal of the shortcut", () => {
-  it("knows the message, its thread and when it was chosen", async () => {
+  it("stores the chosen message, its thread and the time of the choice in the modal", async () => {
     const { metadata } = await modalOf(used({ threadTs: "1.1" }));
     expect(metadata).toEqual({
       channel: "C1",
@@ -62,18 +62,21 @@ describe("the modal of the shortcut", () => {
   it.each([
     ["T1", "channels"],
     ["T2", "people"],
-  ])("says whose person it is where the channel is shared: %s", async (userTeam, external) => {
-    const { metadata } = await modalOf(used({ channel: "CSHARED", userTeam }));
-    expect(metadata).toMatchObject({ external });
-  });
+  ])(
+    "marks a person of the own and of another workspace in a shared channel: %s",
+    async (userTeam, external) => {
+      const { metadata } = await modalOf(used({ channel: "CSHARED", userTeam }));
+      expect(metadata).toMatchObject({ external });
+    },
+  );
 
-  it("has no input where the bot is not in the channel", async () => {
+  it("shows a modal without input if the bot is not in the channel", async () => {
     const { view } = await modalOf(used({ channel: "CWITHOUT" }));
     expect(view).not.toHaveProperty("submit");
     expect(JSON.stringify(view?.blocks)).toContain("I'm not in this conversation");
   });
 
-  it("does not open where Slack does not say what the channel is, and the person reads so", async () => {
+  it("opens no form if Slack does not describe the channel, and says so", async () => {
     for (const [kind, slackError, opened] of [
       ["unavailable", "service_unavailable", 0],
       ["gone", "missing_scope", 1],
@@ -88,7 +91,7 @@ describe("the modal of the shortcut", () => {
     }
   });
 
-  it("that came too late is told to the person alone, and one that is open already is not", async () => {
+  it("reports a late shortcut to the person only, and ignores a repeated one", async () => {
     const { world } = await modalOf(used({ triggerId: "late" }));
     expect(world.ephemeralMessages).toMatchObject([
       { user: "U1", text: '{"type":"shortcut_not_opened"}' },
@@ -106,7 +109,7 @@ describe("a message that a person asks about", () => {
     // It was chosen from a menu, so it is no word to cancel.
     ["cancel", "cancel\n\n> The gate is closed.\n> From sunset on."],
   ])(
-    "goes to the agent with the instruction %j, and is answered in its thread",
+    "sends the chosen message with the instruction %j and answers in its thread",
     async (instruction, text) => {
       const world = createWorld({ inSlack });
       await world.deliver(submitted(1, instruction)).run();
@@ -119,7 +122,7 @@ describe("a message that a person asks about", () => {
     },
   );
 
-  it("a message is cut below an instruction if both together are too long", async () => {
+  it("cuts the message below an instruction if both together are too long", async () => {
     const world = createWorld({ inSlack: [{ ts: aboutTs, text: "line\n".repeat(8000).trim() }] });
     await world.deliver(submitted(1, "Translate")).run();
     const text = String(world.sent[0]?.text);
@@ -127,14 +130,14 @@ describe("a message that a person asks about", () => {
     expect(text).toMatch(/^Translate\n\n> line\n.*…\(cut\)$/s);
   });
 
-  it("may be old: the age counts from the moment at which it was chosen", async () => {
+  it("accepts an old message, because its age counts from the choice", async () => {
     const ts = `${askedAtMs / 1000 - 30 * 24 * 3600}.000100`;
     const world = createWorld({ inSlack: [{ ts, text: "Long ago" }] });
     await world.deliver(submitted(1, "", { threadTs: ts, about: { ts, instruction: "" } })).run();
     expect(world.sent).toMatchObject([{ text: "Long ago" }]);
   });
 
-  it("that is gone is told to the person alone", async () => {
+  it("reports a missing message to the person only", async () => {
     const world = createWorld();
     await world.deliver(submitted(1, "Translate")).run();
     expect(world.posts).toEqual([]);
@@ -143,7 +146,7 @@ describe("a message that a person asks about", () => {
     ]);
   });
 
-  it("is never the reply to a question of its thread", async () => {
+  it("never uses a chosen message as the reply to a question of its thread", async () => {
     const world = createWorld({
       ...{ inSlack, questions: [{ prompt: "Shall I?" }], policy: { questionMs: 60_000 } },
     });
@@ -158,30 +161,33 @@ describe("a message that a person asks about", () => {
   it.each([
     ["edited", "The gate is open.", "The gate is open."],
     ["deleted", undefined, undefined],
-  ])("and was %s while its task waited counts as it is then", async (_what, newest, sent) => {
-    const said = [...inSlack];
-    const world = createWorld({ inSlack: said, pollsUntilDone: 2 });
-    world.deliver(submitted(1));
-    const second = () => world.taskOf(numberedAsk(2));
-    await world
-      .deliver(submitted(2, "", { ts: `${askedAtMs / 1000 + 1}.5` }))
-      .run({ until: () => second()?.state === "queued" });
-    if (newest === undefined) said.length = 0;
-    else said[0] = { ts: aboutTs, text: newest };
-    await world.run();
-    expect(world.sent.map(({ text }) => text)).toEqual([
-      inSlack[0]?.text,
-      ...(sent === undefined ? [] : [sent]),
-    ]);
-    if (newest === undefined)
-      expect(second()?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
-  });
+  ])(
+    "uses the current version of a message that was %s while its task waited",
+    async (_what, newest, sent) => {
+      const said = [...inSlack];
+      const world = createWorld({ inSlack: said, pollsUntilDone: 2 });
+      world.deliver(submitted(1));
+      const second = () => world.taskOf(numberedAsk(2));
+      await world
+        .deliver(submitted(2, "", { ts: `${askedAtMs / 1000 + 1}.5` }))
+        .run({ until: () => second()?.state === "queued" });
+      if (newest === undefined) said.length = 0;
+      else said[0] = { ts: aboutTs, text: newest };
+      await world.run();
+      expect(world.sent.map(({ text }) => text)).toEqual([
+        inSlack[0]?.text,
+        ...(sent === undefined ? [] : [sent]),
+      ]);
+      if (newest === undefined)
+        expect(second()?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    },
+  );
 
   it.each([
     ["", 1],
     ["Translate", 0],
   ])(
-    "has a button to try again below a failure, unless there is an instruction: %j",
+    "offers a retry below a failure unless there is an instruction: %j",
     async (instruction, buttons) => {
       const { parts } = createTaskText({ locale: "en" });
       const story = () => {
@@ -205,7 +211,7 @@ describe("a message that a person asks about", () => {
   it.each([
     ["the message", [], "I couldn't read that message."],
     ["its files", inSlack, "The files in the original message are no longer available"],
-  ])("is not tried again without %s, and the thread says so", async (_what, left, said) => {
+  ])("refuses a retry without %s and says so in the thread", async (_what, left, said) => {
     const { parts } = createTaskText({ locale: "en" });
     const there: Foreign[] = inSlack.map((each) => ({ ...each, files: [sampleFile] }));
     const story = () => {
@@ -220,7 +226,7 @@ describe("a message that a person asks about", () => {
     expect(world.posts.at(-1)?.text).toContain(said);
   });
 
-  it("is read again for an operator's retry, unless its instruction is erased", async () => {
+  it("reads the message again for an operator's retry, unless its instruction is erased", async () => {
     for (const [instruction, count] of [
       ["", 2],
       ["Translate", 1],

@@ -4,7 +4,7 @@ import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 import { createWorld, type Fate } from "./world.ts";
-import { deaths, failing, nthFate, refusing } from "./world-fates.ts";
+import { deaths, failing, nthFate, refuseContent } from "./world-fates.ts";
 
 const ask = sampleAsk();
 const full = "A checkpoint on an old highway, where travellers were verified.";
@@ -41,14 +41,14 @@ describe("a stream", () => {
   it.each([
     ["T1", {}],
     ["T2", { userTeam: "T2" }],
-  ])("is for the person in their own workspace: %s", async (team, from) => {
+  ])("streams to the person in their own workspace: %s", async (team, from) => {
     const { world } = watched({ slack: { streaming: true } });
     await world.deliver({ ...ask, message: { ...ask.message, ...from } }).run();
     expect(new Set(world.recipients)).toEqual(new Set([`U1 of ${team}`]));
   });
 });
 
-it("does not touch a stream while only space is added", async () => {
+it("leaves the stream unchanged while the agent adds only spaces", async () => {
   const { world, count } = watched({
     slack: { streaming: true },
     pollsUntilDone: 20,
@@ -67,35 +67,38 @@ describe("a stream that a person stops in Slack", () => {
   it.each([
     ["appendStream", progress],
     ["stopStream", slow],
-  ])("ends the task as canceled, and nothing is streamed from then on: %s", async (name, told) => {
-    const stopped = new SlackError("refused", { slackError: "stopped_by_user" });
-    let isStopped = false;
-    const { world, operations } = watched({
-      ...{
-        slack: { streaming: true },
-        cancelable: true,
-        pollsUntilDone: 600,
-        policy: { deadlineMs: 3600_000 },
-        progress: told,
-      },
-      fate: async (operation): Promise<Fate> => {
-        if (operation.name !== name) return "ok";
-        isStopped = true;
-        throw stopped;
-      },
-    });
-    await world.deliver(ask).run({ until: () => isStopped });
-    const before = operations.length;
-    await world.run();
-    expect(world.cancels).toMatchObject([{ params: { reason: "asked" } }]);
-    expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
-    const later = operations.slice(before).map((operation) => operation.name);
-    expect(later.filter((each) => each === "startStream" || each === "appendStream")).toEqual([]);
-  });
+  ])(
+    "cancels the task and stops streaming when Slack reports the stop at %s",
+    async (name, told) => {
+      const stopped = new SlackError("refused", { slackError: "stopped_by_user" });
+      let isStopped = false;
+      const { world, operations } = watched({
+        ...{
+          slack: { streaming: true },
+          cancelable: true,
+          pollsUntilDone: 600,
+          policy: { deadlineMs: 3600_000 },
+          progress: told,
+        },
+        fate: async (operation): Promise<Fate> => {
+          if (operation.name !== name) return "ok";
+          isStopped = true;
+          throw stopped;
+        },
+      });
+      await world.deliver(ask).run({ until: () => isStopped });
+      const before = operations.length;
+      await world.run();
+      expect(world.cancels).toMatchObject([{ params: { reason: "asked" } }]);
+      expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
+      const later = operations.slice(before).map((operation) => operation.name);
+      expect(later.filter((each) => each === "startStream" || each === "appendStream")).toEqual([]);
+    },
+  );
 });
 
 describe("the agent's progress", () => {
-  it("edits the placeholder, not more often than once a second and not in the last second before the answer", async () => {
+  it("edits the placeholder at most once a second", async () => {
     const { world, operations } = watched();
     await world.deliver(ask).run();
     const edits = operations.filter(({ name }) => name === "update").map(({ atMs }) => atMs);
@@ -106,7 +109,7 @@ describe("the agent's progress", () => {
     expect(world.posts.map(({ text }) => text)).toEqual([full]);
   });
 
-  it("shows steps beside a stream, and as lines where Slack refuses their block", async () => {
+  it("shows steps beside a stream, or as lines if Slack refuses their block", async () => {
     const steps = [{ id: "a", title: "Read", status: "in_progress" as const }];
     const shown: string[] = [];
     const { world, count } = watched({
@@ -119,7 +122,7 @@ describe("the agent's progress", () => {
           return { text: "Working", ...(hasPlan && { blocks: [{ type: "plan" }] }) };
         },
       },
-      fate: refusing(({ blocks = [] }) => blocks.some(({ type }) => type === "plan")),
+      fate: refuseContent(({ blocks = [] }) => blocks.some(({ type }) => type === "plan")),
     });
     await world.deliver(ask).run();
     expect(shown.slice(0, 2)).toEqual(["plan", "lines"]);
@@ -127,7 +130,7 @@ describe("the agent's progress", () => {
     expect(world.answers()).toEqual([full]);
   });
 
-  it("that may still land does not undo the answer: that is a new message", async () => {
+  it("posts the answer as a new message if an edit may still arrive", async () => {
     for (const fate of ["lost", "answer_lost", "slow"] as const) {
       let edits = 0;
       const { world } = watched({
@@ -138,7 +141,7 @@ describe("the agent's progress", () => {
     }
   });
 
-  it("holds no answer back although Slack takes no edit for minutes, and asks Slack once in that time", async () => {
+  it("delivers the answer promptly while Slack limits edits, and tries only one edit meanwhile", async () => {
     let isDone = false;
     let edits = 0;
     const limited = new SlackError("rate_limited", { retryAfterMs: 300_000 });
@@ -159,7 +162,7 @@ describe("the agent's progress", () => {
 });
 
 describe("a stream of Slack", () => {
-  it("is begun with the first piece, appended to, and becomes the answer", async () => {
+  it("starts a stream with the first piece, appends to it and turns it into the answer", async () => {
     const { world, count } = watched({ slack: { streaming: true } });
     await world.deliver(ask).run({ until: () => count("appendStream") > 1 });
     const stream = world.posts.find(({ streams }) => streams);
@@ -170,7 +173,7 @@ describe("a stream of Slack", () => {
     expect(world.posts.map(({ ts, text }) => [ts, text])).toEqual([[stream?.ts, full]]);
   });
 
-  it("rolls over to a new message before four minutes, so that Slack never closes one that is written to", async () => {
+  it("continues a stream in a new message before four minutes, so that Slack never closes it", async () => {
     const slow = (polls: number) => ({ partial_text: "word ".repeat(polls + 1) });
     const { world, count } = watched({
       slack: { streaming: true },
@@ -198,7 +201,7 @@ describe("a stream of Slack", () => {
   });
 
   it.each(["startStream", "appendStream"])(
-    "that Slack refuses (%s) falls back to edits, and nothing of it stays",
+    "falls back to edits and leaves nothing of the stream if Slack refuses %s",
     async (name) => {
       const { world, count } = watched({
         slack: { streaming: true },
@@ -211,7 +214,7 @@ describe("a stream of Slack", () => {
     },
   );
 
-  it("that nobody knows of is removed, or made the answer: the thread shows it once", async () => {
+  it("removes an unknown stream or turns it into the answer, so that the thread shows it once", async () => {
     for (const name of ["startStream", "appendStream", "stopStream", "update"]) {
       for (const fate of ["refused", "lost", "answer_lost", "slow", ...deaths] as const) {
         for (let nth = 0; nth < 2; nth++) {
@@ -273,7 +276,7 @@ async function shown(partials: readonly string[]) {
 }
 
 describe("a stream of Slack", () => {
-  it("notifies nobody and hides no address, wherever the agent lets its text end for the moment", async () => {
+  it("notifies nobody and hides no address, wherever the agent's text ends for the moment", async () => {
     const { texts, answers } = await shown([
       "See <",
       "See <!channel> and [https://bank.example",
@@ -287,7 +290,7 @@ describe("a stream of Slack", () => {
     expect(answers).toEqual(["The answer."]);
   });
 
-  it("goes on as edits of the placeholder where the agent writes its text anew", async () => {
+  it("continues with edits of the placeholder if the agent rewrites its text", async () => {
     const { texts, edits, answers } = await shown([
       "One thing. ",
       "Another thing. And ",
@@ -298,7 +301,7 @@ describe("a stream of Slack", () => {
     expect(answers).toEqual(["The answer."]);
   });
 
-  it("has at most twenty messages, then edits of the placeholder go on", async () => {
+  it("uses twenty messages for a stream at most and then edits the placeholder", async () => {
     const text = "One more line of it.\n".repeat(15_000);
     const { streams, edits, answers } = await shown(
       Array.from({ length: 60 }, (_, poll) => text.slice(0, (poll + 1) * 5250)),
@@ -340,7 +343,7 @@ function writingWorld(more: Parameters<typeof createWorld>[0] = {}): World {
 }
 
 describe("a task that may have begun a stream unknown to us", () => {
-  it("does not take for its own what another task of the thread writes at the same time", async () => {
+  it("leaves the stream of another task in the thread unchanged", async () => {
     const world = writingWorld({ policy: { concurrency: "parallel", deadlineMs: 3600_000 } });
     await world
       .deliver(first)
@@ -352,7 +355,7 @@ describe("a task that may have begun a stream unknown to us", () => {
     expect(texts(world).sort()).toEqual(["The first answer.", "The second answer."]);
   });
 
-  it("leaves the follow-up's stream alone when it looks once more two minutes later", async () => {
+  it("leaves the stream of a follow-up unchanged in its cleanup two minutes later", async () => {
     const world = writingWorld();
     await world.deliver(first).run({ until: () => recordOf(world, first)?.state === "done" });
     await world.deliver(second).run({ until: () => recordOf(world, first)?.cleanupDone === true });
@@ -365,7 +368,7 @@ describe("a task that may have begun a stream unknown to us", () => {
 });
 
 describe("a stream that a worker died of beginning", () => {
-  it("goes also where others wait in the thread, or have been answered there meanwhile", async () => {
+  it("removes a stream of a dead worker even if other tasks of the thread wait or are answered", async () => {
     for (const nth of [0, 1]) {
       let starts = 0;
       const world = writingWorld({
@@ -412,7 +415,7 @@ describe("an agent that writes, asks, and writes on", () => {
     return world;
   }
 
-  it("begins a message of its own below the question, with its first word", async () => {
+  it("streams the text after a question in a new message below it", async () => {
     const world = await askingWorld({ openMs: 1000, writesOn: true });
     await world.run({ until: () => (recordOf(world, first)?.stream?.messages.length ?? 0) > 1 });
     const [before, after] = recordOf(world, first)?.stream?.messages ?? [];
@@ -425,7 +428,7 @@ describe("an agent that writes, asks, and writes on", () => {
     expect(order.indexOf("question")).toBeLessThan(order.indexOf(after?.ts ?? ""));
   });
 
-  it("is answered below the question, whether it wrote after that or not, and nothing else stays", async () => {
+  it("posts the answer below the question and leaves nothing else", async () => {
     for (const writesOn of [true, false]) {
       for (const openMs of [1000, 2 * 3600_000]) {
         const world = await askingWorld({ openMs, writesOn });

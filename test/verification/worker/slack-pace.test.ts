@@ -57,14 +57,14 @@ function longestGapMs(times: readonly number[]): number {
 }
 
 describe("the calls of any number of streams", () => {
-  it("keep Slack's limit in every minute", () => {
+  it("keeps the limit of Slack in every minute for any number of streams", () => {
     const calls = fc.constantFrom<PacedCall>("start", "append", "edit");
     forAll(fc.integer({ min: 1, max: 12 }), calls).hold((streams, call) => {
       expect(mostInMinute(play({ streams, call }).flat())).toBeLessThanOrEqual(slackTakes[call]);
     });
   });
 
-  it("are shared fairly: no stream waits longer than the others", () => {
+  it("shares the calls fairly between streams", () => {
     const gaps = play({ streams: 8, call: "append" }).map((atMs) =>
       longestGapMs(atMs.filter((at) => at > minuteMs)),
     );
@@ -74,12 +74,12 @@ describe("the calls of any number of streams", () => {
 });
 
 describe("one stream", () => {
-  it("grows every second, and a placeholder changes every second and a half", () => {
+  it("appends to a single stream every second and edits a placeholder every 1.5 seconds", () => {
     expect(play({ streams: 1, call: "append" }).map(longestGapMs)).toEqual([1000]);
     expect(play({ streams: 1, call: "edit" }).map(longestGapMs)[0]).toBeLessThanOrEqual(1500);
   });
 
-  it("is not delayed by other workspaces, nor by other methods", () => {
+  it("limits each workspace and each method separately", () => {
     const pace = createSlackPace({ now: () => 0 });
     const ask = (team: string, call: PacedCall) => pace({ team, call, requestId: "1" });
     while (ask("T1", "start") === 0);

@@ -48,21 +48,21 @@ function writeAsVersion100({
 }
 
 describe("a thread", () => {
-  it("stays with the agent that its first message names", async () => {
+  it("keeps a thread at the agent that its first message names", async () => {
     const { world, reads } = await thread(["far: first", "And then?", "And why?"]);
     expect(world.sentTo).toEqual(["far", "far", "far"]);
     expect(world.sent.map(({ text }) => text)).toEqual(["first", "And then?", "And why?"]);
     expect(reads(2).map(({ text }) => text)).toEqual(["Answer 1.", "Answer 2."]);
   });
 
-  it("stays with its agent where no route fits the reply by itself", async () => {
+  it("keeps a thread at its agent if no route fits the reply by itself", async () => {
     const { world } = await thread(["far: first", "And then?"], {
       routing: { ...routed(), routes: [{ word: "far", destination: ["far"] }] },
     });
     expect(world.sentTo).toEqual(["far", "far"]);
   });
 
-  it("changes to the agent that a message names, which gets none of the earlier answers", async () => {
+  it("changes to the agent that a message names and hides the earlier answers from it", async () => {
     const { world, reads } = await thread(["first", "far: look", "And then?"]);
     expect(world.sentTo).toEqual(["local", "far", "far"]);
     expect(reads(1)).toEqual([]);
@@ -81,7 +81,7 @@ describe("a thread", () => {
     expect(world.answers()[1]).toMatch(/^_From here on, \*far\* answers\._/);
   });
 
-  it("starts anew and says so when the destination of its moved route is removed", async () => {
+  it("starts afresh and says so when the destination of a moved route is removed", async () => {
     const { world, routing, reads } = await thread(["first"]);
     Object.assign(routing, { destinations: ["spare"], routes: [{ destination: ["spare"] }] });
     await world.deliver(say(1, "And then?")).run();
@@ -94,7 +94,7 @@ describe("a thread", () => {
     expect(world.answers()[2]).toBe("Answer 3.");
   });
 
-  it("starts anew when the person may not use its route any more", async () => {
+  it("starts afresh when the person can no longer use the route", async () => {
     const { world, routing, reads } = await thread(["far: first"]);
     routing.routes = [
       { word: "far", team: "T2", destination: ["far"] },
@@ -105,7 +105,7 @@ describe("a thread", () => {
     expect(reads(1)).toEqual([]);
   });
 
-  it("is decided by its first task where its record is of version 1.0.0", async () => {
+  it("follows the first task of a thread whose record is of version 1.0.0", async () => {
     const { world, reads } = await thread(["far: first"]);
     writeAsVersion100(world);
     await world.deliver(say(1, "And then?")).run();
@@ -115,7 +115,7 @@ describe("a thread", () => {
     expect(world.sentTo.at(-1)).toBe("far");
   });
 
-  it("keeps the answers of version 1.0.0 from other agents if its first task is gone, at any later message", async () => {
+  it("hides answers of version 1.0.0 from other agents if the first task is gone", async () => {
     const { world, reads } = await thread(["far: first"]);
     writeAsVersion100(world);
     world.records.clear();
@@ -126,7 +126,7 @@ describe("a thread", () => {
     expect(world.answers()[1]).toBe("Answer 2.");
   });
 
-  it("keeps the answers of version 1.0.0 from other agents if its record has expired as well", async () => {
+  it("hides answers of version 1.0.0 from other agents if the record of the thread has expired", async () => {
     const { world, reads } = await thread(["far: first"]);
     writeAsVersion100(world);
     world.records.clear();
@@ -139,7 +139,7 @@ describe("a thread", () => {
     expect(reads(1)).toEqual([]);
   });
 
-  it("gives an agent the answers of version 1.0.0 if the first task is gone and its route has all destinations", async () => {
+  it("gives answers of version 1.0.0 to an agent whose route has all destinations, without the first task", async () => {
     const routing = { ...routed(), routes: [{ destination: ["local", "far", "spare"] }] };
     const { world, reads } = await thread(["first"], { routing });
     writeAsVersion100(world);
@@ -148,7 +148,7 @@ describe("a thread", () => {
     expect(reads(1).map(({ text }) => text)).toEqual(["Answer 1."]);
   });
 
-  it("stays where its first task of version 1.0.0 went when its route has moved, and starts anew once that is removed", async () => {
+  it("keeps the destination of a first task of version 1.0.0 until that is removed", async () => {
     const { world, routing, reads } = await thread(["first"]);
     writeAsVersion100(world);
     routing.routes = [{ destination: ["spare"] }];
@@ -162,7 +162,7 @@ describe("a thread", () => {
     expect(world.answers()[2]).toContain("The agent of this thread is no longer available.");
   });
 
-  it("tries a message again at the agent that the message went to", async () => {
+  it("retries a message at the agent that received it", async () => {
     const { world } = await thread(["first", "far: look"]);
     const { message } = say(0, "");
     await world
@@ -177,7 +177,7 @@ describe("a thread", () => {
 });
 
 describe("the word of a route", () => {
-  it("is not in what the agent gets, also after a retry", async () => {
+  it("removes the word of the route from the text, also at a retry", async () => {
     const { world } = await thread(["\u3000Ｆａｒ：first"]);
     const original = say(0, "\u3000Ｆａｒ：first");
     await world
@@ -187,7 +187,7 @@ describe("the word of a route", () => {
     expect(world.sent.map(({ text }) => text)).toEqual(["first", "first"]);
   });
 
-  it("is in what the agent gets if its route keeps it", async () => {
+  it("keeps the word in the text if the route says so", async () => {
     const routing = {
       ...routed(),
       routes: [{ word: "far", keepsWord: true, destination: ["far"] }],
@@ -196,7 +196,7 @@ describe("the word of a route", () => {
     expect(world.sent.map(({ text }) => text)).toEqual(["far: first", "far:"]);
   });
 
-  it("alone is refused as no request, and is sent with a file", async () => {
+  it("refuses a message with only the word of a route, unless it has a file", async () => {
     const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10 };
     const { world } = await thread(["first", "far: "]);
     expect(world.sentTo).toEqual(["local"]);

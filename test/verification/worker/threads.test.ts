@@ -51,7 +51,7 @@ function historyOf(world: ReturnType<typeof createWorld>, n: number) {
 }
 
 describe("messages of one thread", () => {
-  it("are executed one after the other in their order, each when the answer before it is in the thread", async () => {
+  it("runs tasks of a thread in order, each after the answer of the one before", async () => {
     const { world, answersAtSend } = watchedWorld({ pollsUntilDone: 3 });
     for (const n of [1, 3, 2]) world.deliver(askOf(n));
     await world.run();
@@ -61,7 +61,7 @@ describe("messages of one thread", () => {
     expect(world.posts).toHaveLength(3);
   });
 
-  it("of different threads, or of a destination that allows it, do not wait for each other", async () => {
+  it("runs tasks of different threads or of a parallel destination at the same time", async () => {
     const parallel = watchedWorld({ pollsUntilDone: 3, policy: { concurrency: "parallel" } });
     for (const n of [1, 2, 3]) parallel.world.deliver(askOf(n));
     await parallel.world.run();
@@ -75,7 +75,7 @@ describe("messages of one thread", () => {
     expect(answersAtSend).toEqual([0, 0]);
   });
 
-  it("hold the thread for their deadline, its 15 seconds of grace and a minute of delivery", async () => {
+  it("holds the thread for the deadline, 15 seconds of grace and a minute of delivery", async () => {
     const { world } = watchedWorld({ pollsUntilDone: 3 });
     const isJoined = () => [...world.threads.values()].some(({ tasks }) => tasks.length > 0);
     await world.deliver(askOf(1)).run({ until: isJoined });
@@ -83,7 +83,7 @@ describe("messages of one thread", () => {
     expect((place?.untilMs ?? 0) - world.now()).toBe(15 * 60_000 + 15_000 + 60_000);
   });
 
-  it("go on when the one before them fails, or cannot be answered because the deadline has passed", async () => {
+  it("continues with the next task when the one before fails or reaches its deadline", async () => {
     const failing = watchedWorld({
       story: (id) => {
         if (id === askOf(1).requestId) throw new SekishoError("execution_failed");
@@ -101,7 +101,7 @@ describe("messages of one thread", () => {
     expect(stuck.world.answers().every((answer) => answer.includes('"timeout"'))).toBe(true);
   });
 
-  it("begin as soon as the one before them is over, and not only when they look again", async () => {
+  it("starts the next task as soon as the one before is over", async () => {
     const { world } = watchedWorld({ pollsUntilDone: 3 });
     for (const n of [1, 2]) world.deliver(askOf(n));
     await world.run();
@@ -111,7 +111,7 @@ describe("messages of one thread", () => {
     expect(begunMs - overMs).toBeLessThan(1000);
   });
 
-  it("wait for one whose answer Slack does not take for 75 seconds, not longer", async () => {
+  it("waits 75 seconds for an answer that Slack refuses, and then starts the next task", async () => {
     let isAway = false;
     const { world } = watchedWorld({
       pollsUntilDone: 1,
@@ -134,7 +134,7 @@ describe("messages of one thread", () => {
     expect(heldMs).toBeLessThan(75_000 + 12_000);
   });
 
-  it("go on although nobody tells the next one, or the record of the thread was out of reach", async () => {
+  it("continues if the next task is not notified or the record of the thread is out of reach", async () => {
     for (const name of ["get", "create", "replace", "send"]) {
       for (let at = 0; at < 40; at++) {
         let count = 0;
@@ -157,7 +157,7 @@ describe("messages of one thread", () => {
     }
   });
 
-  it("go on where the worker died that the end of the one before had woken", async () => {
+  it("continues a task whose worker died when a thread_free message wakes it", async () => {
     const world = createWorld({
       fate: ({ name }) => (name === "execute_task" && isDying ? "dies_before" : "ok"),
     });
@@ -171,7 +171,7 @@ describe("messages of one thread", () => {
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
-  it("say how many go before them, and are refused when there are too many", async () => {
+  it("records how many tasks are ahead of a queued one", async () => {
     const world = createWorld({ pollsUntilDone: 2 });
     const recordOf = (n: number) => world.records.get(askOf(n).requestId);
     world.deliver(askOf(1));
@@ -196,7 +196,7 @@ describe("messages of one thread", () => {
 const concurrency = 8;
 const maxSends = 6;
 
-it("a destination that hangs holds no more slots than are its own, and the others' tasks are answered", async () => {
+it("a destination that hangs holds only its own slots, and the tasks of others are answered", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-starvation-"));
   const database = openDatabase({ file: join(folder, "verification.db") });
   const queue = createSqliteQueue({ database, name: "tasks" });
@@ -331,13 +331,13 @@ describe("a reply in a slash command's thread, where our clock is ahead of Slack
     return world;
   }
 
-  it("is known for one: the word to cancel ends the command's task", async () => {
+  it("cancels the task of a command by a reply in its thread if the local clock is ahead", async () => {
     const world = await inItsThread("cancel");
     expect(world.cancels).toMatchObject([{ params: { task_id: "t-1", reason: "asked" } }]);
     expect(world.answers()).toContain('{"type":"canceling","count":1}');
   });
 
-  it("and a follow-up is done", async () => {
+  it("runs a follow-up in the thread of a command if the local clock is ahead", async () => {
     const world = await inItsThread("And in Kyoto?");
     expect(world.sent.map(({ text }) => text)).toEqual([ask.message.text, "And in Kyoto?"]);
     expect(world.answers()).toHaveLength(2);
@@ -345,7 +345,7 @@ describe("a reply in a slash command's thread, where our clock is ahead of Slack
 });
 
 describe("a reply in a thread that was the bot's before replies counted", () => {
-  it("is what people say to each other", async () => {
+  it("ignores an unaddressed reply in a thread from before replies counted", async () => {
     const world = await runWorld();
     const id = `thread:C1/${ask.message.ts}`;
     const thread = world.threads.get(id);
@@ -361,7 +361,7 @@ describe("a reply in a thread that was the bot's before replies counted", () => 
 });
 
 describe("a reply over a quota", () => {
-  it("is told to its writer alone, whatever Slack makes of that", async () => {
+  it("reports a quota to the writer of a reply only, and continues if Slack refuses that", async () => {
     for (const isTold of [true, false]) {
       let isFirst = true;
       const world = createWorld({
@@ -405,7 +405,7 @@ describe("a reply in a channel of Slack Connect that mentions somebody", () => {
   };
   const settings = { policy: { threadReplies: false } };
 
-  it("counts as the mention that Slack tells of in a second event, also where replies do not count", async () => {
+  it("runs one task if Slack sends both a message and a mention, even with replies switched off", async () => {
     for (const order of ["message first", "mention first"]) {
       const world = await runWorld(settings);
       world.pass(200_000);
@@ -427,7 +427,7 @@ describe("a reply in a channel of Slack Connect that mentions somebody", () => {
     }
   });
 
-  it("is done half a minute later where it is a reply to the bot", async () => {
+  it("runs a reply that may be a mention half a minute later", async () => {
     const world = await runWorld();
     world.pass(200_000);
     await world.deliver(reply(1, thread)).run();

@@ -185,7 +185,7 @@ describe("answers with addresses that never respond", () => {
     [16, 1],
     [64, 3],
   ])(
-    "hold no slot while they wait, of %i slots, so that a text and its own file are delivered",
+    "holds slots only for transfers and not for waiting answers, of %i slots",
     async (concurrency, transfers) => {
       const zone = await openZone({ destinations: ["only"], concurrency });
       const ids = await deliverHostile(zone, "only");
@@ -207,7 +207,7 @@ describe("answers with addresses that never respond", () => {
     },
   );
 
-  it("leave the other destination its transfers", async () => {
+  it("leaves the other destination its transfers", async () => {
     const zone = await openZone({ destinations: ["hostile", "other"], concurrency: 64 });
     await deliverHostile(zone, "hostile");
     await zone.deliver({
@@ -230,7 +230,7 @@ describe("an answer that waits for a transfer", () => {
   const artifacts = [{ name: "a.txt", url: "https://a.example/a.txt" }];
   const story = () => ({ status: "success" as const, response_text: "Here.", artifacts });
 
-  it("is posted once, with its file, whichever operation its worker dies in", async () => {
+  it("posts an answer once with its file if a worker dies at any operation", async () => {
     let operations = 0;
     for (const fate of deaths) {
       for (let nth = 0; nth === 0 || nth < operations; nth++) {
@@ -249,7 +249,7 @@ describe("an answer that waits for a transfer", () => {
     }
   });
 
-  it("is posted without the file once the file is not to be fetched any more", async () => {
+  it("posts an answer without a file that is no longer fetched", async () => {
     let waits = 0;
     const files = {
       transfers: busyShare(Number.POSITIVE_INFINITY),
@@ -262,7 +262,7 @@ describe("an answer that waits for a transfer", () => {
     expect(waits).toBe(4);
   });
 
-  it("is posted without the files of a host that has timed out twice", async () => {
+  it("posts an answer without the files of a host that has timed out twice", async () => {
     const tries: number[] = [];
     const files: Partial<Files> = {
       isFetched: () => true,

@@ -32,7 +32,7 @@ async function replaceSecret(world: World): Promise<void> {
 }
 
 describe("a vote", () => {
-  it("is in the record, and is told to the Execution zone without Slack's id of the person", async () => {
+  it("stores a vote and sends it to the Execution zone without the Slack id of the person", async () => {
     const world = await runWorld();
     await world.clickButton(click("up")).run();
     expect(storedVotes(world)).toEqual(["up"]);
@@ -48,13 +48,13 @@ describe("a vote", () => {
     expect(world.ephemeralMessages).toEqual([]);
   });
 
-  it("names the host's own task where it has one", async () => {
+  it("includes the task id of the host in a vote", async () => {
     const world = await runWorld({ pollsUntilDone: 2 });
     await world.clickButton(click("down")).run();
     expect(world.votes).toMatchObject([{ task_id: "t-1", vote: "down" }]);
   });
 
-  it("is one of each person, and may change", async () => {
+  it("keeps one vote per person and lets it change", async () => {
     const world = await runWorld();
     await world.clickButton(click("up")).run();
     await world.clickButton(click("down", { atMs: firstAtMs + 1000 })).run();
@@ -64,7 +64,7 @@ describe("a vote", () => {
     expect(new Set(world.votes.map(({ voter_id }) => voter_id)).size).toBe(2);
   });
 
-  it("stays one of each person where the zone's secret was replaced in between", async () => {
+  it("keeps one vote per person after the zone secret was replaced", async () => {
     const world = await runWorld();
     await world.clickButton(click("up")).run();
     await replaceSecret(world);
@@ -74,7 +74,7 @@ describe("a vote", () => {
     expect(new Set(world.votes.map(({ voter_id }) => voter_id)).size).toBe(1);
   });
 
-  it("that is delivered twice, or after a later one of the same person, changes nothing", async () => {
+  it("ignores a vote that is delivered twice or after a later one", async () => {
     const world = await runWorld();
     const late = click("up");
     await world.clickButton(click("down", { atMs: firstAtMs + 1000 })).run();
@@ -84,7 +84,7 @@ describe("a vote", () => {
     expect(new Set(toldVotes(world))).toEqual(new Set(["down"]));
   });
 
-  it("of somebody who may not ask in the channel is refused, to them alone", async () => {
+  it("refuses a vote of a person who is not allowed in the channel, and tells only them", async () => {
     const world = await runWorld({
       gate: { mayAskThere: async ({ person }) => person.user === "U1" },
     });
@@ -96,13 +96,13 @@ describe("a vote", () => {
   it.each<[string, Partial<ButtonClick>]>([
     ["from another channel", { channel: "C2" }],
     ["on a task that does not exist", { requestId: "00000000-0000-5000-8000-0000000000ff" }],
-  ])("%s is refused", async (_what, changes) => {
+  ])("refuses a vote %s", async (_what, changes) => {
     const world = await runWorld();
     await world.clickButton(click("up", changes)).run();
     expect([storedVotes(world), world.votes]).toEqual([undefined, []]);
   });
 
-  it("in a channel that is shared with other organizations is for the rules to decide", async () => {
+  it("applies the rules for other organizations to votes in a shared channel", async () => {
     const shared = { ...ask, message: { ...ask.message, external: "channels" as const } };
     const asked: unknown[] = [];
     const mayAskThere: Gate["mayAskThere"] = async ({ person: { user, external } }) => {
@@ -120,7 +120,7 @@ describe("a vote", () => {
     expect(toldVotes(world)).toEqual(["up"]);
   });
 
-  it("on a failure, which nobody was asked about, is refused", async () => {
+  it("refuses a vote on a failure", async () => {
     const world = await runWorld({
       story: () => {
         throw new SekishoError("execution_failed");
@@ -130,7 +130,7 @@ describe("a vote", () => {
     expect([storedVotes(world), world.votes]).toEqual([undefined, []]);
   });
 
-  it("waits while a worker acts on the task, and then counts once", async () => {
+  it("waits while a worker acts on the task and then counts the vote once", async () => {
     const world = createWorld();
     await world.deliver(ask).run({ until: () => world.answers().length === 1 });
     world.changeTask(ask, { lease: { owner: "w", untilMs: world.now() + 20_000 } });
@@ -142,7 +142,7 @@ describe("a vote", () => {
 });
 
 describe("an Execution zone", () => {
-  it("without the method is asked once, and nothing fails", async () => {
+  it("calls a zone that lacks the method once and keeps the vote", async () => {
     let calls = 0;
     const fate = failing(
       new SekishoError("method_not_found"),
@@ -154,14 +154,14 @@ describe("an Execution zone", () => {
     expect([storedVotes(world), world.answers()]).toEqual([["up"], ["A checkpoint."]]);
   });
 
-  it("over A2A is not told, and the vote is kept all the same", async () => {
+  it("keeps a vote without sending it over A2A", async () => {
     const world = await runWorld({ destination: { takesVotes: false } });
     await world.clickButton(click("up")).run();
     expect([toldVotes(world), storedVotes(world)]).toEqual([[], ["up"]]);
   });
 
   it.each(["refused", "lost"] as const)(
-    "that is away (%s) gets the vote when it is back",
+    "sends a vote to a zone that was away (%s) when it is back",
     async (trouble) => {
       let isAway = true;
       let calls = 0;
@@ -179,7 +179,7 @@ describe("an Execution zone", () => {
     },
   );
 
-  it("calls an absent zone with each delivery of the click, and queues nothing else", async () => {
+  it("calls an absent zone once per delivery of the click and queues nothing else", async () => {
     let calls = 0;
     const world = await runWorld({
       fate: ({ name }): Fate => (name === "feedback" && ++calls > 0 ? "refused" : "ok"),
@@ -189,7 +189,7 @@ describe("an Execution zone", () => {
     expect(world.loseMessages()).toBe(1);
   });
 
-  it("gets a vote that another version stored and queued", async () => {
+  it("sends a vote that another version stored and queued", async () => {
     const world = await runWorld();
     const record = world.taskOf(ask);
     if (record === undefined) throw new Error("There is no record.");
@@ -201,7 +201,7 @@ describe("an Execution zone", () => {
     expect(toldVotes(world)).toEqual(["up"]);
   });
 
-  it("gets a vote that changed while it was away as it is then", async () => {
+  it("sends the latest vote to a zone that was away", async () => {
     let isAway = true;
     const fate = ({ name }: { name: string }): Fate =>
       name === "feedback" && isAway ? "refused" : "ok";
@@ -217,26 +217,29 @@ describe("an Execution zone", () => {
 describe("a vote whose worker dies", () => {
   const isOfVote = ({ party }: { party: string }) => party !== "slack";
 
-  it.each(deaths)("(%s) at any of its operations is stored and told all the same", async (fate) => {
-    let operations = 0;
-    const base = createWorld({
-      fate(operation) {
-        if (isOfVote(operation)) operations += 1;
-        return "ok";
-      },
-    });
-    await base.deliver(ask).run();
-    const before = operations;
-    await base.clickButton(click("up")).run();
-    const ofVote = operations - before;
-    expect(ofVote).toBeGreaterThan(2);
-    for (let nth = before; nth < before + ofVote; nth++) {
-      const world = createWorld({ fate: nthFate(nth, fate, isOfVote) });
-      await world.deliver(ask).run();
-      await world.clickButton(click("up")).run();
-      expect([nth, storedVotes(world)]).toEqual([nth, ["up"]]);
-      expect(new Set(toldVotes(world))).toEqual(new Set(["up"]));
-      expect(world.answers()).toEqual(["A checkpoint."]);
-    }
-  });
+  it.each(deaths)(
+    "a worker death (%s) at any operation of a vote still stores and sends it",
+    async (fate) => {
+      let operations = 0;
+      const base = createWorld({
+        fate(operation) {
+          if (isOfVote(operation)) operations += 1;
+          return "ok";
+        },
+      });
+      await base.deliver(ask).run();
+      const before = operations;
+      await base.clickButton(click("up")).run();
+      const ofVote = operations - before;
+      expect(ofVote).toBeGreaterThan(2);
+      for (let nth = before; nth < before + ofVote; nth++) {
+        const world = createWorld({ fate: nthFate(nth, fate, isOfVote) });
+        await world.deliver(ask).run();
+        await world.clickButton(click("up")).run();
+        expect([nth, storedVotes(world)]).toEqual([nth, ["up"]]);
+        expect(new Set(toldVotes(world))).toEqual(new Set(["up"]));
+        expect(world.answers()).toEqual(["A checkpoint."]);
+      }
+    },
+  );
 });

@@ -19,12 +19,12 @@ import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { askedAtMs, sampleAsk, sampleCall, samplePolicy, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
-import { deaths, nthFate, plannedFates, refusing, troubles } from "./world-fates.ts";
+import { deaths, nthFate, plannedFates, refuseContent, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
 describe("the worker", () => {
-  it("brings one message to one answer and leaves nothing else in the thread", async () => {
+  it("handles one message with one answer and leaves nothing else in the thread", async () => {
     const world = await runWorld();
     expect(world.posts.map(({ text, key }) => [key?.kind, text])).toEqual([
       ["answer", "A checkpoint."],
@@ -34,7 +34,7 @@ describe("the worker", () => {
     expect(world.taskOf(ask)?.lease).toBeUndefined();
   });
 
-  it("costs as few calls as this where the first call brings the answer", async () => {
+  it("makes ten calls to store, queue and host if the first call brings the answer", async () => {
     const operations: string[] = [];
     const world = createWorld({
       fate({ party, name }) {
@@ -60,7 +60,7 @@ describe("the worker", () => {
     { passed: 0.3, sends: 0 },
     { passed: 0.5, sends: 1 },
   ])(
-    "ends a step with a wake-up once too little of the lease is left: after $passed of it",
+    "ends a step with a wake-up if too little of the lease is left after $passed of it",
     async ({ passed, sends }) => {
       let before: number | undefined;
       const world = createWorld({
@@ -77,7 +77,7 @@ describe("the worker", () => {
     },
   );
 
-  it("writes nothing for a poll that brings nothing, but for every tenth", async () => {
+  it("writes the record only for every tenth poll without news", async () => {
     const operations: string[] = [];
     const world = await runWorld(
       {
@@ -107,7 +107,7 @@ describe("the worker", () => {
     expect(world.taskOf(ask)?.wait?.polls).toBe(25);
   });
 
-  it("polls twice for a wake-up that came twice, but not for long", async () => {
+  it("merges doubled wake-ups after a few polls", async () => {
     const world = await runWorld({ pollsUntilDone: 60 }, { maxSteps: 1 });
     const wakeUp = { type: "wake", requestId: ask.requestId, seq: 1 };
     for (let copies = 0; copies < 3; copies++) world.queueRaw(JSON.stringify(wakeUp));
@@ -120,7 +120,7 @@ describe("the worker", () => {
     expect(world.doubled()).toBe(0);
   });
 
-  it("looks at the thread before it claims the lease for the cleanup, and claims none where nothing is to be done", async () => {
+  it("reads the thread before it claims the lease for the cleanup, and claims it only if needed", async () => {
     for (const isDoubled of [false, true]) {
       const operations: string[] = [];
       const world = createWorld({
@@ -152,7 +152,7 @@ describe("the worker", () => {
     expect(world.starts).toHaveLength(1);
   });
 
-  it("does not act twice when two workers hold the same message at once", async () => {
+  it("acts once when two workers hold the same message", async () => {
     const world = createWorld();
     world.deliver(ask);
     await world.runTwiceAtOnce();
@@ -173,7 +173,7 @@ describe("the worker", () => {
     }
   });
 
-  it("goes on after a crash at any single point, and each message still gets one answer from one run", async () => {
+  it("continues after a crash at any single point with one answer from one run", async () => {
     for (const fate of deaths) {
       for (let nth = 0; nth < 60; nth++) {
         const world = await runWorld({ pollsUntilDone: 2, fate: nthFate(nth, fate) });
@@ -190,7 +190,7 @@ describe("the worker", () => {
     }
   });
 
-  it("leaves a task alone while another worker acts on it", async () => {
+  it("ignores a task while another worker acts on it", async () => {
     for (const during of ["post", "execute_task", "update"]) {
       const calls: string[] = [];
       const world = createWorld({
@@ -208,7 +208,7 @@ describe("the worker", () => {
     }
   });
 
-  it("keeps its promise through faults of every kind at random points, on a host that deduplicates", async () => {
+  it("posts one answer from one run despite random faults at a host that deduplicates", async () => {
     const fates = fc.constantFrom<Fate>(...troubles);
     await forAll(
       fc.array(fc.tuple(fc.nat({ max: 60 }), fates), { maxLength: 6 }),
@@ -224,7 +224,7 @@ describe("the worker", () => {
     }, 400);
   });
 
-  it("never starts the agent twice at a peer that does not deduplicate, and never stays silent", async () => {
+  it("starts the agent at most once and always answers at a peer that does not deduplicate", async () => {
     const fates = fc.constantFrom<Fate>(
       "refused",
       "lost",
@@ -246,25 +246,25 @@ describe("the worker", () => {
     }, 400);
   });
 
-  it("gives back a queue message that is none of ours, so that it becomes a dead letter that somebody sees", async () => {
+  it("returns a malformed queue message, so that it becomes a dead letter", async () => {
     const world = createWorld();
     await world.deliver({ nonsense: true } as never).run({ maxSteps: 3 });
     expect(world.loseMessages()).toBe(1);
   });
 
-  it("leaves no part of an answer in the thread whose rest Slack refuses: words of its own are the answer", async () => {
+  it("replaces an answer that Slack refuses in part by a failure", async () => {
     const world = await runWorld({
       story: () => ({ status: "success", response_text: "one|two" }),
-      fate: refusing(({ text }) => text === "two"),
+      fate: refuseContent(({ text }) => text === "two"),
     });
     expect(world.answers()).toEqual([expect.stringContaining('"reason":"internal"')]);
     expect(world.posts).toHaveLength(1);
   });
 
-  it("gives the answer without blocks where Slack takes none, and leaves nothing of the first try", async () => {
+  it("posts the answer without blocks if Slack refuses them, and removes the first try", async () => {
     const world = await runWorld({
       story: () => ({ status: "success", response_text: "one|two" }),
-      fate: refusing(({ text, blocks }) => text === "two" && blocks !== undefined),
+      fate: refuseContent(({ text, blocks }) => text === "two" && blocks !== undefined),
     });
     expect(world.posts.map(({ text, blocks }) => [text, blocks.length > 0])).toEqual([
       ["one", false],
@@ -272,7 +272,7 @@ describe("the worker", () => {
     ]);
   });
 
-  it("drops a wake-up of an earlier step: nothing is asked or posted for it", async () => {
+  it("drops a wake-up of an earlier step", async () => {
     const world = await runWorld({ pollsUntilDone: 15 }, { maxSteps: 12 });
     const [before, calls] = [world.taskOf(ask), world.calls()];
     expect(before).toMatchObject({ state: "waiting", wakeSeq: 2 });
@@ -288,7 +288,7 @@ describe("the worker", () => {
     expect(world.posts).toEqual([]);
   });
 
-  it("never lets a dead letter replace an outcome that is known, or may yet come", async () => {
+  it("never lets a dead letter replace an outcome that is known or may still come", async () => {
     const buriedAt = async (maxSteps: number) => {
       const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps });
       await world.buryAll();
@@ -300,7 +300,7 @@ describe("the worker", () => {
     for (const steps of [0, 1, 2, 3, 5, 6, 7]) expect(await buriedAt(steps)).toBe("A checkpoint.");
   });
 
-  it("goes on with one wake-up where two workers poll for one and both would store that", async () => {
+  it("continues with one wake-up when two workers poll at the same time", async () => {
     const world = createWorld({ pollsUntilDone: 1000 });
     const polls = () => world.taskOf(ask)?.wait?.polls ?? 0;
     // The first call and nine polls: the tenth is stored.
@@ -312,7 +312,7 @@ describe("the worker", () => {
     expect(world.calls() - calls).toBe(10);
   });
 
-  it("sends its messages in the turn of the task's workspace and destination", async () => {
+  it("sends its messages in the group of the task's workspace and destination", async () => {
     const world = createWorld({ pollsUntilDone: 2 });
     world.deliver(ask);
     await world.runTwiceAtOnce();
@@ -378,7 +378,7 @@ async function heldTask() {
 
 const wake = (requestId: string, seq: number) => JSON.stringify({ type: "wake", requestId, seq });
 
-it("leaves no record with a lease where the zone's secret cannot be read", async () => {
+it("leaves no record with a lease if the zone secret is unreadable", async () => {
   const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
   const runAct = () => Promise.reject(new Error("unused"));
   const zoneSecret = () => Promise.reject(new Error("no store"));
@@ -388,7 +388,7 @@ it("leaves no record with a lease where the zone's secret cannot be read", async
 });
 
 describe("a wake-up that meets a held lease", () => {
-  it("comes again when the lease is over, if the worker that holds it is in the act", async () => {
+  it("delays a wake-up until the lease ends if its worker is in the middle of an act", async () => {
     const { task, sent, acts, worker } = await heldTask();
     await worker.handle({ body: wake(task.id, 2) });
     expect(acts).toEqual([]);
@@ -396,7 +396,7 @@ describe("a wake-up that meets a held lease", () => {
     expect(sent[0]?.delayMs).toBeGreaterThan(40_000);
   });
 
-  it("comes again soon, and later each time, if that worker is only about to save", async () => {
+  it("delays a wake-up a little, and longer each time, if the other worker only has to save", async () => {
     const { task, sent, worker } = await heldTask();
     await worker.handle({ body: wake(task.id, 3) });
     for (let i = 0; i < 12; i++) await worker.handle({ body: sent.at(-1)?.body ?? "" });
@@ -409,14 +409,14 @@ describe("a wake-up that meets a held lease", () => {
 });
 
 describe("a dead letter", () => {
-  it("of a link that is finished already changes nothing", async () => {
+  it("ignores a dead letter of a finished link", async () => {
     const { store, task, sent, worker } = await heldTask();
     await worker.deadLetter({ body: wake(task.id, 1) });
     expect(sent).toEqual([]);
     expect((await store.get({ id: task.id }))?.state).toBe("sent");
   });
 
-  it("of a task that a worker holds waits until the lease is over", async () => {
+  it("delays a dead letter of a leased task until the lease ends", async () => {
     const { store, task, sent, worker } = await heldTask();
     await worker.deadLetter({ body: wake(task.id, 2) });
     expect(sent[0]?.delayMs).toBeGreaterThan(40_000);
@@ -425,7 +425,7 @@ describe("a dead letter", () => {
 });
 
 describe("a worker that is told to stop", () => {
-  it("ends its call, writes down that it is in doubt, and leaves neither a lease nor a silent task", async () => {
+  it("aborts its call, records it as in doubt and leaves no lease behind", async () => {
     const { store, task, sent, acts, worker } = await heldTask();
     const stored = await store.get({ id: task.id });
     if (stored === undefined) throw new Error("no task");
@@ -445,7 +445,7 @@ describe("a worker that is told to stop", () => {
 
 afterEach(() => void jest.useRealTimers());
 
-it("ends an act by its signal a good while before the lease is over, and not much earlier than it must", async () => {
+it("aborts an act by its signal between 80 and 90 percent of the lease", async () => {
   const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
   await store.create({
     item: sampleTask({ state: "sent", call: sampleCall({ arrival: "in_doubt" }), wakeSeq: 2 }),
@@ -499,7 +499,7 @@ const outcomes: Record<string, (nowMs: number) => TaskEvent> = {
   deliver: () => ({ type: "delivered" }),
 };
 
-it("stops a session of the task's own when the answer is in the thread, and not before", async () => {
+it("stops the session of a task only after the answer is in the thread", async () => {
   const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
   const outcome = { type: "answer", text: "A checkpoint." } as const;
   await store.create({
@@ -535,7 +535,7 @@ it.each([
     revision: 7,
     runs: ["returns", "does"],
   },
-])("does the writes of an act $what", async ({ revision, runs }) => {
+])("stores the writes of an act $what", async ({ revision, runs }) => {
   const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
   const id = randomUUID();
   const item = sampleTask({ id, revision, state: "done" });

@@ -44,19 +44,19 @@ export function failing(error: Error, fits: (operation: Operation) => boolean) {
 }
 
 /** Slack does not take that content. */
-export function refusing(fits: (content: MessageContent) => boolean) {
+export function refuseContent(fits: (content: MessageContent) => boolean) {
   const error = new SlackError("refused");
   return failing(error, ({ content }) => content !== undefined && fits(content));
 }
 
 /** The store cannot write those records of tasks. */
-export function unwritable(fits: (task: Task) => boolean) {
+export function failWrites(fits: (task: Task) => boolean) {
   const error = new ItemError({ cause: new RangeError() });
   return failing(error, ({ name, item }) => name === "replace" && isTask(item) && fits(item));
 }
 
 /** The store cannot read those records of tasks. */
-export function unreadable(fits: (task: Task) => boolean) {
+export function failReads(fits: (task: Task) => boolean) {
   return ({ name, item }: Operation): Fate => {
     if (name !== "get" || !isTask(item) || !fits(item)) return "ok";
     throw new ItemError({ cause: new TypeError(), json: { ...item, wait: "many", outcome: 7 } });

@@ -114,7 +114,7 @@ export function createWorld({
   let clockMs = askedAtMs + 500;
   let counter = 0;
   let sends = 0;
-  let lastTs = 0;
+  let lastTsSeconds = 0;
   const now = () => clockMs;
   const records = new Map<string, Task>();
   const threads = new Map<string, Thread>();
@@ -132,8 +132,8 @@ export function createWorld({
   const uploads: { index: number; fileId: string }[] = [];
   const { operate, land } = createFates({ fate, now });
   const newTs = () => {
-    lastTs = Math.max(clockMs / 1000, lastTs + 0.000_001);
-    return lastTs.toFixed(6);
+    lastTsSeconds = Math.max(clockMs / 1000, lastTsSeconds + 0.000_001);
+    return lastTsSeconds.toFixed(6);
   };
   const slack = createWorldSlack({ operate, now, newTs, inSlack });
   const { posts } = slack;

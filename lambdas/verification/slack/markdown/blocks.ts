@@ -25,6 +25,7 @@ import {
   tableRule,
 } from "./lines.ts";
 import {
+  type BlockStart,
   type Container,
   createLeaf,
   type Item,
@@ -32,6 +33,7 @@ import {
   type OpenLeaf,
   type Paragraph,
   type RawBlock,
+  type TextRange,
   trimLeaf,
   type Work,
 } from "./nodes.ts";
@@ -54,39 +56,53 @@ type BlockReading = {
   readonly open: Container[];
   leaf: OpenLeaf | undefined;
   isAfterBlank: boolean;
+  /** The offset of the line in the text. */
+  lineStart: number;
 };
 
 /** `definitionEnds` holds the ends of the labels of link definitions. */
 export function readBlocks({ text, work }: { text: string; work: Work }): Read {
-  const references: Definitions["references"] = new Map();
-  const definitionEnds: number[] = [];
+  const reading = readLines({ text, work });
+  closeLeaf(reading);
+  const { root, definitions } = reading;
+  return { ...definitions, blocks: root.blocks };
+}
+
+/** If the text ends within a fence, returns the line that opens it, with a line end. Otherwise returns "". */
+export function readOpenFence({ text, work }: { text: string; work: Work }): string {
+  const { leaf } = readLines({ text, work });
+  if (leaf?.type !== "fence") return "";
+  const [opening = ""] = text.slice(leaf.place.start).split("\n", 1);
+  return `${opening}\n`;
+}
+
+function readLines({ text, work }: { text: string; work: Work }): BlockReading {
   const root: Container = { type: "root", blocks: [] };
   const reading: BlockReading = {
     text,
     work,
-    definitions: { references, definitionEnds, work },
+    definitions: { references: new Map(), definitionEnds: [], work },
     root,
     open: [root],
     leaf: undefined,
     isAfterBlank: false,
+    lineStart: 0,
   };
-  let source = 0;
   for (const line of text.split("\n")) {
     work.spend(line.length + 1);
-    readLine(reading, createLine(line), source);
-    source += line.length + 1;
+    readLine(reading, createLine(line));
+    reading.lineStart += line.length + 1;
   }
-  closeLeaf(reading);
-  return { blocks: root.blocks, references, definitionEnds };
+  return reading;
 }
 
-function readLine(reading: BlockReading, line: Line, start: number): void {
+function readLine(reading: BlockReading, line: Line): void {
   const matched = matchContainers(reading, line);
   const isWhole = matched === reading.open.length;
-  if (reading.leaf !== undefined && isWhole && continuesLeaf(reading, line, start)) return;
+  if (reading.leaf !== undefined && isWhole && continuesLeaf(reading, line)) return;
   if (reading.leaf !== undefined && !isWhole && reading.leaf.type !== "paragraph")
     closeTo(reading, matched);
-  const depth = beginBlocks(reading, { line, start, matched });
+  const depth = beginBlocks(reading, { line, matched });
   if (depth === undefined) return;
   if (isBlank(line)) {
     closeTo(reading, depth);
@@ -95,7 +111,7 @@ function readLine(reading: BlockReading, line: Line, start: number): void {
   }
   // A paragraph continues in lines without the marks of its quote or list.
   if (reading.leaf?.type !== "paragraph") closeTo(reading, depth);
-  addText(reading, line, start);
+  addText(reading, line);
 }
 
 /** Counts the open containers that continue in the line. */
@@ -117,13 +133,13 @@ function matchContainers(reading: BlockReading, line: Line): number {
 }
 
 /** Returns true if the open leaf takes the line. Closes the leaf if it ends before the line. */
-function continuesLeaf(reading: BlockReading, line: Line, start: number): boolean {
-  const end = start + line.text.length;
+function continuesLeaf(reading: BlockReading, line: Line): boolean {
+  const end = reading.lineStart + line.text.length;
   switch (reading.leaf?.type) {
     case "fence":
-      reading.leaf.end = end;
+      reading.leaf.place.end = end;
       if (line.indent <= 3 && isFenceEnd(line.text, line.nonspace, reading.leaf.fence))
-        closeLeaf(reading);
+        closeFence(reading, reading.leaf, true);
       else {
         skipColumns(line, Math.min(reading.leaf.indent, line.indent));
         reading.leaf.texts.push(readRest(line));
@@ -135,7 +151,7 @@ function continuesLeaf(reading: BlockReading, line: Line, start: number): boolea
         return false;
       }
       reading.leaf.texts.push(line.text.slice(line.offset));
-      reading.leaf.end = end;
+      reading.leaf.place.end = end;
       if (reading.leaf.html.end?.test(line.text)) closeLeaf(reading);
       return true;
     case "indented":
@@ -144,7 +160,7 @@ function continuesLeaf(reading: BlockReading, line: Line, start: number): boolea
         return false;
       }
       reading.isAfterBlank = isBlank(line);
-      reading.leaf.end = end;
+      reading.leaf.place.end = end;
       skipColumns(line, Math.min(4, line.indent));
       reading.leaf.texts.push(readRest(line));
       return true;
@@ -154,7 +170,7 @@ function continuesLeaf(reading: BlockReading, line: Line, start: number): boolea
         return false;
       }
       // GitHub ignores cells beyond the header. They are kept here, so that nothing of an answer is lost.
-      reading.leaf.rows.push(cellLeaves(line, start));
+      reading.leaf.rows.push(cellLeaves(line, reading.lineStart));
       return true;
     case "paragraph":
       return beginsTable(reading, line);
@@ -168,11 +184,10 @@ function beginBlocks(
   reading: BlockReading,
   request: {
     line: Line;
-    start: number;
     matched: number;
   },
 ): number | undefined {
-  const { line, start, matched } = request;
+  const { line, matched } = request;
   const { text: lineText } = line;
   let depth = matched;
   while (!isBlank(line)) {
@@ -183,10 +198,9 @@ function beginBlocks(
       closeTo(reading, depth);
       reading.leaf = {
         type: "indented",
-        isApart: takeApart(reading),
+        ...beginBlock(reading, line),
         texts: [],
-        start,
-        end: start + lineText.length,
+        place: restOfLine(reading, line, 0),
       };
       skipColumns(line, 4);
       reading.leaf.texts.push(readRest(line));
@@ -200,7 +214,7 @@ function beginBlocks(
     const heading = headingAt(lineText, at);
     if (lineText[at] === ">" && depth <= maxDepth) {
       closeTo(reading, depth);
-      const quote: RawBlock = { type: "quote", isApart: takeApart(reading), blocks: [] };
+      const quote: RawBlock = { type: "quote", ...beginBlock(reading, line), blocks: [] };
       innermost(reading).blocks.push(quote);
       reading.open.push({ type: "quote", blocks: quote.blocks });
       skipQuoteMark(line);
@@ -209,15 +223,15 @@ function beginBlocks(
       const content = lineText.slice(heading.start, heading.end);
       add(reading, {
         type: "heading",
-        isApart: takeApart(reading),
-        leaf: createLeaf(content, start + heading.start),
+        ...beginBlock(reading, line),
+        leaf: createLeaf(content, reading.lineStart + heading.start),
       });
       return undefined;
     } else if (isInterrupting && isUnderline(lineText, at) && closeAsHeading(reading)) {
       return undefined;
     } else if (isRule(lineText, at)) {
       closeTo(reading, depth);
-      add(reading, { type: "hr", isApart: takeApart(reading) });
+      add(reading, { type: "hr", ...beginBlock(reading, line) });
       return undefined;
     } else if (
       mark !== undefined &&
@@ -228,8 +242,8 @@ function beginBlocks(
       openItem(reading, line, mark);
     } else {
       const isTaken =
-        beginsCode(reading, { line, start, depth }) ||
-        beginsHtml(reading, { line, start, depth, isInterrupting });
+        beginsCode(reading, { line, depth }) ||
+        beginsHtml(reading, { line, depth, isInterrupting });
       return isTaken ? undefined : depth;
     }
     depth = reading.open.length;
@@ -239,28 +253,18 @@ function beginBlocks(
 
 function beginsCode(
   reading: BlockReading,
-  {
-    line,
-    start,
-    depth,
-  }: {
-    line: Line;
-    start: number;
-    depth: number;
-  },
+  { line, depth }: { line: Line; depth: number },
 ): boolean {
   const fence = fenceAt(line.text, line.nonspace);
   if (fence === undefined) return false;
   closeTo(reading, depth);
-  const end = start + line.text.length;
   reading.leaf = {
     type: "fence",
-    isApart: takeApart(reading),
+    ...beginBlock(reading, line),
     fence,
     indent: line.indent,
     texts: [],
-    start,
-    end,
+    place: restOfLine(reading, line, 0),
   };
   return true;
 }
@@ -269,12 +273,11 @@ function beginsHtml(
   reading: BlockReading,
   request: {
     line: Line;
-    start: number;
     depth: number;
     isInterrupting: boolean;
   },
 ): boolean {
-  const { line, start, depth, isInterrupting } = request;
+  const { line, depth, isInterrupting } = request;
   const html = htmlAt(line.text, line.nonspace);
   if (
     html === undefined ||
@@ -283,14 +286,12 @@ function beginsHtml(
     return false;
   closeTo(reading, depth);
   const texts = [line.text.slice(line.offset)];
-  const end = start + line.text.length;
   reading.leaf = {
     type: "html",
-    isApart: takeApart(reading),
+    ...beginBlock(reading, line),
     html,
     texts,
-    start: start + line.offset,
-    end,
+    place: restOfLine(reading, line, line.offset),
   };
   if (html.end?.test(line.text.slice(line.nonspace + 2))) closeLeaf(reading);
   return true;
@@ -299,13 +300,13 @@ function beginsHtml(
 function openItem(reading: BlockReading, line: Line, mark: ListMark): void {
   const { indent } = line;
   const precedingBlock = innermost(reading).blocks.at(-1);
-  const isApart = takeApart(reading);
+  const start = beginBlock(reading, line);
   const list: Extract<RawBlock, { type: "list" }> =
     precedingBlock?.type === "list" && precedingBlock.kind === mark.kind
       ? precedingBlock
       : {
           type: "list",
-          isApart,
+          ...start,
           kind: mark.kind,
           isOrdered: mark.number !== undefined,
           start: mark.number ?? 1,
@@ -316,22 +317,27 @@ function openItem(reading: BlockReading, line: Line, mark: ListMark): void {
   const isWide = isBlank(line) || line.indent > 4;
   const blanks = isWide ? 1 : line.indent;
   skipColumns(line, blanks);
-  const item: Item = { type: "item", blocks: [], contentIndent: indent + mark.length + blanks };
+  const item: Item = {
+    type: "item",
+    at: start.at,
+    blocks: [],
+    contentIndent: indent + mark.length + blanks,
+  };
   list.items.push(item);
   reading.open.push(item);
 }
 
-function addText(reading: BlockReading, line: Line, start: number): void {
+function addText(reading: BlockReading, line: Line): void {
   if (reading.leaf?.type !== "paragraph")
     reading.leaf = {
       type: "paragraph",
-      isApart: takeApart(reading),
+      ...beginBlock(reading, line),
       texts: [],
       lines: [],
       length: 0,
     };
   const lineText = line.text.slice(line.nonspace);
-  reading.leaf.lines.push({ at: reading.leaf.length, source: start + line.nonspace });
+  reading.leaf.lines.push({ at: reading.leaf.length, source: reading.lineStart + line.nonspace });
   reading.leaf.texts.push(lineText);
   reading.leaf.length += lineText.length + 1;
   reading.isAfterBlank = false;
@@ -351,12 +357,16 @@ function beginsTable(reading: BlockReading, line: Line): boolean {
 /** Turns the paragraph into a heading, unless it consists of definitions. */
 function closeAsHeading(reading: BlockReading): boolean {
   if (reading.leaf?.type !== "paragraph") return false;
+  const { isApart, at } = reading.leaf;
   const headingLeaf = withoutDefinitions(reading.leaf, reading.definitions);
-  const { isApart } = reading.leaf;
   reading.leaf = undefined;
-  if (headingLeaf === undefined) return false;
-  add(reading, { type: "heading", isApart, leaf: trimLeaf(headingLeaf) });
-  return true;
+  add(
+    reading,
+    headingLeaf === undefined
+      ? { type: "definitions", isApart, at }
+      : { type: "heading", isApart, at, leaf: trimLeaf(headingLeaf) },
+  );
+  return headingLeaf !== undefined;
 }
 
 function closeTo(reading: BlockReading, depth: number): void {
@@ -368,38 +378,41 @@ function closeLeaf(reading: BlockReading): void {
   const closing = reading.leaf;
   reading.leaf = undefined;
   if (closing === undefined) return;
-  const { isApart } = closing;
+  const { isApart, at } = closing;
   switch (closing.type) {
     case "paragraph": {
-      const paragraphLeaf = withoutDefinitions(closing, reading.definitions);
-      if (paragraphLeaf !== undefined)
-        add(reading, { type: "paragraph", isApart, leaf: paragraphLeaf });
+      const leaf = withoutDefinitions(closing, reading.definitions);
+      if (leaf !== undefined) add(reading, { type: "paragraph", isApart, at, leaf });
+      else if (closing.texts.length > 0) add(reading, { type: "definitions", isApart, at });
       return;
     }
     case "fence":
-      add(reading, {
-        type: "code",
-        isApart,
-        text: closing.texts.join("\n"),
-        lang: closing.fence.lang,
-        place: closing,
-      });
+      closeFence(reading, closing, false);
       return;
-    case "indented":
-      add(reading, {
-        type: "code",
-        isApart,
-        text: closing.texts.join("\n").trimEnd(),
-        lang: "",
-        place: closing,
-      });
+    case "indented": {
+      const { texts, place } = closing;
+      const text = texts.join("\n").trimEnd();
+      add(reading, { type: "code", isApart, at, text, lang: "", place });
       return;
-    case "html":
-      add(reading, { type: "html", isApart, text: closing.texts.join("\n"), place: closing });
+    }
+    case "html": {
+      const { texts, place } = closing;
+      add(reading, { type: "html", isApart, at, text: texts.join("\n"), place });
       return;
+    }
     case "table":
       add(reading, tableBlock(closing, reading.text));
   }
+}
+
+type OpenFence = Extract<OpenLeaf, { type: "fence" }>;
+
+function closeFence(reading: BlockReading, closing: OpenFence, isClosed: boolean): void {
+  const { isApart, at, texts, place } = closing;
+  const { mark, length, lang } = closing.fence;
+  const fence = { marks: mark.repeat(length), isClosed };
+  reading.leaf = undefined;
+  add(reading, { type: "code", isApart, at, text: texts.join("\n"), lang, place, fence });
 }
 
 function add(reading: BlockReading, block: RawBlock): void {
@@ -410,10 +423,14 @@ function innermost(reading: BlockReading): Container {
   return reading.open.at(-1) ?? reading.root;
 }
 
-function takeApart(reading: BlockReading): boolean {
-  const isApart = reading.isAfterBlank;
+function beginBlock(reading: BlockReading, line: Line): BlockStart {
+  const { isAfterBlank: isApart, lineStart } = reading;
   reading.isAfterBlank = false;
-  return isApart;
+  return { isApart, at: lineStart + line.nonspace };
+}
+
+function restOfLine({ lineStart }: BlockReading, { text }: Line, offset: number): TextRange {
+  return { start: lineStart + offset, end: lineStart + text.length };
 }
 
 /** Bounds the output, because a wide header above many short rows would become many times longer than the text. */
@@ -435,6 +452,7 @@ function tableBelow(paragraph: Paragraph, line: Line): OpenTable | undefined {
   return {
     type: "table",
     isApart: paragraph.texts.length === 0 && paragraph.isApart,
+    at: place.source,
     header,
     align,
     rows: [],
@@ -461,13 +479,13 @@ function cellLeaves({ text: lineText, offset }: Line, start: number): Leaf[] {
   );
 }
 
-function tableBlock({ isApart, header, align, rows }: OpenTable, text: string): RawBlock {
-  if (header.length * rows.length <= maxCells)
-    return { type: "table", isApart, header, align, rows };
+function tableBlock(table: OpenTable, text: string): RawBlock {
+  const { isApart, at, header, rows } = table;
+  if (header.length * rows.length <= maxCells) return table;
   const [first] = header;
   const last = rows.at(-1)?.at(-1) ?? first;
   const [from, to] = [sourceOf(first), sourceOf(last) + (last?.content.length ?? 0)];
-  return { type: "paragraph", isApart, leaf: wholeLines({ text, from, to }) };
+  return { type: "paragraph", isApart, at, leaf: wholeLines({ text, from, to }) };
 }
 
 function sourceOf(leaf: Leaf | undefined): number {

@@ -2,13 +2,14 @@
  * Parses an agent's Markdown. Everything that reads Markdown uses this parser. Its work is bounded and linear in the text's length. No
  * result is cached: a text is passed on together with its tree.
  */
-import { readBlocks } from "./blocks.ts";
+import { readBlocks, readOpenFence } from "./blocks.ts";
 import { wordJoiner } from "./characters.ts";
 import { createInlineReader } from "./inlines.ts";
 import {
   type Cell,
   createWork,
   type Inline,
+  type Item,
   type Leaf,
   type ListItem,
   type MarkdownBlock,
@@ -66,20 +67,30 @@ export function readMarkdown({ text, work }: { text: string; work: Work }): Mark
     };
   } catch (thrown) {
     if (!(thrown instanceof TooMuchWork)) throw thrown;
-    const blocks: MarkdownBlock[] = [{ type: "as_written", isApart: false, text }];
+    const blocks: MarkdownBlock[] = [{ type: "as_written", isApart: false, at: 0, text }];
     return { text, blocks, definitionEnds: [], isPartial: true, steps: work.steps() };
+  }
+}
+
+/** If the text ends within a fence, returns the line that opens it, with a line end. Otherwise returns "". */
+export function openFence(text: string): string {
+  try {
+    return readOpenFence({ text, work: createWork(text.length) });
+  } catch (thrown) {
+    if (!(thrown instanceof TooMuchWork)) throw thrown;
+    return "";
   }
 }
 
 type Read = (leaf: Leaf) => Inline[];
 
 function withInlines(block: RawBlock, read: Read): MarkdownBlock {
-  const { isApart } = block;
+  const { isApart, at } = block;
   const cellOf = (leaf: Leaf): Cell => ({ children: readCell(leaf, read) });
   switch (block.type) {
     case "paragraph":
     case "heading":
-      return { type: block.type, isApart, children: read(block.leaf) };
+      return { type: block.type, isApart, at, children: read(block.leaf) };
     case "table":
       return {
         ...block,
@@ -90,10 +101,11 @@ function withInlines(block: RawBlock, read: Read): MarkdownBlock {
       return {
         type: "quote",
         isApart,
+        at,
         blocks: block.blocks.map((inner) => withInlines(inner, read)),
       };
     case "list":
-      return { ...block, items: block.items.map(({ blocks }) => createItem(blocks, read)) };
+      return { ...block, items: block.items.map((item) => createItem(item, read)) };
     default:
       return block;
   }
@@ -101,18 +113,19 @@ function withInlines(block: RawBlock, read: Read): MarkdownBlock {
 
 const task = /^\[([ xX])\][ \t]+(?=\S)/;
 
-function createItem(blocks: readonly RawBlock[], read: Read): ListItem {
+function createItem({ at, blocks }: Item, read: Read): ListItem {
   const [first, ...others] = blocks;
-  const found = first?.type === "paragraph" ? task.exec(first.leaf.content) : null;
-  if (first?.type !== "paragraph" || found === null)
-    return { blocks: blocks.map((block) => withInlines(block, read)) };
-  const [mark, sign] = found;
+  const taskMark = first?.type === "paragraph" ? task.exec(first.leaf.content) : null;
+  if (first?.type !== "paragraph" || taskMark === null)
+    return { at, blocks: blocks.map((block) => withInlines(block, read)) };
+  const [mark, sign] = taskMark;
   const leaf = {
     content: first.leaf.content.slice(mark.length),
-    lines: first.leaf.lines.map(({ at, source }) => ({ at: at - mark.length, source })),
+    lines: first.leaf.lines.map((line) => ({ ...line, at: line.at - mark.length })),
   };
   return {
     isChecked: sign !== " ",
+    at,
     blocks: [{ ...first, leaf }, ...others].map((block) => withInlines(block, read)),
   };
 }

@@ -32,23 +32,44 @@ export type Table = {
   /** A row may have fewer cells than the header, or more. */
   rows: readonly (readonly Cell[])[];
 };
-/** `isChecked` is set for tasks only. */
-export type ListItem = { isChecked?: boolean; blocks: readonly MarkdownBlock[] };
+/** `isChecked` is set for tasks only. `at` is the offset of the item's mark. */
+export type ListItem = {
+  isChecked?: boolean;
+  at: number;
+  blocks: readonly MarkdownBlock[];
+};
 export type List = { type: "list"; isOrdered: boolean; start: number; items: readonly ListItem[] };
 
-/** `isApart` is true if an empty line precedes the block. */
-export type MarkdownBlock = { isApart: boolean } & (
-  | { type: "paragraph"; children: readonly Inline[] }
-  | { type: "heading"; children: readonly Inline[] }
-  | { type: "code"; text: string; lang: string; place: TextRange }
-  | { type: "html"; text: string; place: TextRange }
-  | { type: "hr" }
-  | { type: "quote"; blocks: readonly MarkdownBlock[] }
-  | List
-  | Table
-  /** Text that would have taken too much work to read. */
-  | { type: "as_written"; text: string }
-);
+/** `marks` begin and end the code. Code that is indented has no fence. */
+export type Code = {
+  type: "code";
+  text: string;
+  lang: string;
+  place: TextRange;
+  fence?: { marks: string; isClosed: boolean };
+};
+
+/**
+ * `isApart` is true if an empty line precedes the block. `at` is the offset of its first character behind the marks of enclosing quotes
+ * and lists. The block extends to the line in which the next one begins.
+ */
+export type BlockStart = { isApart: boolean; at: number };
+
+export type MarkdownBlock = BlockStart &
+  (
+    | { type: "paragraph"; children: readonly Inline[] }
+    | { type: "heading"; children: readonly Inline[] }
+    | Code
+    | { type: "html"; text: string; place: TextRange }
+    | { type: "hr" }
+    /** Definitions of links, or unusual blanks. They show nothing. */
+    | { type: "definitions" }
+    | { type: "quote"; blocks: readonly MarkdownBlock[] }
+    | List
+    | Table
+    /** Text that would have taken too much work to read. */
+    | { type: "as_written"; text: string }
+  );
 
 /** Returns all blocks in text order, each before the blocks within it. */
 export function walkBlocks(blocks: readonly MarkdownBlock[]): readonly MarkdownBlock[] {
@@ -101,49 +122,49 @@ function addInlines(inlines: readonly Inline[], flat: Inline[]): void {
 }
 
 /** Blocks with leaves in place of inline nodes, because inline text is read only after all link definitions are known. */
-export type RawBlock = { isApart: boolean } & (
-  | { type: "paragraph" | "heading"; leaf: Leaf }
-  | {
-      type: "table";
-      header: readonly Leaf[];
-      align: readonly Align[];
-      rows: readonly (readonly Leaf[])[];
-    }
-  | { type: "quote"; blocks: RawBlock[] }
-  | {
-      type: "list";
-      kind: string;
-      isOrdered: boolean;
-      start: number;
-      items: { blocks: RawBlock[] }[];
-    }
-  | Extract<MarkdownBlock, { type: "code" | "html" | "hr" }>
-);
+export type RawBlock = BlockStart &
+  (
+    | { type: "paragraph" | "heading"; leaf: Leaf }
+    | {
+        type: "table";
+        header: readonly Leaf[];
+        align: readonly Align[];
+        rows: readonly (readonly Leaf[])[];
+      }
+    | { type: "quote"; blocks: RawBlock[] }
+    | {
+        type: "list";
+        kind: string;
+        isOrdered: boolean;
+        start: number;
+        items: Item[];
+      }
+    | Extract<MarkdownBlock, { type: "code" | "html" | "hr" | "definitions" }>
+  );
 
 export type Container = { type: "root" | "quote"; blocks: RawBlock[] } | Item;
-export type Item = { type: "item"; blocks: RawBlock[]; contentIndent: number };
+export type Item = {
+  type: "item";
+  at: number;
+  blocks: RawBlock[];
+  contentIndent: number;
+};
 
-export type Paragraph = {
+export type Paragraph = BlockStart & {
   type: "paragraph";
-  isApart: boolean;
   texts: string[];
   lines: { at: number; source: number }[];
   length: number;
 };
 export type OpenLeaf =
   | Paragraph
-  | {
-      type: "fence";
-      isApart: boolean;
-      fence: Fence;
-      indent: number;
-      texts: string[];
-      start: number;
-      end: number;
-    }
-  | { type: "indented"; isApart: boolean; texts: string[]; start: number; end: number }
-  | { type: "html"; isApart: boolean; html: HtmlStart; texts: string[]; start: number; end: number }
-  | { type: "table"; isApart: boolean; header: Leaf[]; align: Align[]; rows: Leaf[][] };
+  | (BlockStart &
+      (
+        | { type: "fence"; fence: Fence; indent: number; texts: string[]; place: TextRange }
+        | { type: "indented"; texts: string[]; place: TextRange }
+        | { type: "html"; html: HtmlStart; texts: string[]; place: TextRange }
+        | { type: "table"; header: Leaf[]; align: Align[]; rows: Leaf[][] }
+      ));
 
 /** A block's text without the marks of enclosing quotes and lists. For each line, `content[at]` is at `source` in the whole text. */
 export type Leaf = { content: string; lines: readonly { at: number; source: number }[] };

@@ -32,17 +32,6 @@ export function safeMarkdown(text: string): Markdown {
 }
 
 /**
- * Makes a part of the safe text `whole` safe again, because code in the whole text may not be code in the part. The result has at most
- * `maxLength`. A part that is the whole text is safe already.
- */
-export function safePart(request: { whole: Markdown; part: string; maxLength: number }): Markdown {
-  const { whole, part, maxLength } = request;
-  if (part === whole.text) return whole;
-  const safe = safeMarkdown(part);
-  return safe.text.length <= maxLength ? safe : parseMarkdown(part.replaceAll("[", "［"));
-}
-
-/**
  * Turns Slack's own links with a label into links of Markdown, because models that know Slack write them. Links in code stay, and so
  * do those behind a backslash.
  */

@@ -7,7 +7,8 @@ import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
 import { writeOutSlackLinks } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
-import { splitAnswer } from "../markdown/split.ts";
+import { cutBlocks } from "../markdown/split.ts";
+import { createTextBlock } from "../markdown/text-blocks.ts";
 import { type Button, encodeButton } from "./buttons.ts";
 
 const maxSectionLength = 2900;
@@ -160,15 +161,10 @@ export function feedbackButtons({
   return { type: "context_actions", elements: [element] };
 }
 
-/** Returns the beginning of a text in mrkdwn or Markdown, with an ellipsis if it was cut. */
+/** Returns the beginning of a text in mrkdwn, with an ellipsis if it was cut. A text with code is cut as blocks instead. */
 export function cut({ text, maxLength }: { text: string; maxLength: number }): string {
-  if (text.length <= maxLength) return text;
   // A text may be as long as a whole response, so the part that is never shown is not scanned.
-  const [beginning = ""] = splitAnswer({
-    text: text.slice(0, maxLength * 2),
-    maxLength: maxLength - 3,
-  });
-  return `${beginning}\n…`;
+  return cutBlocks({ blocks: [createTextBlock(text.slice(0, maxLength * 2))], maxLength });
 }
 
 // Marked as pure, so that bundles that do not use it leave it out.

@@ -4,17 +4,13 @@ import type { Locale, Task } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
 import { type Markdown, parseMarkdown, reparse } from "../markdown/markdown.ts";
-import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
-import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
-import {
-  blockText,
-  joinBlocks,
-  maxMarkdownLength,
-  maxMrkdwnLength,
-  openFence,
-  scanBlocks,
-  type TextBlock,
-} from "../markdown/split.ts";
+import { mrkdwnBlocks } from "../markdown/mrkdwn.ts";
+import { lastPart, listNewest, newestPart } from "../markdown/newest.ts";
+import { safeMarkdown } from "../markdown/safe-markdown.ts";
+import { safePart } from "../markdown/safe-parts.ts";
+import { maxMarkdownLength, maxMrkdwnLength } from "../markdown/split.ts";
+import { drawTables } from "../markdown/tables.ts";
+import { createPart, sourceBlocks } from "../markdown/text-blocks.ts";
 import { hasVisibleText, removeComments } from "../markdown/visible-text.ts";
 import {
   buttons,
@@ -49,7 +45,7 @@ export function placeholderContent({ task, locale }: Request): MessageContent {
       text: removeEmpty([
         activity,
         lines,
-        partialAnswer === undefined ? "" : cutPlainNewest(partialAnswer),
+        partialAnswer === undefined ? "" : newestMrkdwn(partialAnswer),
       ]).join("\n"),
     };
   // Slack limits the text of all blocks together.
@@ -57,7 +53,7 @@ export function placeholderContent({ task, locale }: Request): MessageContent {
   const blocks =
     partialAnswer === undefined
       ? [section(activity)]
-      : [markdownBlock(cutNewest(partialAnswer, maxLength).text), context(activity)];
+      : [markdownBlock(newestMarkdown(partialAnswer, maxLength)), context(activity)];
   const planned =
     steps.length === 0
       ? []
@@ -108,8 +104,8 @@ function visibleQueuePosition({ queuePosition = 0, state }: Task): number {
   return state === "received" || state === "queued" || state === "announced" ? queuePosition : 0;
 }
 
-/** The newest part of the agent's text: safe, and with its tables as Slack shows them, of at most `maxMarkdownLength`. */
-type PartialAnswer = { safe: Markdown; newest: Markdown; fenced: string };
+/** The end of the agent's text. `isCut` is true if it is not the whole text. */
+type PartialAnswer = { safe: Markdown; isCut: boolean };
 
 /** Returns undefined if a native stream already shows the text, or if it shows nothing. */
 function readPartialAnswer({ progress, stream }: Task): PartialAnswer | undefined {
@@ -117,38 +113,28 @@ function readPartialAnswer({ progress, stream }: Task): PartialAnswer | undefine
     stream !== undefined && stream.refused === undefined && stream.messages.length > 0;
   const text = progress?.partialText ?? "";
   if (isStreamed || text === "") return undefined;
-  const safe = safeMarkdown(cutToEnd(text));
-  const fenced = fencedTables(safe.text);
-  const newest = safePart({
-    whole: safe,
-    part: newestText({ text: fenced, maxLength: maxMarkdownLength }),
-    maxLength: maxMarkdownLength,
-  });
-  // The ellipsis of a cut does not count as visible text.
-  const isVisible = hasVisibleText(reparse(newest, newest.text.replace(/^…/, "")));
-  return isVisible ? { safe, newest, fenced } : undefined;
+  const end = cutToEnd(text);
+  const safe = safeMarkdown(end);
+  return hasVisibleText(safe) ? { safe, isCut: end.length < text.length } : undefined;
 }
 
-function cutNewest({ safe, newest, fenced }: PartialAnswer, maxLength: number): Markdown {
-  if (maxLength === maxMarkdownLength) return newest;
-  return safePart({ whole: safe, part: newestText({ text: fenced, maxLength }), maxLength });
+function newestMarkdown({ safe, isCut }: PartialAnswer, maxLength: number): string {
+  const part = newestPart({ blocks: drawTables(sourceBlocks(safe)), maxLength, isCut });
+  return safePart({ whole: safe, part, maxLength }).text;
 }
 
-/** Returns at most the last `maxMarkdownLength`. Reads only the end of the text, because an agent may send megabytes with every poll. */
+/** Returns about the last `maxMarkdownLength`. Reads only the end of the text, because an agent may send megabytes with every poll. */
 function cutToEnd(text: string): string {
+  if (text.length <= maxMarkdownLength) return text;
+  const end = parseMarkdown(lastPart({ text, maxLength: maxReadLength }));
   // A cut comment would become visible.
-  const hasCutComment = text.length > maxMarkdownLength && text.includes("<!--");
-  const read = hasCutComment
-    ? removeComments(parseMarkdown(lastPart({ text, maxLength: maxReadLength })))
-    : text;
-  return newestText({ text: read, maxLength: maxMarkdownLength });
+  const blocks = sourceBlocks(reparse(end, removeComments(end)));
+  return createPart(listNewest({ blocks, maxLength: maxMarkdownLength })).text;
 }
 
-function cutPlainNewest({ safe }: PartialAnswer): string {
-  return newestText({
-    text: toMrkdwn(safe),
-    maxLength: maxMrkdwnLength - aroundLength * 5,
-  });
+function newestMrkdwn({ safe, isCut }: PartialAnswer): string {
+  const maxLength = maxMrkdwnLength - aroundLength * 5;
+  return newestPart({ blocks: mrkdwnBlocks(safe), maxLength, isCut }).text;
 }
 
 function cancelButton({ task, locale }: Request): SlackBlock[] {
@@ -221,70 +207,4 @@ export function percentBar(percent: number): string {
   const whole = Math.floor(Math.min(100, Math.max(0, percent)));
   const filled = Math.floor((whole / 100) * barLength);
   return `${"▓".repeat(filled)}${"░".repeat(barLength - filled)} ${whole}%`;
-}
-
-const before = "…\n\n";
-const partOfCharacter = /^[\uDC00-\uDFFF\p{M}\u200D]+/u;
-
-/** Returns at most the last `maxLength` UTF-16 units (at least 200) of Markdown. Closes an open fence, and reopens a cut one. */
-export function newestText({ text, maxLength }: { text: string; maxLength: number }): string {
-  const blocks = scanBlocks(text);
-  const all = joinBlocks(blocks);
-  if (all.length <= maxLength) return all;
-  const kept: TextBlock[] = [];
-  let room = maxLength - before.length;
-  for (const block of blocks.toReversed()) {
-    const { length } = blockText(block);
-    if (length > room) {
-      const end = cutBlockToEnd({ block, room });
-      if (end !== undefined) kept.unshift(end);
-      break;
-    }
-    kept.unshift(block);
-    room -= length + 2;
-  }
-  return before + joinBlocks(kept);
-}
-
-/**
- * Returns about the last `maxLength` UTF-16 units of Markdown. Bounds the input of slower functions. The result may start within a
- * line, but not within a comment, whose rest would become visible. If it starts within a fence, the fence is reopened.
- */
-export function lastPart({ text, maxLength }: { text: string; maxLength: number }): string {
-  if (text.length <= maxLength) return text;
-  const start = afterComment(text, text.length - maxLength);
-  return before + openFence(text.slice(0, start)) + text.slice(start).replace(partOfCharacter, "");
-}
-
-/** Returns `at`, or the end of the comment that `at` is in. An unclosed comment ends with the text. */
-function afterComment(text: string, at: number): number {
-  const opened = text.lastIndexOf("<!--", at - 1);
-  // Only a comment whose closing signs are all before `at` is over there.
-  if (opened < 0 || text.lastIndexOf("-->", at - 3) > opened) return at;
-  const closed = text.indexOf("-->", opened + 4);
-  return closed < 0 ? text.length : Math.max(at, closed + 3);
-}
-
-function cutBlockToEnd({ block, room }: { block: TextBlock; room: number }): TextBlock | undefined {
-  const frame = blockText({ ...block, body: [] }).length + 1;
-  let left = room - frame;
-  const lines: string[] = [];
-  for (const line of block.body.toReversed()) {
-    if (line.length > left) {
-      const rest =
-        lines.length === 0 && left > 100 ? cutLineToEnd({ text: line, length: left }) : undefined;
-      if (rest !== undefined) lines.unshift(rest);
-      break;
-    }
-    lines.unshift(line);
-    left -= line.length + 1;
-  }
-  return lines.length === 0 ? undefined : { ...block, body: lines };
-}
-
-/** Starts at a word if one is near. Never starts within a character. */
-function cutLineToEnd({ text, length }: { text: string; length: number }): string {
-  const end = text.slice(-length);
-  const [blank] = /^\S{0,30}\s+/.exec(end) ?? [""];
-  return end.slice(blank.length).replace(partOfCharacter, "");
 }

@@ -5,10 +5,11 @@ import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
-import { type Markdown, parseMarkdown, reparse } from "../markdown/markdown.ts";
-import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
-import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
-import { maxMrkdwnLength } from "../markdown/split.ts";
+import { type Markdown, parseMarkdown } from "../markdown/markdown.ts";
+import { mrkdwnBlocks, toMrkdwn } from "../markdown/mrkdwn.ts";
+import { safeMarkdown } from "../markdown/safe-markdown.ts";
+import { splitMarkdown } from "../markdown/safe-parts.ts";
+import { cutBlocks, maxMrkdwnLength } from "../markdown/split.ts";
 import { hasVisibleText } from "../markdown/visible-text.ts";
 import {
   type ButtonLook,
@@ -25,6 +26,7 @@ import {
 import { buildQuestionModal, listFieldAnswers } from "./modal.ts";
 
 const maxPromptLength = 8000;
+const cutMark = "\n…";
 const maxMrkdwnPromptLength = 2500;
 const maxAnswerLength = 300;
 /** All answers of a form together, in mrkdwn. Each has the same share, so that none is missing below the prompt. */
@@ -44,7 +46,7 @@ export function questionContent({
 }: ShownQuestion & { nowMs: number }): MessageContent {
   const prompt = formatPrompt({ question, locale });
   const status = toQuestionStatus({ task, question, nowMs });
-  const mrkdwnPrompt = cut({ text: toMrkdwn(prompt), maxLength: maxMrkdwnPromptLength });
+  const blocks = mrkdwnBlocks(prompt);
   const end =
     question.answer !== undefined
       ? formatAnswer(question.answer)
@@ -53,12 +55,14 @@ export function questionContent({
         : closingText[status][locale];
   if (end !== "") {
     // The answers matter more than the rest of a long prompt.
-    const beginning = cut({ text: mrkdwnPrompt, maxLength: maxMrkdwnLength - end.length - 2 });
+    const room = maxMrkdwnLength - end.length - 2;
+    const beginning = cutBlocks({ blocks, maxLength: Math.min(room, maxMrkdwnPromptLength) });
     return {
       text: `${beginning}\n\n${end}`,
       ...blocksUnlessFallback([markdownBlock(prompt.text), section(end)]),
     };
   }
+  const mrkdwnPrompt = cutBlocks({ blocks, maxLength: maxMrkdwnPromptLength });
   const hint = createHint({ question, locale, isPlain: task.mrkdwnFallback === true });
   return {
     text: cut({ text: `${mrkdwnPrompt}\n\n${hint}`, maxLength: maxMrkdwnLength }),
@@ -137,16 +141,16 @@ export function questionModalView({
   });
 }
 
-/** Returns safe Markdown. Cuts the prompt before parsing it, because it may be as long as a whole response. */
+/** Returns safe Markdown. Reads only the beginning of the prompt, because it may be as long as a whole response. */
 function formatPrompt(request: { question: AgentQuestion; locale: Locale }): Markdown {
   const { question, locale } = request;
-  const maxLength = maxPromptLength;
-  const whole = safeMarkdown(cut({ text: question.prompt, maxLength }).trim());
-  const fenced = fencedTables(whole.text);
-  // The ellipsis of a cut does not count as visible text.
-  if (!hasVisibleText(reparse(whole, fenced.replace(/…$/, ""))))
-    return parseMarkdown(noPromptText[locale]);
-  return safePart({ whole, part: cut({ text: fenced, maxLength }), maxLength });
+  const markdown = safeMarkdown(question.prompt.slice(0, maxPromptLength * 2).trim());
+  const [prompt, nextPart] = splitMarkdown({
+    markdown,
+    maxLength: maxPromptLength - cutMark.length,
+  });
+  if (prompt === undefined || !hasVisibleText(prompt)) return parseMarkdown(noPromptText[locale]);
+  return nextPart === undefined ? prompt : safeMarkdown(prompt.text + cutMark);
 }
 
 function toQuestionStatus(

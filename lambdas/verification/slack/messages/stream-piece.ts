@@ -1,8 +1,8 @@
 /** Cuts the next piece of a streamed text so that all pieces together are safe Markdown. */
 import { createHash } from "node:crypto";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
+import { openFence } from "../markdown/markdown.ts";
 import { safeMarkdown } from "../markdown/safe-markdown.ts";
-import { openFence } from "../markdown/split.ts";
 
 /** The state of a stream message: it shows Markdown of `length`, made from the text starting at `from`. */
 export type StreamContent = { from: number; length: number; digest: string };
@@ -33,10 +33,10 @@ export function nextStreamPiece(request: {
   if (text.slice(from, end).trim() === "") return { type: "none" };
   const start = shows?.from ?? from;
   const whole = safeMarkdown(openFence(text.slice(0, start)) + text.slice(start, end)).text;
-  const shown = shows?.length ?? 0;
-  if (shows !== undefined && createDigest(whole.slice(0, shown)) !== shows.digest)
+  const shownLength = shows?.length ?? 0;
+  if (shows !== undefined && createDigest(whole.slice(0, shownLength)) !== shows.digest)
     return { type: "broken" };
-  const markdown = whole.slice(shown);
+  const markdown = whole.slice(shownLength);
   if (markdown.length > maxPieceLength) return { type: "broken" };
   if (!isVisible(markdown)) return { type: "none" };
   return {
@@ -68,19 +68,19 @@ const place = /[ \t\u3000]+|[。、！？]+|(?<![.!?])[.!?]+$/g;
 
 /** Returns `from` or more. The text up to there ends with a whole line or a whole word. Never splits a surrogate pair. */
 export function findPieceEnd({ text, from }: { text: string; from: number }): number {
-  const rest = text.slice(from, from + maxReadLength);
-  const lineEnd = from + rest.lastIndexOf("\n") + 1;
+  const nextText = text.slice(from, from + maxReadLength);
+  const lineEnd = from + nextText.lastIndexOf("\n") + 1;
   const lineStart = Math.max(
     lineEnd > from ? lineEnd : text.lastIndexOf("\n", from) + 1,
     from - lookBehind,
   );
-  const line = text.slice(lineStart, from + rest.length);
+  const line = text.slice(lineStart, from + nextText.length);
   const within = indivisibleLine.test(line)
     ? undefined
     : findLastPlace({ line, from: Math.max(0, from - lineStart) });
   const end = within === undefined ? lineEnd : Math.max(lineEnd, lineStart + within);
-  const mustCut = end === from && rest.length > maxHeldBack;
-  return mustCut ? excludeHalfPair(text, from + rest.length) : end;
+  const mustCut = end === from && nextText.length > maxHeldBack;
+  return mustCut ? excludeHalfPair(text, from + nextText.length) : end;
 }
 
 /** Finds the last place behind `from` that is not within a link, code or emphasis. */

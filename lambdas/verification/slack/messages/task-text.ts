@@ -8,7 +8,8 @@ import { hasFailedDelivery, isCanceled, type Locale, type Task } from "../../tas
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
-import { answerParts, canceledAnswerParts, plainLast, withBlocks } from "./answer.ts";
+import { answerParts, canceledAnswerParts } from "./answer.ts";
+import { withBlocks, withReference } from "./answer-forms.ts";
 import { buttons, removeEmpty, section, shorten, shortenWithLinks } from "./blocks.ts";
 import {
   aboveText,
@@ -58,7 +59,7 @@ export function createTaskText(options: TaskTextOptions): TaskText {
     if (partialAnswer.length > 0) return partialAnswer;
     const text = removeEmpty([aboveText({ task, locale }), outcomeText]).join("\n");
     const reference = referenceText({ locale, requestId: task.id });
-    const plain = plainLast({ text, reference });
+    const plain = withReference({ text, reference });
     return [
       task.mrkdwnFallback || isUndelivered
         ? plain
@@ -89,9 +90,13 @@ export function createTaskText(options: TaskTextOptions): TaskText {
       questionModalView({ task, locale: locale ?? localeOf(task) }),
     withoutRetry({ task, text: shownText }) {
       const reference = referenceText({ locale: localeOf(task), requestId: task.id });
-      const end = plainLast({ text: "", reference }).text;
+      const end = withReference({ text: "", reference }).text;
       const text = shownText.endsWith(end) ? shownText.slice(0, -end.length).trimEnd() : shownText;
-      return withBlocks({ ...plainLast({ text, reference }), blocks: [section(text)], reference });
+      return withBlocks({
+        ...withReference({ text, reference }),
+        blocks: [section(text)],
+        reference,
+      });
     },
     buttonClickRefused({ refusal, locale = options.locale }) {
       if (refusal.type === "not_allowed") return refusedText({ locale, contact: options.contact });

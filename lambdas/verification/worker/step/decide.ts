@@ -19,9 +19,9 @@ export function decide(
     log.error("step_failed", { ...idsOf(task), state: task.state, cause_kind: event.causeKind });
   try {
     const transition = next({ task, event, policy });
-    const after = withHistory({ previousTask: task, task: transition.task, event, atMs });
-    const counted = withUsage({ before: task, after, settings: policy.usage, atMs });
-    return { ...transition, task: counted, event, previousTask: task };
+    const after = withHistory({ ...transition, previousTask: task, event, atMs });
+    const nextTask = withUsage({ before: task, after, settings: policy.usage, atMs });
+    return { ...transition, task: nextTask, event, previousTask: task };
   } catch (thrown) {
     if (event.type === "step_failed") throw thrown;
     return decideFailure(options, { task, atMs, thrown });

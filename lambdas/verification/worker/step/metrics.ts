@@ -7,12 +7,24 @@ type Stepped = { metrics: Metrics; previousTask: Task; event: TaskEvent; task: T
 
 /** Counts one step. If a worker dies between the act and the save, the step is repeated and may count twice or not at all. */
 export function countStep(stepped: Stepped): void {
-  countWait(stepped);
-  countStage(stepped);
-  countPoll(stepped);
-  countTokens(stepped);
-  countDelivery(stepped);
-  countEnd(stepped);
+  const { previousTask, event, task } = stepped;
+  const hasNewState = previousTask.state !== task.state;
+  if (hasNewState) countStage(stepped);
+  switch (event.type) {
+    case "woken":
+      countWait(stepped);
+      break;
+    case "answered":
+    case "call_failed":
+      countPoll(stepped);
+      break;
+    case "delivered":
+    case "slack_failed":
+    case "step_failed":
+      countDelivery(stepped);
+  }
+  if (task.outcome !== previousTask.outcome) countTokens(stepped);
+  if (hasNewState) countEnd(stepped);
 }
 
 /** A message that does not mention the bot is looked up several times on purpose, so its wait is not counted. */
@@ -25,18 +37,11 @@ function countWait({ metrics, previousTask, event }: Stepped): void {
 
 /** Counts from the first of consecutive history entries of one state, because people's requests add entries too. */
 function countStage({ metrics, previousTask, task }: Stepped): void {
-  if (previousTask.state === task.state) return;
-  const entered =
-    previousTask.history[
-      previousTask.history.findLastIndex(({ state }) => state !== previousTask.state) + 1
-    ];
-  const left = task.history.at(-1);
-  if (entered === undefined || left === undefined) return;
-  metrics.observe(
-    "sekisho_stage_seconds",
-    { stage: previousTask.state },
-    seconds(left.atMs - entered.atMs),
-  );
+  const { state: stage, history } = previousTask;
+  const first = history[history.findLastIndex(({ state }) => state !== stage) + 1];
+  const next = task.history.at(-1);
+  if (first === undefined || next === undefined) return;
+  metrics.observe("sekisho_stage_seconds", { stage }, seconds(next.atMs - first.atMs));
 }
 
 function countPoll({ metrics, event, task }: Stepped): void {
@@ -69,9 +74,9 @@ export function giveUpReason({
   event,
   task,
 }: Omit<Stepped, "metrics">): string | undefined {
+  if (event.type !== "slack_failed" && event.type !== "step_failed") return undefined;
   if (hasFailedDelivery(previousTask) || !hasFailedDelivery(task)) return undefined;
-  if (event.type === "slack_failed") return event.kind;
-  return event.type === "step_failed" ? "internal" : undefined;
+  return event.type === "slack_failed" ? event.kind : "internal";
 }
 
 /** Counts the end of a task once, although a redrive may repeat its delivery. A message that was not for the bot has no outcome. */

@@ -43,7 +43,7 @@ const card: AgentCard = {
 };
 
 describe("the card of 1.0 as one of 0.3", () => {
-  it("is what 0.3.0 published, without the signatures of the other form", () => {
+  it("converts a card to the schema that 0.3.0 published, without signatures", () => {
     const legacy = wire(cardToV03(card));
     const ajv = new Ajv({ strict: false }).addSchema(published, "a2a");
     expect(ajv.validate("a2a#/definitions/AgentCard", legacy) ? [] : ajv.errors).toEqual([]);
@@ -77,7 +77,7 @@ describe("the card of 1.0 as one of 0.3", () => {
     expect(Object.keys(result.securitySchemes)).toEqual(["token", "issuer"]);
   });
 
-  it("does not exist where no interface speaks it", () => {
+  it("returns no card of 0.3 if no interface speaks 0.3", () => {
     expect(
       cardToV03({ ...card, supportedInterfaces: card.supportedInterfaces.slice(0, 1) }),
     ).toBeUndefined();
@@ -87,7 +87,7 @@ describe("the card of 1.0 as one of 0.3", () => {
 describe("the combined card", () => {
   const combined = wire(createCombinedCard(card)) as Record<string, unknown>;
 
-  it("fits the schema that 0.3.0 published", () => {
+  it("fits the combined card into the schema that 0.3.0 published", () => {
     const ajv = new Ajv({ strict: false }).addSchema(published, "a2a");
     expect(ajv.validate("a2a#/definitions/AgentCard", combined) ? [] : ajv.errors).toEqual([]);
     expect(combined).toMatchObject({
@@ -97,14 +97,14 @@ describe("the combined card", () => {
     });
   });
 
-  it("has every member of the card of 1.0, except the signatures, which cover only that card", () => {
+  it("keeps every member of the card of 1.0 in the combined card, except the signatures", () => {
     const { signatures: _, ...unsigned } = card;
     expect(combined).toMatchObject(unsigned);
     expect(combined).not.toHaveProperty("signatures");
     expect(SdkAgentCard.toJSON(SdkAgentCard.fromJSON(combined))).toEqual(unsigned);
   });
 
-  it("says of each security scheme both what 0.3 and what 1.0 reads", () => {
+  it("describes each security scheme of the combined card for both 0.3 and 1.0", () => {
     expect(combined.securitySchemes).toMatchObject({
       token: { type: "http", scheme: "bearer", httpAuthSecurityScheme: { scheme: "bearer" } },
       issuer: {
@@ -116,7 +116,7 @@ describe("the combined card", () => {
 });
 
 describe("a published card", () => {
-  it("has nothing empty that it must have", () => {
+  it("refuses a published card with an empty required member", () => {
     expect(agentCardSchema.safeParse(card).success).toBe(true);
     for (const name of [
       "description",
@@ -129,7 +129,7 @@ describe("a published card", () => {
     }
   });
 
-  it("names schemes of one kind each", () => {
+  it("refuses a security scheme of two kinds", () => {
     const both = {
       httpAuthSecurityScheme: { scheme: "bearer" },
       openIdConnectSecurityScheme: { openIdConnectUrl: "u" },
@@ -188,7 +188,7 @@ describe("an agent can be reached", () => {
       { ...bare, supportedInterfaces: Array(60).fill(one) },
       Array(50).fill(one),
     ],
-  ])("%s", (_name, result, expected) => {
+  ])("an agent is reachable %s", (_name, result, expected) => {
     expect(wire(listInterfaces(readCardSchema.parse(wire(result))))).toEqual(expected);
   });
 });

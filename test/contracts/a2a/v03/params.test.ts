@@ -38,7 +38,7 @@ describe("a message of 0.3", () => {
       },
       { message: taken },
     ],
-  ])("is taken %s", (_name, params, expected) => {
+  ])("accepts a message of 0.3 %s", (_name, params, expected) => {
     expect(wire(v03Operations.SendMessage.parse(params))).toEqual(expected);
   });
 
@@ -71,7 +71,7 @@ describe("a message of 0.3", () => {
       wrapped({ a: 1 }),
       { ...wrapped({ a: 1 }), kind: undefined },
     ],
-  ])("may carry %s", (_name, part, expected) => {
+  ])("reads a part of 0.3 with %s", (_name, part, expected) => {
     const params = v03Operations.SendMessage.parse({ message: { ...message, parts: [part] } });
     expect(wire(params.message.parts)).toEqual([wire(expected)]);
   });
@@ -81,12 +81,12 @@ describe("a message of 0.3", () => {
     ["waits where a configuration does not say", {}, undefined],
     ["waits where it is to block", { blocking: true }, false],
     ["does not wait where it is not to block", { blocking: false }, true],
-  ])("%s", (_name, configuration, returnImmediately) => {
+  ])("validates params of 0.3: %s", (_name, configuration, returnImmediately) => {
     const params = v03Operations.SendMessage.parse({ message, configuration });
     expect(params.configuration?.returnImmediately).toBe(returnImmediately);
   });
 
-  it("has the first of the schemes that its push notifications may use", () => {
+  it("uses the first authentication scheme of push notifications", () => {
     const authentication = { schemes: ["Bearer", "Basic"], credentials: "c" };
     const params = v03Operations.SendMessage.parse({
       message,
@@ -185,13 +185,13 @@ describe("params of 0.3 are refused with the path of what is wrong", () => {
     ],
     ["a task without an id", "GetTask", { id: "" }, ["id"]],
     ["a negative history", "GetTask", { id: "t", historyLength: -1 }, ["historyLength"]],
-  ])("%s", (_name, operation, params, paths) => {
+  ])("validates params of 0.3: %s", (_name, operation, params, paths) => {
     expect(issuesOf(v03Operations[operation].safeParse(params)).map(({ path }) => path)).toEqual(
       paths,
     );
   });
 
-  it("and never with the text that was sent", () => {
+  it("reports invalid params without the text that was sent", () => {
     const params = {
       message: { ...message, role: "hunter2", parts: [{ kind: "hunter2" }, "hunter2"] },
     };
@@ -204,7 +204,7 @@ describe("params of 0.3 are refused with the path of what is wrong", () => {
 describe("whatever is sent", () => {
   const operationNames = Object.keys(v03Operations) as V03OperationName[];
 
-  it("is taken or refused, and what 0.3 takes 1.0 takes without another word", () => {
+  it("reads any params of 0.3 as valid params of 1.0, or refuses them", () => {
     const sentValue = fc.constantFrom(...operationNames).chain((operation) =>
       fc.record({
         operation: fc.constant(operation),
@@ -227,14 +227,14 @@ describe("whatever is sent", () => {
   });
 });
 
-it("a configuration is asked for by its task where it has no id of its own", () => {
+it("finds a push configuration by the task id if it has no id of its own", () => {
   expect(v03Operations.GetTaskPushNotificationConfig.parse({ id: "t" })).toEqual({
     taskId: "t",
     id: "t",
   });
 });
 
-it("a tenant has no place in 0.3", () => {
+it("drops the tenant in 0.3", () => {
   const output = paramsToV03({ operation: "GetTask", params: { tenant: "blue", id: "t" } });
   expect(wire(output)).toEqual({ id: "t" });
 });

@@ -40,7 +40,7 @@ const question = {
 };
 
 describe("an answer of 0.3", () => {
-  it("is read as the specification shows it", () => {
+  it("reads an answer of 0.3 as the specification shows it", () => {
     expect(wire(v03EventSchema.parse(question))).toEqual({
       task: {
         id: ids.taskId,
@@ -59,7 +59,7 @@ describe("an answer of 0.3", () => {
     });
   });
 
-  it("may have lists and members that are set to nothing", () => {
+  it("accepts null lists and members in an answer of 0.3", () => {
     const { kind: _, ...task } = {
       ...question,
       status: { state: "working", message: null, timestamp: null },
@@ -94,11 +94,11 @@ describe("an answer of 0.3", () => {
       ["status.state"],
     ],
     ["a message that says nothing", { kind: "message", parts: [] }, ["parts"]],
-  ])("is not %s", (_name, answer, paths) => {
+  ])("refuses an answer of 0.3 that consists of %s", (_name, answer, paths) => {
     expect(issuesOf(readAnswerSchema.safeParse(answer)).map(({ path }) => path)).toEqual(paths);
   });
 
-  it("is read or refused whatever it is, and what is read 1.0 reads too", () => {
+  it("reads any answer of 0.3 as a valid answer of 1.0, or refuses it", () => {
     fc.assert(
       fc.property(spoilt(streamEvent.map(eventToV03)), (answer) => {
         const event = v03EventSchema.safeParse(answer).data;
@@ -114,14 +114,17 @@ describe("an answer of 0.3", () => {
 });
 
 describe("an event for a client of 0.3", () => {
-  it.each(a2aStateSchema.options)("is final where the task does no more by itself: %s", (state) => {
-    const goesOn = state === "TASK_STATE_SUBMITTED" || state === "TASK_STATE_WORKING";
-    expect(eventToV03({ statusUpdate: { ...ids, status: { state } } })).toMatchObject({
-      final: !goesOn,
-    });
-  });
+  it.each(a2aStateSchema.options)(
+    "marks an event as final unless the task continues by itself: %s",
+    (state) => {
+      const goesOn = state === "TASK_STATE_SUBMITTED" || state === "TASK_STATE_WORKING";
+      expect(eventToV03({ statusUpdate: { ...ids, status: { state } } })).toMatchObject({
+        final: !goesOn,
+      });
+    },
+  );
 
-  it("has nothing but what 0.3 can say of a text", () => {
+  it("drops members of a text part that 0.3 does not know", () => {
     const message: StreamEvent = {
       message: {
         messageId: "m",
@@ -137,7 +140,7 @@ describe("an event for a client of 0.3", () => {
     });
   });
 
-  it("carries as a value what is no object", () => {
+  it("wraps data that is not an object as a value", () => {
     const artifact = {
       artifactId: "a",
       parts: [{ data: null, metadata: { a: 1 } }, { data: {} }, { data: [1] }],
@@ -175,7 +178,7 @@ describe("the params of each operation", () => {
   };
 
   it.each(Object.entries(shapes) as [keyof typeof shapes, string][])(
-    "come back from 0.3 as they went, and are %s's %s",
+    "round-trips the params of %s through 0.3 in its shape %s",
     <O extends keyof typeof shapes>(operation: O, shape: string) => {
       fc.assert(
         fc.property(params[operation] as fc.Arbitrary<OperationParams<O>>, (params) => {
@@ -188,14 +191,14 @@ describe("the params of each operation", () => {
     },
   );
 
-  it("are none for the extended card", () => {
+  it("sends no params for the extended card", () => {
     expect(paramsToV03({ operation: "GetExtendedAgentCard", params: {} })).toBeUndefined();
     expect(v03Operations.GetExtendedAgentCard.parse(undefined)).toEqual({});
   });
 });
 
 describe("results", () => {
-  it("of a stream come back as the events that they were", () => {
+  it("round-trips the results of a stream through 0.3", () => {
     fc.assert(
       fc.property(streamEvent, (event) => {
         const result = wire(resultToV03({ operation: "SendStreamingMessage", result: event }));
@@ -209,7 +212,7 @@ describe("results", () => {
     );
   });
 
-  it("of a deletion are null", () => {
+  it("returns null as the result of a deletion", () => {
     expect(resultToV03({ operation: "DeleteTaskPushNotificationConfig", result: {} })).toBeNull();
   });
 });

@@ -14,12 +14,12 @@ describe("the aws engine with ten times as many tasks that wait", () => {
     many = await runAwsLoad({ tasks: 2000, seed: 1 });
   });
 
-  it("answers each task once", () => {
+  it("answers each task once while ten times as many tasks wait", () => {
     expect([...few.problems, ...many.problems]).toEqual([]);
     expect([few.mostWaiting, many.mostWaiting]).toEqual([200, 2000]);
   });
 
-  it("makes as many calls for each task, and no listing", () => {
+  it("makes as many calls per task while ten times as many tasks wait, and no query or scan", () => {
     const grown = growthProblems({ few, many }).filter((problem) => !problem.includes("heap"));
     expect(grown).toEqual([]);
     const calls = callsPerTask(many);
@@ -30,7 +30,7 @@ describe("the aws engine with ten times as many tasks that wait", () => {
     expect(Object.keys(calls).filter((name) => /Query|Scan/.test(name))).toEqual([]);
   });
 
-  it("uses no more write units than the estimate of costs counts with, and as many of the index", () => {
+  it("stays within the estimated write units of the table and matches those of the indexes", () => {
     const units = (place: string) =>
       many.hotKeys
         .filter(
@@ -50,7 +50,7 @@ describe("the aws engine with ten times as many tasks that wait", () => {
     expect(units("by-principal")).toBeCloseTo(personIndexWrites.value, 1);
   });
 
-  it("has no partition key whose share stays and which takes less than 10,000 tasks a second", () => {
+  it("spreads open tasks over keys that take more than 10,000 tasks a second", () => {
     const open = many.hotKeys.find(({ family }) => family === "open#…");
     expect(open?.keys).toBe(32);
     expect(open && tasksPerSecond({ key: open, tasks: many.tasks })).toBeGreaterThan(10_000);
@@ -85,7 +85,7 @@ describe("the verdict over two runs", () => {
   });
   const few = report(100);
 
-  it("finds nothing where all is as before", () => {
+  it("reports nothing if nothing has grown", () => {
     expect(growthProblems({ few, many: report(1000) })).toEqual([]);
   });
 
@@ -105,11 +105,11 @@ describe("the verdict over two runs", () => {
         ],
       },
     ],
-  ])("finds %s", (_what, changes) => {
+  ])("reports %s", (_what, changes) => {
     expect(growthProblems({ few, many: report(1000, changes) })).toHaveLength(1);
   });
 
-  it("lets a key be whose share shrinks, such as that of one channel", () => {
+  it("accepts a key whose share shrinks, such as that of one channel", () => {
     const channel = { ...key, family: "usage:channel:…" };
     const before = report(100, { hotKeys: [{ ...channel, share: 0.5 }] });
     expect(

@@ -77,12 +77,12 @@ describe("an alarm over the metrics of a rehearsal", () => {
       values: [1, undefined],
       states: ["ALARM", "OK"],
     },
-  ])("$title", ({ more, values, states }) => {
+  ])("an alarm $title", ({ more, values, states }) => {
     expect(statesOf(alarmOf({ ...errors, ...more }), { Errors: values })).toEqual(states);
   });
 
   it.each([{ ComparisonOperator: "LessThanThreshold" }, { TreatMissingData: "breaching" }])(
-    "is not guessed with %j",
+    "refuses to guess an alarm with %j",
     (more) => {
       expect(() => statesOf(alarmOf({ ...errors, ...more }), { Errors: [1] })).toThrow(
         "not known to the rehearsal",
@@ -96,7 +96,7 @@ describe("an alarm over the metrics of a rehearsal", () => {
     MetricStat: { Metric: metric(name), Period: 60, Stat: "Sum" },
   });
 
-  it("computes what its expression says, of metrics that it does not return", () => {
+  it("evaluates an expression over metrics that it does not return", () => {
     const Metrics = [
       { Id: "share", Expression: "IF(failed >= 5 AND failed / total > 0.5, 1, 0)" },
       stat("failed", "Errors"),
@@ -106,7 +106,7 @@ describe("an alarm over the metrics of a rehearsal", () => {
     expect(statesOf(alarmOf({ Metrics }), values)).toEqual(["OK", "OK", "ALARM"]);
   });
 
-  it("fills also the latest period, and a metric that never had a value", () => {
+  it("fills the latest period and a metric that never had a value", () => {
     const Metrics = [
       { Id: "any", Expression: "FILL(failed, 0) + FILL(never, 1)" },
       stat("failed", "Errors"),
@@ -117,7 +117,7 @@ describe("an alarm over the metrics of a rehearsal", () => {
     expect(statesOf(alarmOf({ Metrics }), values)).toEqual(["ALARM", "ALARM", "ALARM"]);
   });
 
-  it("is deaf where it watches another dimension than what is recorded", () => {
+  it("reports an alarm on a dimension that is never recorded", () => {
     const metrics = recorded({ Errors: [0] });
     expect(unrecordedMetrics({ alarm: alarmOf(errors), metrics })).toEqual([]);
     const elsewhere = { ...errors, Dimensions: [{ Name: "FunctionName", Value: "other" }] };
@@ -142,12 +142,12 @@ describe("metric math", () => {
         [60, 3],
       ],
     },
-  ])("$expression", ({ expression, result }) => {
+  ])("evaluates $expression", ({ expression, result }) => {
     expect([...(evaluateMath(expression, { a, b }) as Map<number, number>)]).toEqual(result);
   });
 
   it.each(["ANOMALY_DETECTION_BAND(a)", "a +", "c", "a ^ 2", "a - 1", "a > 1 OR a"])(
-    "%s is not guessed",
+    "refuses to guess the metric math %s",
     (expression) => {
       expect(() => evaluateMath(expression, { a })).toThrow("does not know the metric math");
     },

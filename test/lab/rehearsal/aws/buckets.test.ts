@@ -76,7 +76,7 @@ async function start({
 }
 
 describe("a file in a bucket of the templates", () => {
-  it("is put by a role that may, and then read by anyone who has its URL", async () => {
+  it("lets an allowed role write a file and anyone with its URL read it", async () => {
     const { put, problems, calls, authority } = await start({ actions: complete });
     const { url } = await put();
     expect(await (await fetch(url)).text()).toBe("hello");
@@ -94,7 +94,7 @@ describe("a file in a bucket of the templates", () => {
       on: /Caller may not s3:PutObject on arn:aws:s3:::toy0-files-[^/]+\/a-request\/a-file/,
     },
     { missing: "kms:GenerateDataKey", on: /Caller may not kms:GenerateDataKey on arn:aws:kms:/ },
-  ] as const)("is not put where nothing allows $missing", async ({ missing, on }) => {
+  ] as const)("refuses to write a file when nothing allows $missing", async ({ missing, on }) => {
     const { [missing]: _, ...actions } = complete;
     const { put, problems } = await start({ actions });
     await expect(put()).rejects.toMatchObject({ name: "AccessDenied" });
@@ -102,7 +102,7 @@ describe("a file in a bucket of the templates", () => {
   });
 
   it.each(["s3:GetObject", "kms:Decrypt"] as const)(
-    "is read by nobody where nothing allows its signer %s",
+    "refuses to read a file when nothing allows its signer %s",
     async (missing) => {
       const { [missing]: _, ...actions } = complete;
       const { put, problems } = await start({ actions });
@@ -114,7 +114,7 @@ describe("a file in a bucket of the templates", () => {
     },
   );
 
-  it("is read by nobody whose URL is for another file, or for longer than was signed", async () => {
+  it("refuses a URL for another file or for a longer time than was signed", async () => {
     const { put, problems } = await start({ actions: complete });
     const { url } = await put();
     expect((await fetch(url.replace("a-file", "another"))).status).toBe(403);
@@ -123,7 +123,7 @@ describe("a file in a bucket of the templates", () => {
     expect(problems).toEqual([wrong, wrong]);
   });
 
-  it("is put into no bucket that no template has, nor from another region, nor past the bucket's own policy", async () => {
+  it("refuses to write to an unknown bucket, from another region, or against the bucket's policy", async () => {
     const { put, problems } = await start({
       actions: { ...complete, "s3:PutObject": "arn:aws:s3:::*" },
     });

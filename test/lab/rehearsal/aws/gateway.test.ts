@@ -56,7 +56,7 @@ async function start({ actions }: { actions: Record<string, string> }) {
 const complete = { "sqs:SendMessage": "Tasks", "kms:GenerateDataKey": "Key", "kms:Decrypt": "Key" };
 
 describe("a call of AWS", () => {
-  it("reaches the service where everything allows it, and is remembered with its caller", async () => {
+  it("passes an allowed call to the service and records it with its caller", async () => {
     const { send, problems, calls } = await start({ actions: complete });
     expect(await send()).toEqual({ MessageId: "sqs:SendMessage" });
     expect(problems).toEqual([]);
@@ -64,7 +64,7 @@ describe("a call of AWS", () => {
   });
 
   it.each(["sqs:SendMessage", "kms:GenerateDataKey", "kms:Decrypt"] as const)(
-    "is refused as AWS refuses it where nothing allows %s, and the line names caller and action",
+    "refuses a call as AWS does when nothing allows %s, and names caller and action",
     async (missing) => {
       const { [missing]: _, ...actions } = complete;
       const { send, problems, calls } = await start({ actions });
@@ -77,7 +77,7 @@ describe("a call of AWS", () => {
     },
   );
 
-  it("tells which permissions nobody needed", async () => {
+  it("lists the permissions that no call needed", async () => {
     const { send, authority } = await start({
       actions: { ...complete, "sqs:PurgeQueue": "Tasks" },
     });
@@ -86,7 +86,7 @@ describe("a call of AWS", () => {
     expect(authority.unused()).toMatchObject([{ source: "Toy0/Role", action: "sqs:PurgeQueue" }]);
   });
 
-  it("is refused with another's signature, and in another region", async () => {
+  it("refuses a wrong signature, an unknown key and another region", async () => {
     const { send, problems, caller } = await start({ actions: complete });
     await expect(
       send({ credentials: { ...caller.credentials, secretAccessKey: "guessed" } }),

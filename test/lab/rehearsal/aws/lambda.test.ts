@@ -58,7 +58,7 @@ async function start() {
 }
 
 describe("Invoke of an alias", () => {
-  it("runs its function, which hears that the alias was invoked", async () => {
+  it("runs the function of an alias and tells it which alias was invoked", async () => {
     const { functionArn, invoke, problems } = await start();
     const aliasArn = `${functionArn}:operator`;
     expect(await invoke(aliasArn)).toBe(aliasArn);
@@ -67,7 +67,7 @@ describe("Invoke of an alias", () => {
   });
 
   it.each(["", ":$LATEST", ":another"])(
-    "does not permit the function itself: %j",
+    "refuses to invoke the function by another qualifier than the alias: %j",
     async (qualifier) => {
       const { functionArn, invoke, problems } = await start();
       await expect(invoke(`${functionArn}${qualifier}`)).rejects.toThrow(

@@ -21,7 +21,7 @@ function open({ every = never, maxReceiveCount = never, delaySeconds = 0 } = {})
 }
 
 describe("a queue", () => {
-  it("holds a message back for its delay, to the second, and hides it once it was received", () => {
+  it("delays a message to the second and hides it after it was received", () => {
     const { queue, pass, receive } = open();
     queue.send({ body: "later", delaySeconds: 900 });
     pass(899);
@@ -41,7 +41,7 @@ describe("a queue", () => {
     expect(receive()[0]?.Attributes.ApproximateReceiveCount).toBe("2");
   });
 
-  it("moves a message that was received too often, with or without anybody having handled it", () => {
+  it("moves a message that was received too often to the dead letters", () => {
     const { queue, dead, pass, receive } = open({ maxReceiveCount: 2 });
     queue.send({ body: "poison" });
     for (let time = 0; time < 2; time++) {
@@ -52,7 +52,7 @@ describe("a queue", () => {
     expect(dead).toEqual(["poison"]);
   });
 
-  it("delivers some messages twice, under one id, also where the first was removed", () => {
+  it("delivers some messages twice under one id, even after the first was removed", () => {
     const { queue, receive } = open({ every: 2 });
     queue.send({ body: "once" });
     queue.send({ body: "twice" });
@@ -64,7 +64,7 @@ describe("a queue", () => {
     expect(receive()).toEqual([]);
   });
 
-  it("does not bring a copy back that nobody removed", () => {
+  it("does not deliver the copy of a message again", () => {
     const { queue, pass, receive } = open({ every: 1 });
     queue.send({ body: "twice" });
     queue.remove(receive()[0]?.ReceiptHandle ?? "");

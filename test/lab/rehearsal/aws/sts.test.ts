@@ -81,7 +81,7 @@ async function start(...statements: unknown[]) {
 }
 
 describe("AWS STS", () => {
-  it("gives a role that may have it a token that anyone can verify by the issuer's published key", async () => {
+  it("issues an allowed role a token that anyone can verify by the published key", async () => {
     const { issuer, problems, tokenFor } = await start(tokens);
     const { WebIdentityToken: token = "", Expiration } = await tokenFor({ DurationSeconds: 120 });
     const discovery = await fetch(`${issuer.url}/.well-known/openid-configuration`);
@@ -106,7 +106,7 @@ describe("AWS STS", () => {
     },
     { title: "another algorithm", input: { SigningAlgorithm: "ES384" } },
     { title: "a longer life", input: { DurationSeconds: 301 } },
-  ])("refuses a token for $title, and the line says who asked", async ({ input }) => {
+  ])("refuses a token for $title and names the caller", async ({ input }) => {
     const { problems, tokenFor } = await start(tokens);
     await expect(tokenFor(input)).rejects.toMatchObject({ name: "AccessDenied" });
     expect(problems).toEqual([
@@ -114,7 +114,7 @@ describe("AWS STS", () => {
     ]);
   });
 
-  it("lends a role of another account where both sides agree, and its credentials act as that role", async () => {
+  it("lends a role to another account when both sides allow it", async () => {
     const { issuer, problems, authority, tokenFor, roleFor } = await start(assume);
     const { Credentials } = await roleFor({ ExternalId: "sekisho" });
     const {
@@ -141,7 +141,7 @@ describe("AWS STS", () => {
       statements: [],
       input: { ExternalId: "sekisho" },
     },
-  ])("lends no role $title", async ({ statements, input }) => {
+  ])("refuses to lend a role $title", async ({ statements, input }) => {
     const { problems, roleFor } = await start(...statements);
     await expect(roleFor(input)).rejects.toMatchObject({ name: "AccessDenied" });
     expect(problems).toEqual([

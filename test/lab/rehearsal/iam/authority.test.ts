@@ -43,7 +43,7 @@ describe("a role that is created again", () => {
       more: { Condition: { ArnEquals: { "aws:PrincipalArn": role } } },
       after: true,
     },
-  ])("$title", ({ more, after: newValue }) => {
+  ])("a role that is created again $title", ({ more, after: newValue }) => {
     const authority = authorityOver(more);
     expect(authority.check(call).allowed).toBe(true);
     authority.recreate(role);
@@ -52,11 +52,11 @@ describe("a role that is created again", () => {
 });
 
 describe("a resource's policy that leaves it to an account", () => {
-  it("is no permission that somebody must need", () => {
+  it("does not count a grant to a whole account as unused", () => {
     expect(authorityOver({}).unused()).toEqual([]);
   });
 
-  it("is one where it names a role of that account", () => {
+  it("counts a grant that names a role of the account as unused until that role needs it", () => {
     const authority = authorityOver({ Condition: { ArnEquals: { "aws:PrincipalArn": role } } });
     const call = { action: "kms:Decrypt", resource: key, context: {} };
     const other = `${role}-2`;

@@ -214,7 +214,7 @@ function judge({
 }
 
 describe("a call is judged as IAM judges it, given", () => {
-  it.each(cases)("$title: $decision", (example) => {
+  it.each(cases)("decides as IAM does given $title: $decision", (example) => {
     const decision = judge(example);
     expect(decision.allowed ? "allowed" : decision.why).toBe(example.decision);
   });
@@ -227,13 +227,13 @@ describe("a call is judged as IAM judges it, given", () => {
       condition: { "ForAnyValue:StringEquals": { "aws:SourceAccount": "1" } },
     },
     { title: "a key", condition: { StringEquals: { "aws:Unheard": "1" } } },
-  ])("$title that the rehearsal does not know, it says so instead of guessing", ({ condition }) => {
+  ])("refuses to guess $title that it does not know", ({ condition }) => {
     expect(() =>
       judge({ title: "", decision: "", identity: [allow({ Condition: condition })] }),
     ).toThrow("not known");
   });
 
-  it("a field that the rehearsal does not know, it says so instead of guessing", () => {
+  it("refuses to guess a field that it does not know", () => {
     for (const field of ["NotPrincipal", "NotAction", "NotResource"])
       expect(() =>
         judge({ title: "", decision: "", ofResource: [allow({ [field]: "*" })] }),
@@ -242,12 +242,12 @@ describe("a call is judged as IAM judges it, given", () => {
 });
 
 describe("wildcards", () => {
-  it("take dots and brackets as they are", () => {
+  it("matches dots and brackets literally", () => {
     expect(matches({ pattern: "a.c[1]*", text: "a.c[1]d" })).toBe(true);
     expect(matches({ pattern: "a.c", text: "abc" })).toBe(false);
   });
 
-  it("of ARNs do not reach over a colon before the resource", () => {
+  it("matches a wildcard of an ARN across colons only in the resource", () => {
     expect(
       matchesArn({ pattern: "arn:aws:sns:*:topic", arn: "arn:aws:sns:eu-central-1:1:topic" }),
     ).toBe(false);

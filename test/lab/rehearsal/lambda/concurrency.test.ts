@@ -18,7 +18,7 @@ const fill = (
 ) => Array.from({ length: count }, () => concurrency.enter(of));
 
 describe("the concurrency of an account", () => {
-  it("is shared by its functions, ten in a new account, and free again when an invocation is over", () => {
+  it("shares an account's concurrency among its functions and frees it when an invocation is over", () => {
     const concurrency = createConcurrency();
     const [leave] = fill(concurrency, fn("a"), newAccountLimit - 1);
     expect(concurrency.enter(fn("b"))).toBeDefined();
@@ -33,13 +33,13 @@ describe("the concurrency of an account", () => {
     expect(concurrency.peak("111111111111")).toBe(10);
   });
 
-  it("is not shared with another account", () => {
+  it("does not share concurrency with another account", () => {
     const concurrency = createConcurrency();
     fill(concurrency, fn("a"), newAccountLimit);
     expect(concurrency.enter(fn("a", "222222222222"))).toBeDefined();
   });
 
-  it("is less by what a function reserves, which is for that function alone and bounds it", () => {
+  it("reserves concurrency for one function and limits that function to it", () => {
     const own = fn("own");
     const concurrency = createConcurrency({ limit: 10, reserved: { [own.arn]: 3 } });
     expect(fill(concurrency, fn("a"), 8).filter(Boolean)).toHaveLength(7);

@@ -56,7 +56,7 @@ const payloadOf = async (outcome: Promise<unknown>) =>
   ((await outcome) as { payload: unknown }).payload;
 
 describe("a function", () => {
-  it("gets the event and a context, and the next one finds it warm", async () => {
+  it("passes the event and a context, and reuses the warm process", async () => {
     const { running, starts } = deploy({
       timeoutMs: 60_000,
       code: "let calls = 0; exports.handler = async ({ name }, { getRemainingTimeInMillis, awsRequestId }) => ({ name, calls: ++calls, left: getRemainingTimeInMillis() > 0 && getRemainingTimeInMillis() <= 60_000, id: awsRequestId.length });",
@@ -71,7 +71,7 @@ describe("a function", () => {
     expect(starts).toHaveLength(1);
   });
 
-  it("has a process for each invocation at a time, up to four, and the others wait", async () => {
+  it("runs up to four invocations at a time in processes of their own and queues the others", async () => {
     const { running, starts } = deploy({
       code: "exports.handler = async () => { await new Promise((resolve) => setTimeout(resolve, 200)); return process.pid; };",
     });
@@ -80,7 +80,7 @@ describe("a function", () => {
     expect(starts).toHaveLength(4);
   });
 
-  it("is throttled where the account has no concurrency left, also for what waits, and nobody hears of a failure", async () => {
+  it("throttles invocations when the account has no concurrency left and reports no failure", async () => {
     const { running, failures } = deploy({
       code: "exports.handler = async () => { await new Promise((resolve) => setTimeout(resolve, 200)); };",
     });
@@ -91,7 +91,7 @@ describe("a function", () => {
     expect(await running.invoke({})).toMatchObject({ ok: true });
   });
 
-  it("has the environment that it is given and what Lambda adds, and nothing of the machine's", async () => {
+  it("passes the configured environment and what Lambda adds, and nothing of the machine", async () => {
     const { running } = deploy({
       code: "exports.handler = async () => Object.keys(process.env).sort();",
     });
@@ -108,7 +108,7 @@ describe("a function", () => {
     ]);
   });
 
-  it("stands still between invocations", async () => {
+  it("a function does not run between invocations", async () => {
     const { running } = deploy({
       code: "let ticks = 0; setInterval(() => ticks++, 10); exports.handler = async () => { const before = ticks; await new Promise((resolve) => setTimeout(resolve, 50)); return { before, after: ticks }; };",
     });
@@ -140,13 +140,13 @@ describe("a function", () => {
       code: "exports.handler = () => process.exit(3);",
       error: "ended with 3",
     },
-  ])("fails where it $title, and the reason is told", async ({ code, error }) => {
+  ])("reports the reason when a function $title", async ({ code, error }) => {
     const { running, failures } = deploy({ code });
     expect(await running.invoke({})).toMatchObject({ ok: false });
     expect(failures).toEqual([expect.stringContaining(error)]);
   });
 
-  it("is ended where it takes longer than its time-out, and the next invocation gets a new one", async () => {
+  it("ends an invocation after its time-out and starts a new process for the next one", async () => {
     const { running, starts, failures } = deploy({
       code: "exports.handler = (event) => event.slow ? new Promise(() => setInterval(() => {}, 1000)) : 'quick';",
       timeoutMs: 300,
@@ -161,7 +161,7 @@ describe("a function", () => {
 
   const tellsTrace = "exports.handler = async () => process.env._X_AMZN_TRACE_ID;";
 
-  it("is refused after sixteen invocations of one chain, which its code sees, and not in another chain", async () => {
+  it("refuses the seventeenth invocation of one chain but not another chain", async () => {
     const { running, failures, starts } = deploy({ code: tellsTrace });
     let traces: string[] = [];
     for (let time = 0; time < 16; time++)
@@ -174,7 +174,7 @@ describe("a function", () => {
     expect(starts).toHaveLength(1);
   });
 
-  it("goes on in a chain where it allows loops", async () => {
+  it("continues a chain when the function allows loops", async () => {
     const { running, failures } = deploy({ code: tellsTrace, allowsLoops: true });
     let traces: string[] = [];
     for (let time = 0; time < 20; time++)
@@ -183,7 +183,7 @@ describe("a function", () => {
     expect(failures).toEqual([]);
   });
 
-  it("can be killed at work, which fails its invocation without a word to anyone, and the next one finds another", async () => {
+  it("fails the invocation of a killed process, reports nothing, and starts another process", async () => {
     const { running, failures, starts } = deploy({
       code: "exports.handler = ({ ms }) => new Promise((resolve) => setTimeout(() => resolve(ms), ms));",
     });
@@ -199,7 +199,7 @@ describe("a function", () => {
     expect(failures).toEqual([]);
   });
 
-  it("once cooled starts anew, while an instance at work does what it is at and is then gone", async () => {
+  it("starts a new process after cooling and lets a running invocation finish", async () => {
     const { running, starts, failures } = deploy({
       code: "exports.handler = ({ ms }) => new Promise((resolve) => setTimeout(() => resolve(process.pid), ms));",
     });

@@ -15,7 +15,7 @@ function afterInvocations(times: number, functionArn = worker, traces: string[] 
 const rootOf = (trace: string) => /Root=([^;]+)/.exec(trace)?.[1];
 
 describe("a chain of invocations", () => {
-  it("begins where nothing brings a chain along, and each has a root of its own", () => {
+  it("begins a chain with a root of its own when no trace brings one", () => {
     const first = continueChain({ traces: [], functionArn: worker });
     const second = continueChain({
       traces: ["Root=1-66000000-0123456789abcdef01234567;Sampled=0"],
@@ -31,14 +31,14 @@ describe("a chain of invocations", () => {
     );
   });
 
-  it("counts the invocations of each function by itself", () => {
+  it("counts the invocations of each function separately", () => {
     const trace = afterInvocations(3, other, [afterInvocations(16)]);
     expect(continueChain({ traces: [trace], functionArn: worker }).invocation).toBe(17);
     expect(continueChain({ traces: [trace], functionArn: other }).invocation).toBe(4);
     expect(rootOf(trace)).toBeDefined();
   });
 
-  it("does not grow where the same message is tried again", () => {
+  it("does not lengthen a chain when the same message is retried", () => {
     const trace = afterInvocations(5);
     const invocations = [1, 2, 3].map(
       () => continueChain({ traces: [trace], functionArn: worker }).invocation,
@@ -46,7 +46,7 @@ describe("a chain of invocations", () => {
     expect(invocations).toEqual([6, 6, 6]);
   });
 
-  it("is the longest one where a batch has messages of several", () => {
+  it("continues the longest chain of a batch", () => {
     const traces = [afterInvocations(2), afterInvocations(7), afterInvocations(9, other)];
     const { trace, invocation } = continueChain({ traces, functionArn: worker });
     expect(invocation).toBe(8);

@@ -45,7 +45,7 @@ function resolve({ properties, resources = {} }: { properties: unknown; resource
 const queueName = /^Near-Tasks-[0-9a-f]{12}$/;
 
 describe("an intrinsic of a template becomes what CloudFormation makes of it:", () => {
-  it("a queue's address and ARN, of the same name, in its account", () => {
+  it("resolves a queue's address and ARN to the same name in its account", () => {
     const value = resolve({
       properties: [{ Ref: "Tasks" }, { "Fn::GetAtt": ["Tasks", "Arn"] }],
     }) as string[];
@@ -74,11 +74,11 @@ describe("an intrinsic of a template becomes what CloudFormation makes of it:", 
       value: { kept: 1 },
     },
     { title: "a parameter", properties: { Ref: "Greeting" }, value: "hello" },
-  ])("$title", ({ properties, value }) => {
+  ])("resolves $title", ({ properties, value }) => {
     expect(resolve({ properties })).toEqual(value);
   });
 
-  it("Fn::GetStackOutput, of another account's stack", () => {
+  it("resolves Fn::GetStackOutput of another account's stack", () => {
     const properties = { "Fn::GetStackOutput": { StackName: "Far", OutputName: "Name" } };
     expect(resolve({ properties })).toMatch(/^Far-Keep-/);
   });
@@ -97,7 +97,7 @@ describe("an intrinsic of a template becomes what CloudFormation makes of it:", 
       properties: { "Fn::GetStackOutput": { StackName: "Far", OutputName: "No" } },
       problem: "no output No of Far",
     },
-  ])("$title that nobody knows is told instead of guessed", ({ properties, problem }) => {
+  ])("refuses to guess $title that it does not know", ({ properties, problem }) => {
     expect(() => resolve({ properties })).toThrow(problem);
   });
 });

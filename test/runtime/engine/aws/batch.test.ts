@@ -49,7 +49,7 @@ function setUp(fails: (body: string) => boolean = () => false) {
 }
 
 describe("a batch", () => {
-  it("names exactly the messages that failed, and sees to it when they come again", async () => {
+  it("reports exactly the failed messages and schedules their retry", async () => {
     await forAll(
       fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 10 }),
       fc.func(fc.boolean()),
@@ -65,7 +65,7 @@ describe("a batch", () => {
     });
   });
 
-  it("handles its messages at once: one that waits holds up no other", async () => {
+  it("handles all messages of a batch concurrently", async () => {
     const started: string[] = [];
     const { promise: all, resolve } = Promise.withResolvers<void>();
     await handleBatch({
@@ -82,7 +82,7 @@ describe("a batch", () => {
     expect(started).toEqual(["a", "b", "c"]);
   });
 
-  it("sends a message on that is not due, with what is left of its delay and in its own turn, and finishes it", async () => {
+  it("sends an early message on with its remaining delay and group, and removes the received one", async () => {
     const { run, handledBodies, sent: sentMessages } = setUp();
     const due = { id: "due", dueAtMs: nowMs };
     const early = { id: "early", body: "{}", dueAtMs: nowMs + 60_000, group: "T1" };
@@ -91,7 +91,7 @@ describe("a batch", () => {
     expect(sentMessages).toEqual([{ body: "{}", delayMs: 60_000, group: "T1" }]);
   });
 
-  it("logs the ids of a failed message as its user reads them", async () => {
+  it("logs the ids of a failed message as the caller reads them", async () => {
     const lines: string[] = [];
     await handleBatch({
       batch: parseBatch(sqsEvent([{ id: "a", receiveCount: 2 }])),
@@ -109,7 +109,7 @@ describe("a batch", () => {
     ]);
   });
 
-  it("handles a message early where there is no queue to send it on", async () => {
+  it("handles an early message at once if no queue is configured to send it on", async () => {
     const handledBodies: string[] = [];
     const response = await handleBatch({
       batch: parseBatch(sqsEvent([{ id: "early", dueAtMs: nowMs + 1 }])),
@@ -134,13 +134,13 @@ describe("a batch", () => {
     expect(await failing).toEqual({ batchItemFailures: [{ itemIdentifier: "early" }] });
   });
 
-  it("that is none of SQS's fails as a whole, so that nothing is removed", () => {
+  it("throws for an event that does not come from SQS, so that nothing is removed", () => {
     for (const event of [undefined, {}, { Records: [{ messageId: "a" }] }])
       expect(() => parseBatch(event)).toThrow();
   });
 });
 
-it("a failed message comes again after five seconds, then later each time, and never later than in five minutes", () => {
+it("delays a failed message by five seconds at first, and by at most five minutes later", () => {
   expect([1, 2, 3].map((receiveCount) => retryDelaySeconds({ receiveCount }))).toEqual([5, 10, 20]);
   forAll(fc.integer({ min: -1, max: 2000 })).hold((receiveCount) => {
     const [delay, next] = [receiveCount, receiveCount + 1].map((count) =>
@@ -163,7 +163,7 @@ describe("the signal of an invocation", () => {
     return { context, ...endingSignal({ context }) };
   }
 
-  it("aborts while there are still seconds left to save the record and to send the next wake-up", () => {
+  it("aborts early enough to save the record and to send the next wake-up", () => {
     const { context, signal } = invocation(75_000);
     const leftMs: number[] = [];
     signal.addEventListener("abort", () => leftMs.push(context.getRemainingTimeInMillis()));
@@ -173,7 +173,7 @@ describe("the signal of an invocation", () => {
     expect(leftMs).toEqual([5000]);
   });
 
-  it("aborts at once where there is less time than that, and lets go of its timer where the invocation ended earlier", () => {
+  it("aborts at once if too little time remains, and clears its timer when the invocation ends", () => {
     const short = invocation(3000);
     jest.advanceTimersByTime(0);
     expect(short.signal.aborted).toBe(true);

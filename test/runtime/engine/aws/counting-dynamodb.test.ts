@@ -10,7 +10,7 @@ import { type SampleItem, type StoreCase, sample } from "../../../tables/task-st
 const parse = (json: unknown) => json as SampleItem;
 
 describe("DynamoDB in memory", () => {
-  it.each<StoreCase>(taskStoreCases)("$name", async ({ run }) => {
+  it.each<StoreCase>(taskStoreCases)("conforms: $name", async ({ run }) => {
     const clock = createVirtualClock();
     const { client, close } = openCountingDynamoDb({ hasPrincipals: true });
     const open = () =>
@@ -51,7 +51,7 @@ describe("the capacity that a call uses", () => {
     return uses;
   }
 
-  it("is one unit for each KB of a write, and one for each index that gets an entry", async () => {
+  it("counts one write unit per KB, and one for each index that gets an entry", async () => {
     const text = "x".repeat(2000);
     const uses = await usesOf((store) =>
       store.create({ item: { ...sample(clock), listedAtMs: 1, text } }),
@@ -63,7 +63,7 @@ describe("the capacity that a call uses", () => {
     ]);
   });
 
-  it("is two writes of an index where an entry moves, and none where it stays", async () => {
+  it("counts two writes of an index when an entry moves, and none when it stays", async () => {
     const uses = await usesOf(async (store) => {
       const item = await store.create({ item: sample(clock) });
       const same = item && (await store.replace({ item: { ...item, count: 1 } }));
@@ -78,7 +78,7 @@ describe("the capacity that a call uses", () => {
     expect(places).toEqual([newItem, nextItem, moved].flat());
   });
 
-  it("has no write of an index for an item that nobody lists by state", async () => {
+  it("counts no index write for an item that nobody lists by state", async () => {
     const uses = await usesOf(async (store) => {
       const item = await store.create({ item: { ...sample(clock), state: "working" } });
       if (item !== undefined) await store.replace({ item: { ...item, state: "completed" } });
@@ -86,7 +86,7 @@ describe("the capacity that a call uses", () => {
     expect(uses.map(({ place }) => place)).toEqual(["table", "table"]);
   });
 
-  it("is double for the items of a transaction, and is used by a write that is refused", async () => {
+  it("counts the items of a transaction twice, and also counts refused writes", async () => {
     const item = { ...sample(clock), listedAtMs: undefined };
     const together = await usesOf((store) =>
       store.writeTogether({ writes: [{ type: "create", item }] }),
@@ -107,7 +107,7 @@ describe("the capacity that a call uses", () => {
     ]);
   });
 
-  it("of a read is one unit for each 4 KB", async () => {
+  it("counts one read unit for each 4 KB of an item", async () => {
     const uses = await usesOf(async (store) => {
       await store.create({ item: { ...sample(clock), text: "x".repeat(5000) } });
       await store.get({ id: "a" });

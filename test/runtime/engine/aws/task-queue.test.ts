@@ -59,7 +59,7 @@ function message({ body, dueAtMs, group }: { body: string; dueAtMs?: number; gro
 const receiveOnce = { max: 10, visibilityTimeoutMs: 2000, waitMs: 0 };
 
 describe("the SQS task queue", () => {
-  it("chains a delay that is longer than the queue knows, over a real queue", async () => {
+  it("chains delays to exceed the maximum delay of a real queue", async () => {
     const emulator = closeAfterTest(await startSqsEmulator());
     const admin = new SQSClient({ ...emulatorAccess, endpoint: emulator.endpoint });
     closeAfterTest({ close: () => admin.destroy() });
@@ -76,7 +76,7 @@ describe("the SQS task queue", () => {
     expect(await queue.receive(receiveOnce)).toEqual([]);
   });
 
-  it("never asks SQS for more than 900 seconds", async () => {
+  it("never asks SQS for a delay of more than 900 seconds", async () => {
     const { calls, url } = await startStub();
     const queue = createSqsQueue({
       client: sqsClient(url),
@@ -94,7 +94,7 @@ describe("the SQS task queue", () => {
     ]);
   });
 
-  it("sends on what came before its time, with its group, and only then finishes it; what is due it gives", async () => {
+  it("sends an early message on with its group before it finishes it, and returns a due message", async () => {
     const nowMs = 1_762_750_300_000;
     const early = message({ body: "early", dueAtMs: nowMs + 90_500, group: "T0123" });
     const due = message({ body: "due", dueAtMs: nowMs });
@@ -122,7 +122,7 @@ describe("the SQS task queue", () => {
     ]);
   });
 
-  it("names the group where SQS takes the name, and sends without one where it does not", async () => {
+  it("passes a group name that SQS accepts and leaves out any other", async () => {
     const { calls, url } = await startStub();
     const queue = createSqsQueue({ client: sqsClient(url), queueUrl });
     for (const group of ["T0123", "", "team one", "関", "x".repeat(129), "x".repeat(128)]) {
@@ -139,7 +139,7 @@ describe("the SQS task queue", () => {
     ]);
   });
 
-  it("asks SQS for no more messages, and to wait no longer, than SQS does", async () => {
+  it("asks SQS for at most 10 messages and 20 seconds at a time", async () => {
     const stop = new AbortController();
     const { calls, url } = await startStub({
       answer: ({ input }) => {
@@ -162,7 +162,7 @@ describe("the SQS task queue", () => {
     }
   });
 
-  it("does not ask SQS to finish with a receipt that is void, or that is none", async () => {
+  it("does not call SQS to finish an expired or malformed receipt", async () => {
     let nowMs = 1_762_750_300_000;
     const { calls, url } = await startStub({
       answer: ({ operation }) =>
@@ -188,7 +188,7 @@ describe("the SQS task queue", () => {
 });
 
 describe("a service that never answers, or that starts an answer and never ends it", () => {
-  it("ends every call of the engine with an error", async () => {
+  it("ends every call of the engine with an error if the service never completes its answer", async () => {
     const nothing = () => new Promise<never>(() => {});
     const silences = [nothing, async () => new Response(new ReadableStream({ pull: nothing }))];
     const results = await Promise.all(silences.map(callsToSilence));
@@ -220,13 +220,13 @@ describe("a service that never answers, or that starts an answer and never ends 
 const dayMs = 24 * 3600_000;
 
 describe("a delay", () => {
-  it("sends nothing about a delay where there is none", () => {
+  it("adds no delay fields to a message without a delay", () => {
     for (const delayMs of [0, -1]) expect(createDelayFields({ delayMs, nowMs: 0 })).toEqual({});
     for (const attributes of [undefined, {}])
       expect(remainingDelayMs({ attributes, nowMs: 0 })).toBe(0);
   });
 
-  it("is read from a message of the SDK as from one of a Lambda event", () => {
+  it("reads the delay from a message of the SDK and from a Lambda event", () => {
     const nowMs = 1_762_750_300_000;
     const text = String(nowMs + 1500);
     expect(remainingDelayMs({ attributes: { DueAtMs: { StringValue: text } }, nowMs })).toBe(1500);
@@ -236,13 +236,13 @@ describe("a delay", () => {
     ).toBe(0);
   });
 
-  it("counts as over where the attribute is no number, so that the message is handled rather than kept for ever", () => {
+  it("treats a delay that is not a number as over, so that the message is handled", () => {
     for (const stringValue of ["", "soon", "Infinity", "NaN"]) {
       expect(remainingDelayMs({ attributes: { DueAtMs: { stringValue } }, nowMs: 0 })).toBe(0);
     }
   });
 
-  it("of any length ends at its time, at most a second after it, in steps that SQS takes", () => {
+  it("splits a delay of any length into steps that SQS accepts, and ends it at most a second late", () => {
     const delays = fc.oneof(
       fc.integer({ min: 1, max: 3 * 900_000 }),
       fc.double({ min: 0.1, max: 30 * dayMs, noNaN: true }),
@@ -287,7 +287,7 @@ describe("the text that SQS takes", () => {
     )
     .map((units) => String.fromCharCode(...units));
 
-  it("means what the JSON meant, whatever text it holds", () => {
+  it("escapes any text so that SQS accepts it and the JSON means the same", () => {
     forAll(texts).hold((text) => {
       const sending = escapeSqsText(JSON.stringify({ text }));
       expect(JSON.parse(sending)).toEqual({ text });
@@ -295,7 +295,7 @@ describe("the text that SQS takes", () => {
     });
   });
 
-  it("is left as it is where all of it is taken", () => {
+  it("leaves a text unchanged if SQS accepts all of it", () => {
     for (const text of ['{"text":"関所 🏯\t\r\n"}', "", "\u{10ffff}\ue000\ufffd\ud7ff"])
       expect(escapeSqsText(text)).toBe(text);
   });

@@ -108,14 +108,14 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     return tries;
   }
 
-  it("recognises the item that it created itself when the answer was lost", async () => {
+  it("recognizes the item that it created itself when the answer was lost", async () => {
     const tries = await loseAnAnswer({ of: "PutItem" });
     expect(await open({ through: client }).create({ item })).toEqual(item);
     expect(tries.count).toBe(2);
     expect(await open({ through: direct }).create({ item })).toBeUndefined();
   });
 
-  it("recognises its own replace when the answer was lost", async () => {
+  it("recognizes its own replace when the answer was lost", async () => {
     const tries = await loseAnAnswer({ of: "UpdateItem" });
     await open({ through: direct }).create({ item });
     expect(await open({ through: client }).replace({ item })).toEqual({ ...item, revision: 2 });
@@ -123,7 +123,7 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect(await open({ through: direct }).get({ id: "a" })).toEqual({ ...item, revision: 2 });
   });
 
-  it("does not claim a replace that was overtaken before it could be repeated", async () => {
+  it("does not claim a replace that was overtaken before its retry", async () => {
     const overtake = () => open({ through: direct }).replace({ item: { ...item, revision: 2 } });
     await loseAnAnswer({ of: "UpdateItem", meanwhile: overtake });
     await open({ through: direct }).create({ item });
@@ -131,7 +131,7 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect(await open({ through: direct }).get({ id: "a" })).toMatchObject({ revision: 3 });
   });
 
-  it("recognises what it wrote together when the answer was lost", async () => {
+  it("recognizes its own transaction when the answer was lost", async () => {
     const tries = await loseAnAnswer({ of: "TransactWriteItems" });
     await open({ through: direct }).create({ item });
     const writes = [
@@ -143,7 +143,7 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect(await open({ through: direct }).get({ id: "a" })).toEqual({ ...item, revision: 2 });
   });
 
-  it("lists items by the time of their end, and from a time on", async () => {
+  it("lists items by the time of their end, also from a given time on", async () => {
     table = await createTaskTable({ client: admin });
     const store = open({ through: direct });
     for (const [id, endedAtMs] of [
@@ -165,7 +165,7 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect(await listed(cursorAt(3000))).toEqual(["late", "later"]);
   });
 
-  it("writes again where a transaction of somebody else is under way, and gives up where that does not end", async () => {
+  it("retries while a foreign transaction is under way and gives up if that does not end", async () => {
     table = await createTaskTable({ client: admin });
     const store = open({ through: client });
     let refusals = 3;
@@ -187,25 +187,22 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     ["None", "ConditionalCheckFailed"],
     ["TransactionConflict", "None"],
     ["None", "ThrottlingError"],
-  ])(
-    "takes a transaction that was canceled with %s and %s for not done, so that its writes are repeated one by one",
-    async (...codes) => {
-      table = await createTaskTable({ client: admin });
-      onTheWay = async () => {
-        const type = "com.amazonaws.dynamodb.v20120810#TransactionCanceledException";
-        const reasons = codes.map((Code) => ({ Code }));
-        return Response.json(
-          { __type: type, message: "canceled", CancellationReasons: reasons },
-          { status: 400 },
-        );
-      };
-      expect(
-        await open({ through: client }).writeTogether({ writes: [{ type: "create", item }] }),
-      ).toBe(false);
-    },
-  );
+  ])("treats a transaction canceled with %s and %s as not done", async (...codes) => {
+    table = await createTaskTable({ client: admin });
+    onTheWay = async () => {
+      const type = "com.amazonaws.dynamodb.v20120810#TransactionCanceledException";
+      const reasons = codes.map((Code) => ({ Code }));
+      return Response.json(
+        { __type: type, message: "canceled", CancellationReasons: reasons },
+        { status: 400 },
+      );
+    };
+    expect(
+      await open({ through: client }).writeTogether({ writes: [{ type: "create", item }] }),
+    ).toBe(false);
+  });
 
-  it("returns what is current from an index that lags behind", async () => {
+  it("returns current items from an index that lags behind", async () => {
     table = await createTaskTable({ client: admin });
     const store = open({ through: direct });
     const waiting = { ...item, state: "waiting" };
@@ -228,7 +225,7 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect((await listing()).items).toEqual([{ ...waiting, id: "b", thread: "u", revision: 2 }]);
   });
 
-  it("shows an item that has moved at its new place alone, although the index still has the old one", async () => {
+  it("lists a moved item only at its new place while the index still has the old one", async () => {
     table = await createTaskTable({ client: admin });
     const store = open({ through: direct });
     const listed = { ...item, principal: "p" };
@@ -249,7 +246,7 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
   });
 
   it.each([true, false])(
-    "lists what a principal has, newest first, and a page at a time; with an index: %s",
+    "lists the items of a principal newest first and page by page; with an index: %s",
     async (isIndexed) => {
       table = await createTaskTable({ client: admin });
       const store = open({ through: direct, hasPrincipals: isIndexed });
@@ -265,7 +262,7 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     },
   );
 
-  it("reads no more records than a page has, however many items there are, and spreads them over keys", async () => {
+  it("reads only as many records as a page has and spreads them over keys", async () => {
     table = await createTaskTable({ client: admin });
     const store = open({ through: direct });
     const ids = Array.from({ length: 60 }, (_, number) => `task-${number}`);
@@ -291,7 +288,7 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect(new Set(more).size).toBe(shardCount);
   });
 
-  it("keeps items that nobody lists by state out of the index, and finds them by reading the table", async () => {
+  it("keeps items that nobody lists by state out of the index and finds them with a scan", async () => {
     table = await createTaskTable({ client: admin });
     const store = open({ through: direct });
     await store.create({ item: { ...item, state: "waiting" } });
@@ -307,7 +304,7 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     ).toEqual(["a"]);
   });
 
-  it("keeps an item with an empty index key, which is in no listing of that index", async () => {
+  it("keeps an item with an empty index key out of the listings of that index", async () => {
     table = await createTaskTable({ client: admin });
     const store = open({ through: direct });
     const newItem = await store.create({ item: { ...item, thread: "", principal: "" } });

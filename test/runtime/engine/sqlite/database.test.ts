@@ -35,7 +35,7 @@ function openingMessage(file = sqlite.file): string {
 }
 
 describe("opening the file", () => {
-  it("creates the folder and the file for its owner alone, sqlite's side files included", async () => {
+  it("creates the folder, the file and the side files of sqlite readable only by their owner", async () => {
     const database = sqlite.open();
     await database.write(() => database.prepare("DELETE FROM messages").run());
     const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
@@ -44,7 +44,7 @@ describe("opening the file", () => {
       expect(modeOf(file)).toBe("600");
   });
 
-  it("leaves nothing of a text in the file that was replaced or deleted", async () => {
+  it("removes every trace of replaced and deleted texts from the file", async () => {
     const database = sqlite.open();
     const insert = database.prepare(
       "INSERT INTO messages (queue, body, sent_at_ms, visible_at_ms) VALUES (?, ?, 0, 0)",
@@ -63,7 +63,7 @@ describe("opening the file", () => {
     expect(readFileSync(sqlite.file, "latin1")).not.toContain("a-text-of-a-person");
   });
 
-  it("keeps its locks however often this process opens it, so that no other program takes it for abandoned", () => {
+  it("keeps its locks when this process opens the file several times", () => {
     sqlite.open();
     sqlite.open();
     const alone = `PRAGMA locking_mode = EXCLUSIVE; SELECT * FROM tasks`;
@@ -75,7 +75,7 @@ describe("opening the file", () => {
     expect(status).toBe(1);
   });
 
-  it("finds again what was stored before it was closed", async () => {
+  it("keeps stored data after a close", async () => {
     const before = sqlite.open();
     const sending = send(before, "kept");
     await before.close();
@@ -83,7 +83,7 @@ describe("opening the file", () => {
     expect(bodiesIn(sqlite.open())).toEqual(["kept"]);
   });
 
-  it("refuses a file that is no database, and leaves it as it is", () => {
+  it("refuses a file that is not a database and leaves it unchanged", () => {
     mkdirSync(dirname(sqlite.file));
     writeFileSync(sqlite.file, "my dear diary, ".repeat(500));
     expect(openingMessage()).toMatch(
@@ -92,7 +92,7 @@ describe("opening the file", () => {
     expect(statSync(sqlite.file).size).toBe(7500);
   });
 
-  it("refuses another program's database, and leaves it as it is", () => {
+  it("refuses the database of another program and leaves it unchanged", () => {
     mkdirSync(dirname(sqlite.file));
     const foreign = new DatabaseSync(sqlite.file);
     foreign.exec("CREATE TABLE bookmarks (url TEXT)");
@@ -113,7 +113,7 @@ describe("opening the file", () => {
     );
   });
 
-  it("says what to check where nothing can be written", () => {
+  it("says what to check if the file cannot be written", () => {
     writeFileSync(dirname(sqlite.file), "a file where the folder should be");
     expect(openingMessage()).toMatch(
       /zone\.db cannot be opened for writing\. Check that its folder/,
@@ -121,7 +121,7 @@ describe("opening the file", () => {
     expect(openingMessage(dirname(dirname(sqlite.file)))).toMatch(/cannot be opened for writing/);
   });
 
-  it("says so when another program keeps the file locked", () => {
+  it("reports that another program keeps the file locked", () => {
     mkdirSync(dirname(sqlite.file));
     const other = new DatabaseSync(sqlite.file);
     other.exec("BEGIN EXCLUSIVE");
@@ -134,7 +134,7 @@ describe("opening the file", () => {
 });
 
 describe("group commit", () => {
-  it("puts what is asked for at the same time into one transaction, in order", async () => {
+  it("commits concurrent operations in one transaction and keeps their order", async () => {
     const database = sqlite.open();
     const changes = () => database.prepare("SELECT COUNT(*) AS count FROM messages").get()?.count;
     const seenByAnother: unknown[] = [];
@@ -154,7 +154,7 @@ describe("group commit", () => {
     );
   });
 
-  it("keeps other writers out from its first statement on, also where that one reads", async () => {
+  it("keeps other writers out from its first statement on, also if that only reads", async () => {
     const database = sqlite.open();
     const other = new DatabaseSync(sqlite.file, { timeout: 0 });
     await database.write(() => {
@@ -165,7 +165,7 @@ describe("group commit", () => {
     other.close();
   });
 
-  it("undoes an operation that throws, whole and alone", async () => {
+  it("rolls back only the operation that throws", async () => {
     const database = sqlite.open();
     const outcomes = await Promise.allSettled([
       send(database, "before"),
@@ -185,7 +185,7 @@ describe("group commit", () => {
     expect(bodiesIn(database)).toEqual(["before", "after"]);
   });
 
-  it("undoes an operation that throws in a transaction by itself, and goes on", async () => {
+  it("rolls back an operation that throws in its own transaction, and goes on", async () => {
     const database = sqlite.open();
     const failing = database.write(() => {
       insert(database, "half");
@@ -196,7 +196,7 @@ describe("group commit", () => {
     expect(bodiesIn(sqlite.open())).toEqual(["after"]);
   });
 
-  it("acknowledges what fits when the disk is full, nothing else, and works again when there is room", async () => {
+  it("acknowledges only what fits on a full disk, and works again when there is room", async () => {
     const database = sqlite.open();
     const pages = Number(database.prepare("PRAGMA page_count").get()?.page_count);
     database.prepare(`PRAGMA max_page_count = ${pages + 4}`).get();
@@ -211,7 +211,7 @@ describe("group commit", () => {
     expect(bodiesIn(database)).toContain("room");
   });
 
-  it("rejects all of them when sqlite ends the transaction, and stores none", async () => {
+  it("rejects all operations when sqlite ends the transaction, and stores none of them", async () => {
     const database = sqlite.open();
     const outcomes = await Promise.allSettled([
       send(database, "one"),
@@ -231,7 +231,7 @@ describe("group commit", () => {
     expect(bodiesIn(database)).toEqual(["three"]);
   });
 
-  it("rejects all of them when another process holds the lock too long, and works again when it lets go", async () => {
+  it("rejects all operations while another process holds the lock, and works again afterwards", async () => {
     sqlite.open();
     const database = openDatabase({ file: sqlite.file, busyTimeoutMs: 10 });
     const other = new DatabaseSync(sqlite.file);
@@ -246,7 +246,7 @@ describe("group commit", () => {
     await database.close();
   });
 
-  it("rejects all of them when the commit itself fails, and stores none", async () => {
+  it("rejects all operations when the commit itself fails, and stores none of them", async () => {
     const database = sqlite.open();
     const deferred =
       "PRAGMA foreign_keys = ON; CREATE TABLE strict (parent INTEGER REFERENCES tasks DEFERRABLE INITIALLY DEFERRED)";
@@ -261,7 +261,7 @@ describe("group commit", () => {
     expect(bodiesIn(database)).toEqual(["two"]);
   });
 
-  it("rejects what is asked for after the close", async () => {
+  it("rejects operations after the close", async () => {
     const database = sqlite.open();
     await database.close();
     await database.close();
@@ -285,7 +285,7 @@ function bodiesIn(database: Database): unknown[] {
 }
 
 describe("a new file", () => {
-  it("becomes one of the newest version once, whoever opens it", () => {
+  it("migrates a new file to the newest version once", () => {
     const pragmaOf = (name: string) => sqlite.open().prepare(`PRAGMA ${name}`).get();
     const versions = [pragmaOf("user_version"), pragmaOf("user_version")];
     expect(versions).toEqual(Array(2).fill({ user_version: migrations.length }));
@@ -296,7 +296,7 @@ describe("a new file", () => {
 /** Far beyond the test's own time limit. */
 const never = 3600_000;
 
-it("wakes all who wait for that name, and nobody else", async () => {
+it("wakes only those who wait for that name", async () => {
   const changeSignal = createQueueSignal();
   const woken: string[] = [];
   const stop = new AbortController();
@@ -317,7 +317,7 @@ it("wakes when the time is over", async () => {
   await createQueueSignal().wait({ name: "tasks", ms: 1, signal: undefined });
 });
 
-it("does not wait on a signal that has aborted, and keeps no listener on one that lives on", async () => {
+it("does not wait on an aborted signal, and removes its listener from a live one", async () => {
   const changeSignal = createQueueSignal();
   await changeSignal.wait({ name: "tasks", ms: never, signal: AbortSignal.abort() });
   const { signal } = new AbortController();
@@ -348,7 +348,7 @@ describe("a sqlite file that is open for long", () => {
   );
   afterEach(() => void jest.useRealTimers());
 
-  it("holds no item past its time a minute later, and every other", async () => {
+  it("removes expired items within a minute and keeps all others", async () => {
     const database = sqlite.open();
     const store = createSqliteTaskStore({ database, parse: (json) => json as typeof item });
     const item = { id: "short", revision: 1, state: "done", expiresAtMs: Date.now() + 1000 };
@@ -359,7 +359,7 @@ describe("a sqlite file that is open for long", () => {
     expect(database.prepare("SELECT id FROM tasks").all()).toEqual([{ id: "long" }]);
   });
 
-  it("holds nothing of a deleted text a minute later, in the write-ahead log neither", async () => {
+  it("removes a deleted text from the file and the write-ahead log within a minute", async () => {
     const database = sqlite.open();
     await storeAndDelete(database);
     expect(onDisk()).toContain(text);
@@ -368,7 +368,7 @@ describe("a sqlite file that is open for long", () => {
     expect(database.prepare("PRAGMA busy_timeout").get()).toEqual({ timeout: 5000 });
   });
 
-  it("empties the log at a later look where another process reads at the first", async () => {
+  it("empties the log later if another process reads at the first attempt", async () => {
     const database = sqlite.open();
     await storeAndDelete(database);
     const reader = new DatabaseSync(sqlite.file);
@@ -387,7 +387,7 @@ const killsPerLine = 3;
 const kills = lines * killsPerLine;
 
 describe("processes killed at any moment while they race on one file", () => {
-  it("lose nothing that was acknowledged, and do nothing twice", async () => {
+  it("killed processes lose nothing that was acknowledged and do nothing twice", async () => {
     // Each line of processes is one after the other; the first ones also race to create the file.
     const acknowledged = (
       await Promise.all(

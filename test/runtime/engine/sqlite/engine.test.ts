@@ -19,14 +19,14 @@ beforeEach(() => {
 });
 
 describe("the sqlite task store", () => {
-  it.each(taskStoreCases)("$name", async ({ run }) => {
+  it.each(taskStoreCases)("conforms: $name", async ({ run }) => {
     const clock = createVirtualClock();
     const open = (database: Database) =>
       createSqliteTaskStore({ database, parse: (json) => json as SampleItem, now: clock.nowMs });
     await run({ store: open(sqlite.open()), openAgain: async () => open(sqlite.open()), clock });
   });
 
-  it("removes what has expired little by little, as new items come", async () => {
+  it("removes expired items gradually as new ones are created", async () => {
     const clock = createVirtualClock();
     const database = sqlite.open();
     const store = createSqliteTaskStore({
@@ -52,7 +52,7 @@ describe("the sqlite task store", () => {
     expect(rows()).toBe(21);
   });
 
-  it("does not hand out an item that its parser refuses", async () => {
+  it("throws an ItemError for an item that its parser refuses", async () => {
     const refuse = (): SampleItem => {
       throw new TypeError("no task");
     };
@@ -69,7 +69,7 @@ describe("the sqlite task store", () => {
 });
 
 describe("the sqlite task queue", () => {
-  it.each(taskQueueCases)("$name", async ({ run }) => {
+  it.each(taskQueueCases)("conforms: $name", async ({ run }) => {
     const { nowMs: now, advance } = createVirtualClock();
     const open = (database: Database) =>
       createSqliteQueue({ database, name: "tasks", maxReceiveCount, deadLetterQueue: "dead", now });
@@ -82,7 +82,7 @@ describe("the sqlite task queue", () => {
     });
   });
 
-  it("gives a receipt that was used, or that is none, a plain no", async () => {
+  it("returns false for a used or malformed receipt", async () => {
     const queue = createSqliteQueue({ database: sqlite.open(), name: "tasks" });
     await queue.send({ body: "once" });
     const [message] = await queue.receive({ max: 1, visibilityTimeoutMs: 9000, waitMs: 0 });
@@ -103,7 +103,7 @@ describe("the sqlite task queue", () => {
     }
   });
 
-  it("gives a dead letter to who is waiting for one", async () => {
+  it("wakes a receiver that waits for a dead letter", async () => {
     const { nowMs: now, advance } = createVirtualClock();
     const database = sqlite.open();
     const queue = createSqliteQueue({
@@ -142,7 +142,7 @@ describe("the commits of the sqlite engine", () => {
   const item = { id: "a", revision: 1, state: "new", text: "", count: 0, expiresAtMs: 9e15 };
   const receiveOne = { max: 1, visibilityTimeoutMs: 60_000, waitMs: 0 };
 
-  it("wait for the disk at each write of a task and each sent message", async () => {
+  it("waits for the disk at each task write and each sent message", async () => {
     const store = createSqliteTaskStore({ database, parse: (json) => json as SampleItem });
     const queue = createSqliteQueue({ database, name: "tasks" });
     expect(await syncsOf(() => store.create({ item }))).toEqual([true]);
@@ -153,7 +153,7 @@ describe("the commits of the sqlite engine", () => {
     expect(await syncsOf(() => queue.send({ body: "one" }))).toEqual([true]);
   });
 
-  it("do not wait for the disk when a message is claimed or removed", async () => {
+  it("does not wait for the disk when a message is claimed or removed", async () => {
     const queue = createSqliteQueue({ database, name: "tasks" });
     await queue.send({ body: "one" });
     let receipt = "";
@@ -166,7 +166,7 @@ describe("the commits of the sqlite engine", () => {
     expect(await syncsOf(() => queue.send({ body: "two" }))).toEqual([true]);
   });
 
-  it("wait for the disk when a claim shares its commit with a sent message", async () => {
+  it("waits for the disk when a claim shares its commit with a sent message", async () => {
     const queue = createSqliteQueue({ database, name: "tasks" });
     await queue.send({ body: "one" });
     const both = () => Promise.all([queue.receive(receiveOne), queue.send({ body: "two" })]);
@@ -198,7 +198,7 @@ function statementsOf(database: Database): string[] {
 }
 
 describe("the statements of the sqlite engine", () => {
-  it("find their rows by an index and never sort, so that they take no longer the more tasks wait", () => {
+  it("every statement finds its rows by an index and never sorts", () => {
     const database = sqlite.open();
     const statements = statementsOf(database);
     expect(statements.length).toBeGreaterThan(10);
@@ -304,7 +304,7 @@ describe("a queue beside its model", () => {
     .constantFrom(1, 5, 20)
     .map((ms) => command(`advance(${ms})`, (_model, { clock }) => clock.advance({ ms })));
 
-  it("does what the model does", async () => {
+  it("behaves like the model in any sequence of operations", async () => {
     const database = sqlite.open();
     const all = [sends, receives(false), receives(false), receives(true), finishes, waits];
     await forAll(fc.commands(all, { maxCommands: 80, size: "max" })).holdAsync(async (commands) => {
@@ -435,7 +435,7 @@ const waits = fc
   .integer({ min: 1, max: 30 })
   .map((ms) => command(`advance(${ms})`, (_model, { clock }) => clock.advance({ ms })));
 
-it("does what the model does", async () => {
+it("behaves like the model in any sequence of operations", async () => {
   const database = sqlite.open();
   await forAll(
     fc.commands([creates, replaces, gets, lists, waits], { maxCommands: 60, size: "max" }),

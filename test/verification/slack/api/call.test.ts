@@ -23,14 +23,14 @@ function delayOf({ kind, retryAfterMs, ...rest }: Given) {
 type Given = typeof input extends fc.Arbitrary<infer T> ? T : never;
 
 describe("repeating a Slack call", () => {
-  it("never happens for what is terminal, nor for a post that may have landed", () => {
+  it("never retries a terminal error or a post that may have landed", () => {
     forAll(input).hold((values) => {
       fc.pre(terminal.includes(values.kind) || (values.kind === "ambiguous" && !values.repeatable));
       expect(delayOf(values)).toBeUndefined();
     });
   });
 
-  it("happens for everything else, three times in all at most", () => {
+  it("retries everything else, with at most three attempts", () => {
     forAll(input).hold((args) => {
       fc.pre(passing.includes(args.kind) || (args.kind === "ambiguous" && args.repeatable));
       const delay = delayOf({ ...args, retryAfterMs: undefined });
@@ -39,7 +39,7 @@ describe("repeating a Slack call", () => {
     });
   });
 
-  it("waits exactly as long as Slack asks for, or not at all", () => {
+  it("waits exactly as long as Slack asks for, or gives up", () => {
     const asked = {
       kind: "rate_limited",
       attempt: 0,

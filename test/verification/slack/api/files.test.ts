@@ -18,7 +18,7 @@ async function answering(status: number, headers: Record<string, string> = {}) {
 }
 
 describe("a file on its way out", () => {
-  it("appears in the thread when all three steps are done, and not before", async () => {
+  it("shows a file in the thread only after all three steps", async () => {
     const { api, common, asked, fakeSlack } = client();
     const { fileId, url } = await api().startUpload({
       ...common,
@@ -45,7 +45,7 @@ describe("a file on its way out", () => {
     expect(Buffer.from(fakeSlack.file(fileId)?.bytes ?? []).toString()).toBe(bytes.toString());
   });
 
-  it("is shared only once: a lost answer is left to whoever can look", async () => {
+  it("shares a file only once and reports a lost answer as ambiguous", async () => {
     const { api, common, asked, fakeSlack, waits } = client();
     const { fileId, url } = await api().startUpload({
       ...common,
@@ -63,7 +63,7 @@ describe("a file on its way out", () => {
     expect(waits).toEqual([]);
   });
 
-  it("gets another address after a lost answer, since one that is not used is forgotten", async () => {
+  it("requests another upload address after a lost answer", async () => {
     const { api, common, fakeSlack, waits } = client();
     fakeSlack.inject({ method: "files.getUploadURLExternal", type: "lost_answer" });
     await api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
@@ -75,7 +75,7 @@ describe("a file on its way out", () => {
     ["storage_limit_reached", "refused"],
     ["file_type_not_allowed", "refused"],
     ["account_inactive", "gone"],
-  ])("%s is %s", async (error, kind) => {
+  ])("reports the upload error %s as %s", async (error, kind) => {
     const { api, common, fakeSlack } = client();
     fakeSlack.inject({ method: "files.getUploadURLExternal", type: "error", error });
     const call = api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
@@ -84,7 +84,7 @@ describe("a file on its way out", () => {
 });
 
 describe("the bytes of a file", () => {
-  it("go without a token to the address that Slack gave", async () => {
+  it("sends the bytes without a token to the address that Slack gave", async () => {
     const { api, common } = client();
     const { seen, apiUrl, url } = await answering(200);
     await api({ apiUrl }).sendUpload({ ...common, url, bytes });
@@ -98,13 +98,13 @@ describe("the bytes of a file", () => {
     [429, "rate_limited"],
     [500, "ambiguous"],
     [503, "ambiguous"],
-  ])("that are answered with %d are %s", async (status, kind) => {
+  ])("reports bytes answered with %d as %s", async (status, kind) => {
     const { api, common } = client();
     const { apiUrl, url } = await answering(status, { "retry-after": "600" });
     expect((await failure(api({ apiUrl }).sendUpload({ ...common, url, bytes }))).kind).toBe(kind);
   });
 
-  it("follow no redirect", async () => {
+  it("follows no redirect with the bytes", async () => {
     const { api, common } = client();
     const elsewhere = await answering(200);
     const { apiUrl, url } = await answering(307, { location: elsewhere.url });
@@ -114,7 +114,7 @@ describe("the bytes of a file", () => {
     expect(elsewhere.seen()).toEqual([]);
   });
 
-  it("are certainly not there where nobody listens, and may be after a time-out", async () => {
+  it("reports a closed port as unavailable and a time-out as ambiguous", async () => {
     const { api, common } = client();
     const gone = `http://127.0.0.1:${await unusedPort()}/`;
     const dead = api({ apiUrl: `${gone}api/` }).sendUpload({
@@ -130,7 +130,7 @@ describe("the bytes of a file", () => {
     ).toBe("ambiguous");
   });
 
-  it("go to no other address", async () => {
+  it("sends the bytes to no other address", async () => {
     const { api, common } = client();
     const elsewhere = await answering(200);
     const call = api().sendUpload({ ...common, url: elsewhere.url, bytes });
@@ -156,11 +156,11 @@ describe("an address for uploads", () => {
     ["http://slack.example/upload", "http://slack.example/api/", false],
     ["file:///etc/passwd", real, false],
     ["nonsense", real, false],
-  ])("%s where the Web API is at %s: %s", (url, apiUrl, allowed) => {
+  ])("checks the upload address %s for the Web API at %s: %s", (url, apiUrl, allowed) => {
     expect(isUploadUrl({ url, apiUrl })).toBe(allowed);
   });
 
-  it("is never one of another host, whatever it looks like", () => {
+  it("never accepts an upload address on another host", () => {
     forAll(fc.webUrl({ validSchemes: ["http", "https"] })).hold((url) => {
       expect(isUploadUrl({ url, apiUrl: real })).toBe(false);
     });
@@ -185,7 +185,7 @@ describe("what Slack says of a file", () => {
   });
 
   it.each([["access_denied"], ["file_not_found"], ["file_deleted"], ["canvas_not_found"]])(
-    "is a refusal: %s",
+    "reports a refusal for %s",
     async (error) => {
       const { api, common, fakeSlack } = client();
       fakeSlack.inject({ method: "files.info", type: "error", error });
@@ -194,7 +194,7 @@ describe("what Slack says of a file", () => {
     },
   );
 
-  it("is the text of a canvas, in one piece", async () => {
+  it("returns the text of a canvas in one piece", async () => {
     const { api, common } = client();
     const { id } = upload({
       name: "Plan",

@@ -68,11 +68,11 @@ const uncalled = ["app_mentions:read", "commands"];
 describe("the scopes of an app that uses everything", () => {
   const scopes = scopesOf(everything);
 
-  it.each(Object.values(methods).flat())("suffice for $method", (call) => {
+  it.each(Object.values(methods).flat())("requests every scope that $method needs", (call) => {
     for (const scope of call.scopes) expect(scopes).toContain(scope);
   });
 
-  it("are needed, each of them", () => {
+  it("requests no scope that is not needed", () => {
     const needed = new Set([
       ...Object.values(methods).flatMap((calls) => calls.flatMap((call) => call.scopes)),
       ...uncalled,
@@ -82,7 +82,7 @@ describe("the scopes of an app that uses everything", () => {
 });
 
 describe("a scope", () => {
-  it("is asked for by nothing but what the configuration uses", () => {
+  it("requests only the basic scopes for an empty configuration", () => {
     expect(scopesOf()).toEqual([
       "app_mentions:read",
       "channels:history",
@@ -133,7 +133,7 @@ describe("a scope", () => {
     ["im:write", { slack: { command: { name: "/ask" } } }, {}],
     ["assistant:write", { slack: { assistant: {} } }, {}],
   ] satisfies [string, z.input<typeof configFields>, z.input<typeof configFields>][])(
-    "%s is asked for with %j and not with %j",
+    "requests %s with %j and not with %j",
     (scope, usedNames, unused) => {
       expect(scopesOf(usedNames)).toContain(scope);
       expect(scopesOf(unused)).not.toContain(scope);
@@ -142,7 +142,7 @@ describe("a scope", () => {
 });
 
 describe("the app manifest", () => {
-  it("leads events, commands and buttons to the one address", () => {
+  it("uses one address for events, commands and buttons", () => {
     const { settings, features } = manifestOf(everything);
     expect(settings).toMatchObject({
       event_subscriptions: { request_url: eventsUrl },
@@ -154,7 +154,7 @@ describe("the app manifest", () => {
     ]);
   });
 
-  it("with Socket Mode names no address, but that of the installation flow", () => {
+  it("names only the address of the installation flow with Socket Mode", () => {
     const manifest = manifestOf(everything, true);
     expect(manifest.settings).toMatchObject({
       socket_mode_enabled: true,
@@ -166,7 +166,7 @@ describe("the app manifest", () => {
     ]);
   });
 
-  it("has the features and events of what is configured alone", () => {
+  it("declares only the configured features and their events", () => {
     const messages = [
       "app_home_opened",
       "app_mention",
@@ -196,7 +196,7 @@ describe("the app manifest", () => {
     ]);
   });
 
-  it("subscribes to what people have open where the agent gets to know it", () => {
+  it("subscribes to what people have open only if the agent receives it", () => {
     const events = (slack: z.input<typeof configFields>["slack"]) =>
       manifestOf({ slack }).settings.event_subscriptions.bot_events;
     expect(events({ assistant: {}, context: { open: true } })).toContain("app_context_changed");
@@ -204,7 +204,7 @@ describe("the app manifest", () => {
       expect(events(slack)).not.toContain("app_context_changed");
   });
 
-  it("adds the shortcut to the menu of messages, under the name that is configured", () => {
+  it("adds the shortcut to the message menu under its configured name", () => {
     const { features } = manifestOf({ slack: { shortcut: { name: "質問する" } } });
     expect(features).toMatchObject({
       shortcuts: [{ name: "質問する", type: "message", callback_id: "sekisho_ask_about" }],
@@ -212,7 +212,7 @@ describe("the app manifest", () => {
     expect(() => manifestOf({ slack: { shortcut: { name: "x".repeat(25) } } })).toThrow();
   });
 
-  it("declares an agent", () => {
+  it("declares an agent with its description and prompts", () => {
     const prompts = [{ title: "Help", message: "What can you do?" }];
     const agent = manifestOf({ slack: { assistant: { prompts, description: "Deploys" } } });
     expect(agent.features).toMatchObject({
@@ -220,7 +220,7 @@ describe("the app manifest", () => {
     });
   });
 
-  it("is in the language of the bot, and in English where each person has their own", () => {
+  it("writes in the language of the bot, or in English if each person has their own", () => {
     const slack = { command: { name: "/ask" }, shortcut: {}, assistant: {} };
     expect(JSON.stringify(manifestOf({ slack: { ...slack, locale: "ja" } }))).not.toMatch(
       /Ask|agent"|answers/,
@@ -232,13 +232,13 @@ describe("the app manifest", () => {
     });
   });
 
-  it("switches the App Home on, and is told when somebody opens it", () => {
+  it("enables the App Home and subscribes to its opening", () => {
     const { features, settings } = manifestOf();
     expect(features.app_home).toMatchObject({ home_tab_enabled: true });
     expect(settings.event_subscriptions.bot_events).toContain("app_home_opened");
   });
 
-  it("keeps to Slack's lengths, lets people write to the bot directly, and is plain JSON", () => {
+  it("stays within the lengths of Slack, allows direct messages, and is plain JSON", () => {
     const manifest = manifestOf(everything);
     expect(manifest.display_information.description.length).toBeLessThanOrEqual(140);
     expect(manifest.features.app_home).toMatchObject({

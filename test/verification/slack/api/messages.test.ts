@@ -16,7 +16,7 @@ function replies(slack: SlackApi, oldestTs?: string) {
 }
 
 describe("the messages of a thread", () => {
-  it("tell a post by its metadata, and who wrote what", async () => {
+  it("recognizes a post by its metadata and says who wrote each message", async () => {
     const { api, post, asked, fakeSlack, common } = client();
     const { ts } = await post(api(), 3);
     const other = fakeSlack.postAsOtherBot({
@@ -53,7 +53,7 @@ describe("the messages of a thread", () => {
     ]);
   });
 
-  it("have no key on a post of another app, whatever its metadata say", async () => {
+  it("ignores the metadata on a post of another app", async () => {
     const { api, post, asked, common } = client();
     const { ts } = await post(api(), 3);
     const found = await api().replies({
@@ -67,7 +67,7 @@ describe("the messages of a thread", () => {
     ]);
   });
 
-  it("are read from all pages, oldest first, each once", async () => {
+  it("reads all pages of a thread, oldest first, each message once", async () => {
     const { api, post, asked, calls } = client();
     const posted: string[] = [];
     for (let index = 0; index < 13; index++) posted.push((await post(api(), index)).ts);
@@ -75,14 +75,14 @@ describe("the messages of a thread", () => {
     expect(calls.filter((method) => method === "conversations.replies").length).toBe(3);
   });
 
-  it("are read from the oldest one asked for, without the parent that Slack adds", async () => {
+  it("reads from the oldest requested message, without the parent that Slack adds", async () => {
     const { api, post } = client();
     const [, second, third] = [await post(), await post(), await post()];
     expect((await replies(api(), second.ts)).map(({ ts }) => ts)).toEqual([second.ts, third.ts]);
     expect(await replies(api(), "1.000001")).toHaveLength(4);
   });
 
-  it("are none in a thread that does not exist", async () => {
+  it("returns no messages for a thread that does not exist", async () => {
     const { api, common } = client();
     expect(
       await api().replies({ ...common, threadTs: "1.000001", oldestTs: "1.000001", appId }),
@@ -91,7 +91,7 @@ describe("the messages of a thread", () => {
 });
 
 describe("the messages of a channel", () => {
-  it("are those that are in no thread, from the oldest one asked for, oldest first", async () => {
+  it("reads the messages outside of threads from the oldest requested one", async () => {
     const { api, post, common, asked, calls } = client();
     await post();
     const posted: string[] = [];
@@ -108,7 +108,7 @@ describe("the messages of a channel", () => {
     expect(calls.filter((method) => method === "conversations.history").length).toBeGreaterThan(2);
   });
 
-  it("are unknown where the channel is none: that is no empty one", async () => {
+  it("throws for an unknown channel instead of returning an empty list", async () => {
     const { api, common } = client();
     const call = api().posts({ ...common, channel: "CNOWHERE", oldestTs: "1.000001", appId });
     expect(await failure(call)).toMatchObject({ kind: "gone", slackError: "channel_not_found" });
@@ -121,14 +121,14 @@ const readText = (page: unknown) => readMessagesPage({ page, appId });
 const keysOf = (...messages: object[]) => readText({ messages }).posts.map((post) => post.key);
 
 describe("a page of a thread", () => {
-  it("has the key of each of the app's own posts", () => {
+  it("reads the key of each post of the app", () => {
     expect(readText({ messages: [ours], response_metadata: { next_cursor: "n" } })).toEqual({
       posts: [{ ts: "2.000001", text: "Done.", key, from: "self", user: undefined, fileIds: [] }],
       nextCursor: "n",
     });
   });
 
-  it("has no text of a deleted message whose place Slack keeps", () => {
+  it("reads no text from the tombstone of a deleted message", () => {
     const tombstone = {
       ts: "1.1",
       subtype: "tombstone",
@@ -138,7 +138,7 @@ describe("a page of a thread", () => {
     expect(readText({ messages: [tombstone] }).posts).toMatchObject([{ ts: "1.1", text: "" }]);
   });
 
-  it("a page has all words of another app's post, and the app's name", () => {
+  it("reads all text of a post of another app, and the name of the app", () => {
     const attachments = [
       { color: "danger", title: "DiskFull", fields: [{ title: "host", value: "web-3" }] },
     ];
@@ -156,7 +156,7 @@ describe("a page of a thread", () => {
     ]);
   });
 
-  it("a page has no words of Slack's own notices", () => {
+  it("reads no text from the notices of Slack itself", () => {
     const messages = ["channel_join", "pinned_item", "reminder_add", "huddle_thread"].map(
       (subtype, index) => ({
         ts: `${index + 1}.1`,
@@ -169,12 +169,12 @@ describe("a page of a thread", () => {
       expect([post.text, post.markdown]).toEqual(["", undefined]);
   });
 
-  it("has no key on another app's post or a person's, whatever metadata they carry", () => {
+  it("reads no key from a post of another app or person, whatever metadata it carries", () => {
     const { app_id: _none, ...person } = ours;
     expect(keysOf({ ...ours, app_id: "A0APP00002" }, person)).toEqual([undefined, undefined]);
   });
 
-  it("knows the app by its bot's profile where the message does not name it", () => {
+  it("finds the app in the profile of the bot if the message does not name it", () => {
     const { app_id: _none, ...nameless } = ours;
     expect(keysOf({ ...nameless, bot_profile: { app_id: appId } })).toEqual([key]);
     expect(keysOf({ ...nameless, bot_profile: { app_id: "A0APP00002" } })).toEqual([undefined]);
@@ -189,7 +189,7 @@ describe("a page of a thread", () => {
     ],
     ["that are a text", "metadata"],
     ["that are null", null],
-  ])("keeps its other posts where one has metadata %s", (_what, metadata) => {
+  ])("keeps the other posts of a page if one has metadata %s", (_what, metadata) => {
     expect(keysOf({ ...ours, metadata }, ours)).toEqual([undefined, key]);
   });
 
@@ -200,13 +200,13 @@ describe("a page of a thread", () => {
     ["other_bot", { bot_id: "B2", app_id: "A0APP00002", user: "UOTHER" }],
     ["other_bot", { subtype: "bot_message", username: "An old webhook" }],
     ["other_bot", { bot_profile: { app_id: "A0APP00002" } }],
-  ])("tells that %s wrote %j", (from, message) => {
+  ])("recognizes %s as the writer of %j", (from, message) => {
     expect(readText({ messages: [{ ts: "1.000001", text: "", ...message }] }).posts[0]?.from).toBe(
       from,
     );
   });
 
-  it("names files, and lets be what is none", () => {
+  it("lists file ids and skips malformed files", () => {
     const files = [{ id: "F1" }, { id: 7 }, null, "F2", { id: "F3", mode: "tombstone" }];
     const posts = readText({
       messages: [
@@ -217,7 +217,7 @@ describe("a page of a thread", () => {
     expect(posts.map(({ fileIds }) => fileIds)).toEqual([["F1", "F3"], []]);
   });
 
-  it("describes the files of a person's message, and no others", () => {
+  it("describes only the files in messages of people", () => {
     const file = {
       id: "F1",
       name: "a.txt",
@@ -246,14 +246,14 @@ describe("a page of a thread", () => {
     ]);
   });
 
-  it("keeps its other posts where one has no text, or an app id that is none", () => {
+  it("keeps the other posts of a page if one has no text or an invalid app id", () => {
     expect(keysOf({ ts: "1.000001", text: null, app_id: 7, bot_profile: "none" }, ours)).toEqual([
       undefined,
       key,
     ]);
   });
 
-  it("is the last one where it has no cursor", () => {
+  it("ends at a page without a cursor", () => {
     for (const end of [{}, { response_metadata: {} }, { response_metadata: { next_cursor: "" } }])
       expect(readText({ messages: [], ...end }).nextCursor).toBe("");
   });
@@ -264,7 +264,7 @@ describe("a page of a thread", () => {
     ["with a message that has no ts", { messages: [ours, { text: "hello" }] }],
     ["with a message that is null", { messages: [ours, null] }],
     ["with a cursor that is none", { messages: [ours], response_metadata: { next_cursor: 2 } }],
-  ])("%s is not taken for an empty one: nobody knows what is there", (_what, page) => {
+  ])("refuses a page %s instead of treating it as empty", (_what, page) => {
     expect(() => readText(page)).toThrow(
       expect.objectContaining({ name: SlackError.name, kind: "ambiguous" }),
     );
@@ -304,7 +304,7 @@ async function hugePages(): Promise<{ apiUrl: string; calls: () => number }> {
 }
 
 describe("messages whose page is larger than what is read", () => {
-  it("are read in smaller pages, all of them, with the cursor of the larger ones", async () => {
+  it("reads smaller pages if a page is too large, and continues at its cursor", async () => {
     const { api, post, asked, fakeSlack, common, waits } = patient();
     const first = await post(api(), 0);
     for (let posts = 0; posts < 220; posts++) {
@@ -329,7 +329,7 @@ describe("messages whose page is larger than what is read", () => {
     expect(waits).toEqual([]);
   });
 
-  it("of a channel too", async () => {
+  it("reads smaller pages of a channel too", async () => {
     const { api, fakeSlack, common, asked } = patient();
     for (let posts = 0; posts < 150; posts++)
       fakeSlack.postAsOtherBot({ channel: common.channel, text: longText });
@@ -342,7 +342,7 @@ describe("messages whose page is larger than what is read", () => {
     expect(seen.slice(0, 2)).toEqual(["200", "50"]);
   });
 
-  it("are refused where not even one can be read: what the record knows must do", async () => {
+  it("refuses messages if even a page of one is too large", async () => {
     const { apiUrl, calls } = await hugePages();
     const { api, common, asked, waits } = patient();
     const huge = api({ apiUrl });
@@ -353,7 +353,7 @@ describe("messages whose page is larger than what is read", () => {
     expect(waits).toEqual([]);
   });
 
-  it("are refused where their pages never end", async () => {
+  it("refuses pages that never end", async () => {
     const { api, common, asked } = patient();
     const page = { ok: true, messages: [], response_metadata: { next_cursor: "again" } };
     const { url } = await serve(() => Response.json(page));
@@ -363,7 +363,7 @@ describe("messages whose page is larger than what is read", () => {
 });
 
 describe("a post whose answer is larger than what is read", () => {
-  it("may have been made, so it is not repeated", async () => {
+  it("does not repeat a post whose answer is too large, because it may have landed", async () => {
     const { apiUrl, calls } = await hugePages();
     const { api, post } = patient();
     expect(await failure(post(api({ apiUrl })))).toMatchObject({
@@ -375,7 +375,7 @@ describe("a post whose answer is larger than what is read", () => {
 });
 
 describe("a single message", () => {
-  it("is read with its files, in a thread and outside of one, and not if it is gone", async () => {
+  it("reads a message with its files, in or outside of a thread, and nothing if it is gone", async () => {
     const { api, asked, fakeSlack, common } = client();
     const readValue = (ts: string, threadTs?: string) => api().message({ ...common, ts, threadTs });
     expect(await readValue(asked.ts)).toEqual({
@@ -406,7 +406,7 @@ describe("a single message", () => {
     expect((await failure(elsewhere)).kind).toBe("gone");
   });
 
-  it("a single message is cut, not refused, if it is longer than a text may be", async () => {
+  it("cuts a single message that is longer than a text may be", async () => {
     const blocks = Array.from({ length: 20 }, () => ({
       type: "section",
       text: { type: "mrkdwn", text: "x".repeat(3000) },
@@ -423,7 +423,7 @@ describe("a single message", () => {
     expect(read?.text).toMatch(/…\(cut\)$/);
   });
 
-  it("without a text of its own has those of its attachments", async () => {
+  it("reads the text of the attachments if a message has no text of its own", async () => {
     const attachments = [
       { pretext: "Alert", title: "Disk", text: "95 %", fallback: "x" },
       { fallback: "Look &amp; see" },
@@ -441,7 +441,7 @@ describe("a single message", () => {
 });
 
 describe("forwarded messages that are switched off", () => {
-  it("are missing in the messages of a thread and in a message that is read by itself", async () => {
+  it("leaves out forwarded messages in threads and single messages if they are off", async () => {
     const { fakeSlack, api, common } = client();
     const { ts } = fakeSlack.ask({
       eventsUrl: fakeSlack.apiUrl,

@@ -8,7 +8,7 @@ const key = { requestId, kind: "answer", index: 0 } as const;
 const markdown = [{ type: "markdown", text: "**Done.**" }];
 
 describe("the Slack API", () => {
-  it("posts blocks with the text that notifications say, and edits both", async () => {
+  it("posts blocks with a notification text and edits both", async () => {
     const { api, common, asked, fakeSlack } = client();
     const content = { text: "Done.", blocks: markdown };
     const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
@@ -19,7 +19,7 @@ describe("the Slack API", () => {
     expect(posted()?.blocks ?? []).toEqual([]);
   });
 
-  it("asks for no preview of an address, neither in a post nor in an edit", async () => {
+  it("requests no link preview in a post or an edit", async () => {
     const { api, common, asked, fakeSlack } = client();
     const content = { text: "See https://a.example/page." };
     const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
@@ -30,7 +30,7 @@ describe("the Slack API", () => {
     expect(posted()?.unfurls).toBeUndefined();
   });
 
-  it("posts into the channel itself without a thread", async () => {
+  it("posts into the channel if no thread is given", async () => {
     const { api, common, fakeSlack } = client();
     const { ts } = await api().post({
       ...common,
@@ -41,7 +41,7 @@ describe("the Slack API", () => {
     expect(fakeSlack.messages().find((message) => message.ts === ts)?.threadTs).toBeUndefined();
   });
 
-  it("edits a post, text and metadata", async () => {
+  it("edits the text of a post and keeps its key", async () => {
     const { api, common, asked, post } = client();
     const { ts } = await post();
     await api().update({ ...common, ts, content: { text: "Done." }, key });
@@ -56,7 +56,7 @@ describe("the Slack API", () => {
     expect(answers()).toEqual([]);
   });
 
-  it("adds and removes a reaction, and is content where that was done already", async () => {
+  it("adds and removes a reaction and accepts that this was done before", async () => {
     const { api, common, asked, fakeSlack, lines } = client();
     const reaction = { ...common, ts: asked.ts, name: "eyes" };
     await api().react({ ...reaction, present: true });
@@ -68,7 +68,7 @@ describe("the Slack API", () => {
     expect(lines).toEqual([]);
   });
 
-  it("whispers to one person, and never again after a lost answer", async () => {
+  it("posts an ephemeral message to one person and never repeats it after a lost answer", async () => {
     const { api, common, asked, fakeSlack, waits } = client();
     const message = {
       ...common,
@@ -90,7 +90,7 @@ describe("the Slack API", () => {
     expect(fakeSlack.ephemeralMessages().length).toBe(2);
   });
 
-  it("asks for the token at every call, and for that of the installation", async () => {
+  it("requests the token of the installation for every call", async () => {
     const { api, common, post, answers } = client();
     const tokens = createBotTokens({ botToken: async () => botToken });
     const fetchCount: unknown[] = [];
@@ -110,7 +110,7 @@ describe("the Slack API", () => {
     expect(fetchCount).toEqual([common.installation, common.installation]);
   });
 
-  it("talks in the clear to loopback only", () => {
+  it("allows plain HTTP only to loopback", () => {
     const { api } = client();
     expect(() => api({ apiUrl: "http://slack.example.com/api/" })).toThrow(/https/);
     expect(() => api({ apiUrl: "https://slack.example.com/api/" })).not.toThrow();
@@ -132,7 +132,7 @@ describe("what Slack refuses", () => {
     ["internal_error", "ambiguous"],
     ["an_error_that_slack_adds_tomorrow", "ambiguous"],
     ["constructor", "ambiguous"],
-  ])("%s is %s", async (error, kind) => {
+  ])("reports the Slack error %s as %s", async (error, kind) => {
     const { fakeSlack, post, answers } = client();
     for (let times = 0; times < 3; times++)
       fakeSlack.inject({ method: "chat.postMessage", type: "error", error });
@@ -140,7 +140,7 @@ describe("what Slack refuses", () => {
     expect(answers()).toEqual([]);
   });
 
-  it("says that a message is not there to be edited or removed", async () => {
+  it("reports that a message to edit or remove does not exist", async () => {
     const { api, common } = client();
     const nowhere = { ...common, ts: "1.000001" };
     expect((await failure(api().update({ ...nowhere, content: { text }, key }))).kind).toBe(
@@ -149,7 +149,7 @@ describe("what Slack refuses", () => {
     expect((await failure(api().remove(nowhere))).kind).toBe("no_such_message");
   });
 
-  it("a person's message cannot be edited", async () => {
+  it("reports that it cannot edit the message of a person", async () => {
     const { api, common, asked } = client();
     const update = api().update({ ...common, ts: asked.ts, content: { text }, key });
     expect(await failure(update)).toMatchObject({
@@ -164,7 +164,7 @@ const half = "Done 😀".slice(0, -1);
 const whole = "Done \ufffd";
 
 describe("text with half a character", () => {
-  it("is posted and edited with U+FFFD in its place, in text and blocks", async () => {
+  it("replaces half a character by U+FFFD in text and blocks, in posts and edits", async () => {
     const { api, common, asked, fakeSlack, lines } = client();
     const content = { text: half, blocks: [{ type: "markdown", text: half }] };
     const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
@@ -175,7 +175,7 @@ describe("text with half a character", () => {
     expect(lines).toEqual([]);
   });
 
-  it("is refused by the fake Slack where somebody sends it all the same", async () => {
+  it("the fake Slack refuses half a character", async () => {
     const { fakeSlack, common } = client();
     const call = (body: string) =>
       fetch(`${fakeSlack.apiUrl}chat.postMessage`, {
@@ -201,7 +201,7 @@ describe("a call that cannot be encoded", () => {
   let nested: unknown = "deep";
   for (let depth = 0; depth < 20_000; depth++) nested = [nested];
 
-  it("can be read again where the token was rotated meanwhile", async () => {
+  it("retries a call with the newer token if the old one fits into no header", async () => {
     const { api, post, common, asked } = client();
     const tokens = { tokenOf: async () => `${botToken}\n`, newerThan: async () => botToken };
     await post(api({ tokens }));

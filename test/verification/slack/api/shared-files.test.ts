@@ -25,12 +25,12 @@ const stub = {
   user: "",
 };
 
-it("reads the files of a forwarded message, also those that are only an id", () => {
+it("reads the files of a forwarded message, also those with only an id", () => {
   const attachments = [{ is_share: true, is_msg_unfurl: true, text: "Look", files: [file, stub] }];
   expect(readSharedFiles({ attachments })).toMatchObject([listed, { id: "F2", isStub: true }]);
 });
 
-it("leaves the files of previews and of other attachments alone", () => {
+it("ignores the files of previews and other attachments", () => {
   const previews = [
     { is_msg_unfurl: true, files: [file] },
     { from_url: "https://a.example", files: [file] },
@@ -41,12 +41,12 @@ it("leaves the files of previews and of other attachments alone", () => {
   ).toEqual([]);
 });
 
-it("reads the files of a message of the subtype message_share, whose forwards may come without a mark of their own", () => {
+it("reads the files of a message_share message, whose forwards may be unmarked", () => {
   const attachments = [{ is_msg_unfurl: true, files: [file] }];
   expect(readSharedFiles({ attachments, subtype: "message_share" })).toMatchObject([listed]);
 });
 
-it("reads ten files at most", () => {
+it("reads at most ten files", () => {
   const files = Array.from({ length: 30 }, (_, n) => ({ ...file, id: `F${n}` }));
   expect(
     readSharedFiles({

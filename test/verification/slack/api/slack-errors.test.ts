@@ -31,7 +31,7 @@ const documented = `
   user_disabled user_not_found user_not_in_channel user_not_visible users_list_not_supplied`;
 
 describe("an error of Slack", () => {
-  it("that is documented says what became of the call", () => {
+  it("knows for every documented error whether the call had an effect", () => {
     const names = documented.trim().split(/\s+/);
     expect(names.filter((name) => toSlackErrorKind(name) === "ambiguous")).toEqual([]);
   });
@@ -42,7 +42,7 @@ describe("an error of Slack", () => {
     "messaging_processing_failed",
     "file_update_failed",
     "update_failed",
-  ])("%s leaves open what became of it", (name) =>
+  ])("treats the error %s as ambiguous", (name) =>
     expect(toSlackErrorKind(name)).toBe("ambiguous"),
   );
 });

@@ -16,7 +16,7 @@ function start(markdown = "It is a ") {
 }
 
 describe("a native stream", () => {
-  it("is one message that is written on until it is stopped", async () => {
+  it("appends to one message until the stream is stopped", async () => {
     const { api, common, asked, fakeSlack } = client();
     const { ts } = await start();
     await api().appendStream({ ...common, ts, markdown: "checkpoint." });
@@ -31,7 +31,7 @@ describe("a native stream", () => {
   });
 
   it.each(["begun", "written on", "stopped"])(
-    "asks for no preview of an address when it is %s",
+    "requests no link preview when a stream is %s",
     async (step) => {
       const { api, common, fakeSlack } = client();
       const { ts } = await start("https://a.example ");
@@ -42,7 +42,7 @@ describe("a native stream", () => {
     },
   );
 
-  it("may be stopped twice, or after Slack has ended it", async () => {
+  it("stops a stream that has ended already", async () => {
     const { api, common, lines } = client();
     const { ts } = await start();
     await api().stopStream({ ...common, ts });
@@ -50,7 +50,7 @@ describe("a native stream", () => {
     expect(lines).toEqual([]);
   });
 
-  it("takes nothing more when it is over: what follows has to be a new message", async () => {
+  it("refuses to append after the end of the stream", async () => {
     const { api, common } = client();
     const { ts } = await start();
     await api().stopStream({ ...common, ts });
@@ -61,7 +61,7 @@ describe("a native stream", () => {
     });
   });
 
-  it("cannot be edited before it is over", async () => {
+  it("cannot edit a message while it is streamed", async () => {
     const { api, common } = client();
     const { ts } = await start();
     const key = { requestId: common.requestId, kind: "answer", index: 0 } as const;
@@ -70,7 +70,7 @@ describe("a native stream", () => {
   });
 
   it.each(["status", "lost_answer"] as const)(
-    "is neither begun nor written on again after a %s",
+    "does not repeat a start or an append after a %s",
     async (type) => {
       const { api, common, fakeSlack, waits } = client();
       fakeSlack.inject({ method: "chat.startStream", type, status: 500 });
@@ -84,7 +84,7 @@ describe("a native stream", () => {
     },
   );
 
-  it("is stopped again after a lost answer", async () => {
+  it("repeats a stop after a lost answer", async () => {
     const { api, common, fakeSlack, waits } = client();
     const { ts } = await start();
     fakeSlack.inject({ method: "chat.stopStream", type: "lost_answer" });
@@ -100,14 +100,14 @@ describe("a native stream", () => {
     ["unknown_method", "refused"],
     ["is_archived", "gone"],
     ["message_limit_exceeded", "rate_limited"],
-  ])("that Slack does not begin because of %s is %s", async (error, kind) => {
+  ])("reports a stream that cannot start because of %s as %s", async (error, kind) => {
     const { fakeSlack } = client();
     for (let times = 0; times < 3; times++)
       fakeSlack.inject({ method: "chat.startStream", type: "error", error });
     expect(await failure(start())).toMatchObject({ kind, slackError: error });
   });
 
-  it("that a person has stopped is refused what follows", async () => {
+  it("refuses to append after a person stopped the stream", async () => {
     const { api, common, fakeSlack } = client();
     const { ts } = await start();
     const thread = { channel: common.channel, threadTs: fakeSlack.messages()[0]?.ts ?? "" };

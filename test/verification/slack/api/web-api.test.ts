@@ -24,7 +24,7 @@ function replies(slack = client().api()) {
 }
 
 describe("what goes wrong on the way", () => {
-  it("gives up waiting when the caller does", async () => {
+  it("stops waiting for a retry when the caller aborts", async () => {
     const { fakeSlack, api, common, asked, calls } = client();
     const caller = new AbortController();
     fakeSlack.inject({ method: "chat.postMessage", type: "rate_limited", retryAfterSeconds: 1 });
@@ -35,7 +35,7 @@ describe("what goes wrong on the way", () => {
   });
 
   it.each(["status", "reset", "lost_answer"] as const)(
-    "never posts again after a %s",
+    "never repeats a post after a %s",
     async (type) => {
       const { fakeSlack, post, waits, answers } = client();
       fakeSlack.inject({ method: "chat.postMessage", type, status: 500 });
@@ -45,14 +45,14 @@ describe("what goes wrong on the way", () => {
     },
   );
 
-  it("calls a post ambiguous that is not answered in time", async () => {
+  it("reports a post without an answer in time as ambiguous", async () => {
     const { fakeSlack, post, api, waits } = client();
     fakeSlack.inject({ method: "chat.postMessage", type: "late", delayMs: 60_000 });
     expect((await failure(post(api({ timeoutMs: 50 })))).kind).toBe("ambiguous");
     expect(waits).toEqual([]);
   });
 
-  it("calls a post ambiguous that has landed when its caller gives up", async () => {
+  it("reports a post that has landed as ambiguous when its caller aborts", async () => {
     const { fakeSlack, api, common, asked, answers } = client();
     const caller = new AbortController();
     fakeSlack.onChange(() => caller.abort());
@@ -67,14 +67,17 @@ describe("what goes wrong on the way", () => {
     expect(answers()).toEqual([text]);
   });
 
-  it.each(["status", "reset", "lost_answer"] as const)("reads again after a %s", async (type) => {
-    const { fakeSlack, waits } = client();
-    fakeSlack.inject({ method: "conversations.replies", type, status: 500 });
-    expect((await replies()).length).toBe(1);
-    expect(waits).toEqual([150]);
-  });
+  it.each(["status", "reset", "lost_answer"] as const)(
+    "repeats a read after a %s",
+    async (type) => {
+      const { fakeSlack, waits } = client();
+      fakeSlack.inject({ method: "conversations.replies", type, status: 500 });
+      expect((await replies()).length).toBe(1);
+      expect(waits).toEqual([150]);
+    },
+  );
 
-  it("edits again after a lost answer, since that changes nothing", async () => {
+  it("repeats an edit after a lost answer, since that changes nothing", async () => {
     const { fakeSlack, api, post, common, answers } = client();
     const { ts } = await post();
     fakeSlack.inject({ method: "chat.update", type: "lost_answer" });
@@ -82,7 +85,7 @@ describe("what goes wrong on the way", () => {
     expect(answers()).toEqual(["Done."]);
   });
 
-  it("knows that nothing was sent where nobody listens, or no token was to be had", async () => {
+  it("reports a post as unavailable if nobody listens or no token can be read", async () => {
     const { api, post } = client();
     const apiUrl = `http://127.0.0.1:${await unusedPort()}/api/`;
     expect((await failure(post(api({ apiUrl })))).kind).toBe("unavailable");
@@ -90,14 +93,14 @@ describe("what goes wrong on the way", () => {
     expect((await failure(post(noToken))).kind).toBe("unavailable");
   });
 
-  it("knows that nobody can post where the app is not installed", async () => {
+  it("reports a post as gone if the app is not installed, without a call", async () => {
     const { api, post, calls } = client();
     const nowhere = api(tokensOf(() => Promise.reject(new SlackError("gone"))));
     expect((await failure(post(nowhere))).kind).toBe("gone");
     expect(calls).toEqual([]);
   });
 
-  it("does not wait longer for a token than for an answer, nor when the caller gives up", async () => {
+  it("stops waiting for a token after the time-out or when the caller aborts", async () => {
     const { api, post, common, asked, calls } = client();
     const never = tokensOf(() => new Promise<string>(() => {}));
     expect((await failure(post(api({ ...never, timeoutMs: 10 })))).kind).toBe("unavailable");
@@ -114,7 +117,7 @@ describe("what goes wrong on the way", () => {
     ["an answer without a ts", 200, "application/json", '{"ok":true}'],
     ["a 429 without Retry-After", 429, "application/json", "{}"],
     ["a redirect", 302, "text/html", ""],
-  ])("does not take %s for a post", async (_name, status, type, body) => {
+  ])("does not accept %s as a successful post", async (_name, status, type, body) => {
     const { api, post } = client();
     const headers = { "content-type": type, location: "http://127.0.0.1:1/" };
     const { url } = await serve(() => new Response(body, { status, headers }));
@@ -123,7 +126,7 @@ describe("what goes wrong on the way", () => {
     expect(error.slackError).toBeUndefined();
   });
 
-  it("logs every failed call under the request id of the task that it is made for", async () => {
+  it("logs every failed call with the request id of its task", async () => {
     const { fakeSlack, api, post, common, asked, lines } = client();
     const { ts } = await post();
     for (const method of ["chat.update", "conversations.replies", "reactions.add", "chat.delete"])
@@ -135,7 +138,7 @@ describe("what goes wrong on the way", () => {
     expect(lines.map((line) => JSON.parse(line).request_id)).toEqual(Array(4).fill(requestId));
   });
 
-  it("is asked once more with a newer token where Slack does not take the kept one, also for a post", async () => {
+  it("repeats a call once with a newer token if Slack refuses the cached one, also a post", async () => {
     const { api, post, common, answers, lines } = client();
     const tried: unknown[] = [];
     const newer: BotTokens["newerThan"] = async (request) => {
@@ -152,7 +155,7 @@ describe("what goes wrong on the way", () => {
     expect(lines).toEqual([]);
   });
 
-  it("is not asked again where there is no newer token, or where it cannot be read", async () => {
+  it("does not repeat a call if there is no newer token or it cannot be read", async () => {
     const { api, post, answers } = client();
     for (const newer of [async () => undefined, () => Promise.reject(new Error("out of reach"))]) {
       const old = api(tokensOf(async () => "xoxb-of-yesterday", newer));
@@ -161,7 +164,7 @@ describe("what goes wrong on the way", () => {
     expect(answers()).toEqual([]);
   });
 
-  it("puts neither the token nor a text into logs or errors", async () => {
+  it("keeps the token and the text out of logs and errors", async () => {
     const { fakeSlack, post, lines } = client();
     for (const type of ["status", "reset", "lost_answer"] as const) {
       fakeSlack.inject({ method: "chat.postMessage", type, status: 500 });
@@ -176,7 +179,7 @@ describe("what goes wrong on the way", () => {
 });
 
 describe("what Slack knows of people", () => {
-  it("is their language", async () => {
+  it("reads the language and name of a person", async () => {
     const { api, common } = client();
     expect(await api().person({ ...common, user: "UHANAKO" })).toMatchObject({
       locale: "ja-JP",
@@ -187,25 +190,25 @@ describe("what Slack knows of people", () => {
     });
   });
 
-  it("is to which workspaces they belong, and to which organization", async () => {
+  it("reads the workspaces and the organization of a person", async () => {
     const { api, common } = client();
     const outsider = await api().person({ ...common, user: "UOUTSIDER" });
     expect(outsider).toMatchObject({ workspaces: ["TSECOND"], organization: undefined });
   });
 
-  it("is whether a user is that of an app", async () => {
+  it("tells whether a user is a bot", async () => {
     const { api, common } = client();
     const isBot = async (user: string) => (await api().person({ ...common, user })).isBot;
     expect([await isBot(otherBot.user), await isBot("UHANAKO")]).toEqual([true, false]);
   });
 
-  it("is who belongs to a group", async () => {
+  it("lists the members of a group", async () => {
     const { api, common } = client();
     expect(await api().groupMembers({ ...common, group: "SDEPLOYERS" })).toEqual(["UHANAKO"]);
     expect(await api().groupMembers({ ...common, group: "SNOBODY" })).toEqual([]);
   });
 
-  it("is the handles of the groups", async () => {
+  it("lists the handles of the groups", async () => {
     const { api, common } = client();
     expect(await api().groupHandles(common)).toEqual(
       new Map([
@@ -215,7 +218,7 @@ describe("what Slack knows of people", () => {
     );
   });
 
-  it("is asked of one workspace where the token is of an organization", async () => {
+  it("asks for groups of one workspace with the token of an organization", async () => {
     const { api, common, fakeSlack } = client();
     const args: unknown[] = [];
     fakeSlack.onCall((call) => args.push(call.args.team_id));
@@ -228,7 +231,7 @@ describe("what Slack knows of people", () => {
     expect(args).toEqual([undefined, undefined, "TGRID", "TGRID"]);
   });
 
-  it("is where one can write to them alone", async () => {
+  it("opens a direct message with a person, also after a lost answer", async () => {
     const { api, common, fakeSlack } = client();
     const { channel } = await api().openDirect({ ...common, user: "UHANAKO" });
     expect(channel).toBe("DHANAKO");
@@ -241,7 +244,7 @@ describe("what Slack knows of people", () => {
     ["users.info", "user_not_visible"],
     ["usergroups.users.list", "no_such_subteam"],
     ["usergroups.users.list", "plan_upgrade_required"],
-  ])("is refused for good where %s says %s", async (method, error) => {
+  ])("reports a refusal for good if %s answers %s", async (method, error) => {
     const { api, common, fakeSlack } = client();
     fakeSlack.inject({ method, type: "error", error });
     const call =
@@ -262,14 +265,14 @@ describe("what Slack knows of a channel", () => {
     ["CWITHOUT", { ...seen, name: "people-only", hasBot: false }],
     ["CPRIVATE", { ...seen, name: "board", kind: "private" }],
   ])(
-    "is whether the bot is in it, whether it is shared, and its name: %s",
+    "reads whether the bot is in a channel, whether that is shared, and its name: %s",
     async (channel, facts) => {
       const { api, common } = client();
       expect(await api().channelInfo({ ...common, channel })).toEqual(facts);
     },
   );
 
-  it("is nothing of a channel that it does not show", async () => {
+  it("reports a hidden or unknown channel as gone", async () => {
     const { api, common } = client();
     for (const channel of ["CNOWHERE", "CHIDDEN"]) {
       expect((await failure(api().channelInfo({ ...common, channel }))).kind).toBe("gone");
@@ -277,12 +280,12 @@ describe("what Slack knows of a channel", () => {
     }
   });
 
-  it("is who is in it", async () => {
+  it("lists the members of a channel", async () => {
     const { api, common } = client();
     expect(await api().channelMembers(common)).toEqual(["UPERSON", "UHANAKO", workspace.botUser]);
   });
 
-  it("is who is on the first three pages of its members", async () => {
+  it("lists the members on the first three pages only", async () => {
     let page = 0;
     const { url } = await serve(() => {
       page += 1;
@@ -298,7 +301,7 @@ describe("what Slack knows of a channel", () => {
 });
 
 describe("the assistant", () => {
-  it("says what it is at, and takes it back", async () => {
+  it("sets and clears the status of the assistant", async () => {
     const { api, common, fakeSlack, asked } = client();
     const threadTs = asked.ts;
     await api().setStatus({ ...common, threadTs, status: "is working on it …" });
@@ -307,7 +310,7 @@ describe("the assistant", () => {
     expect(fakeSlack.statuses()).toEqual([]);
   });
 
-  it("suggests what one could ask", async () => {
+  it("suggests prompts", async () => {
     const { api, common, fakeSlack } = client();
     const prompts = [{ title: "Deploy", message: "Deploy the harbour" }];
     await api().suggestPrompts({ ...common, prompts });

@@ -172,7 +172,7 @@ const names = fc.constantFrom(
 );
 
 describe("a call of the Web API", () => {
-  it("is byte for byte what Slack's own client sends, for each method and its arguments", async () => {
+  it("sends the same bytes as the client of Slack for each method and its arguments", async () => {
     const { url, received: requests } = await serve(() => Response.json({ ok: true }));
     const calls = await callsOfTheAdapter();
     expect(new Set(calls.map(({ method }) => method)).size).toBe(21);
@@ -189,20 +189,20 @@ describe("a call of the Web API", () => {
     }
   });
 
-  it("encodes all arguments as that client does", async () => {
+  it("encodes any arguments as the client of Slack does", async () => {
     await forAll(fc.dictionary(names, argument)).holdAsync(async (args) => {
       expect(encodeForm(args)).toBe((await sentBySdk("chat.postMessage", args)).body);
     });
   });
 
-  it("has U+FFFD in place of half a character, in texts at every depth", () => {
+  it("replaces half a character by U+FFFD in texts at every depth", () => {
     const half = "😀".slice(0, 1);
     const args = { text: `a${half}`, blocks: [{ text: [`${half}b`, "\\ud83d", "😀"] }] };
     const whole = { text: "a\ufffd", blocks: [{ text: ["\ufffdb", "\\ud83d", "😀"] }] };
     expect(encodeForm(args)).toBe(encodeForm(whole));
   });
 
-  it("is refused before it is sent where an argument cannot be encoded", async () => {
+  it("refuses arguments that cannot be encoded before the send", async () => {
     const { url, received: requests } = await serve(() => Response.json({ ok: true }));
     const circle: Args = {};
     circle.self = circle;
@@ -214,7 +214,7 @@ describe("a call of the Web API", () => {
   });
 
   it.each(["", "xoxb token", "xoxb-\r\nx: y", "xoxb-é"])(
-    "is not sent with the token %j, which fits into no header",
+    "sends nothing with the token %j, which fits into no header",
     async (values) => {
       const { url, received: requests } = await serve(() => Response.json({ ok: true }));
       const called = call(url, { token: async () => values });
@@ -223,7 +223,7 @@ describe("a call of the Web API", () => {
     },
   );
 
-  it("has the answer with the scopes of its header", async () => {
+  it("returns the answer with the scopes of its header", async () => {
     const answer = { ok: true, response_metadata: { next_cursor: "n" } };
     const { url } = await serve(() =>
       Response.json(answer, { headers: { "x-oauth-scopes": "chat:write,  users:read" } }),
@@ -240,11 +240,14 @@ describe("a call of the Web API", () => {
     ["soon", 30_000],
     ["-1", 30_000],
     [undefined, 30_000],
-  ])("waits for Retry-After %s, or half a minute", async (header, retryAfterMs) => {
-    const headers = header === undefined ? {} : { "retry-after": header };
-    const { url } = await serve(() => new Response("{}", { status: 429, headers }));
-    await expect(call(url)).rejects.toMatchObject({ kind: "rate_limited", retryAfterMs });
-  });
+  ])(
+    "reads the Retry-After header %s, or else waits half a minute",
+    async (header, retryAfterMs) => {
+      const headers = header === undefined ? {} : { "retry-after": header };
+      const { url } = await serve(() => new Response("{}", { status: 429, headers }));
+      await expect(call(url)).rejects.toMatchObject({ kind: "rate_limited", retryAfterMs });
+    },
+  );
 
   it.each([
     [204, "unavailable"],
@@ -253,7 +256,7 @@ describe("a call of the Web API", () => {
     [404, "unavailable"],
     [500, "ambiguous"],
     [503, "ambiguous"],
-  ])("that is answered with %i is %s", async (status, kind) => {
+  ])("reports the status %i as %s", async (status, kind) => {
     const elsewhere = await serve(() => Response.json({ ok: true }));
     const { url } = await serve(
       () => new Response(null, { status, headers: { location: elsewhere.url } }),
@@ -271,7 +274,7 @@ describe("a call of the Web API", () => {
     '{"ok":false}',
     '{"ok":false,"error":7}',
     '{"ok":false,"error":"Not A Name"}',
-  ])("is in doubt where the answer is %s, which no error repeats", async (body) => {
+  ])("reports the answer %s as ambiguous and does not repeat it in the error", async (body) => {
     const { url } = await serve(() => new Response(body));
     const error = await failure(call(url));
     expect([error.kind, error.slackError, error.cause]).toEqual([
@@ -303,19 +306,19 @@ describe("a call whose connection fails", () => {
     // A fatal alert, handshake_failure (RFC 8446, section 6).
     ["the other side refuses TLS", (socket) => socket.end(Buffer.from("15030300020228", "hex"))],
     ["the other side hangs up in the handshake", (socket) => socket.destroy()],
-  ])("was certainly not made where %s", async (_what, serve) => {
+  ])("reports a call as not made if %s", async (_what, serve) => {
     expect(await callOf({ scheme: "https", serve })).toBe("unavailable");
   });
 
   it.each<[string, (socket: Socket) => void]>([
     ["hangs up on the request", (socket) => socket.destroy()],
     ["speaks no HTTP", (socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n")],
-  ])("may have been made where the other side %s", async (_what, serve) => {
+  ])("reports a call as ambiguous if the other side %s", async (_what, serve) => {
     expect(await callOf({ scheme: "http", serve })).toBe("ambiguous");
   });
 
   it.each(["EPROTO", "ERR_SSL_WRONG_VERSION_NUMBER", "ECONNRESET"])(
-    "is judged by whether it was sent, since %s may come before and after that",
+    "judges %s by whether the call was sent, since it may come before or after that",
     (code) => {
       const cause = Object.assign(new Error("on a connection"), { code });
       expect(toSlackError(new HttpError("ambiguous", { cause })).kind).toBe("ambiguous");
@@ -327,13 +330,13 @@ describe("a call whose connection fails", () => {
 describe("the time of a call", () => {
   afterEach(() => void jest.restoreAllMocks());
 
-  it("ends it while the body stalls", async () => {
+  it("ends a call whose body stalls", async () => {
     const server = createServer((_request, response) => void response.write('{"ok":'));
     const url = `http://127.0.0.1:${await listen(server)}/`;
     expect(await kindOf(call(url, { timeoutMs: 100 }))).toBe("ambiguous");
   });
 
-  it("is measured by a timer that is stopped when the call is over, well or not", async () => {
+  it("clears the timer of a call after success and failure", async () => {
     const { url } = await serve(({ target }) => Response.json({ ok: target === "/good" }));
     const set = jest.spyOn(globalThis, "setTimeout");
     const stopped = jest.spyOn(globalThis, "clearTimeout");

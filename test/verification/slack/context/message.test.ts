@@ -79,7 +79,7 @@ describe("the text of a message", () => {
     expect(lines.join("\n")).not.toMatch(/[\r\u2028\u202e]/);
   });
 
-  it("forwards in forwards are read, down to a level", () => {
+  it("reads nested forwards down to a maximum level", () => {
     const nested = (depth: number): object => ({
       is_share: true,
       text: `level ${depth}`,
@@ -90,7 +90,7 @@ describe("the text of a message", () => {
     expect(agentText).not.toContain("level 9");
   });
 
-  it("the text says that a quotation is cut, and keeps one character too many of words that are too long themselves", () => {
+  it("marks a cut quotation, and leaves a text that is too long itself one character over the limit", () => {
     const attachments = [{ is_share: true, author_name: "robin", text: "word ".repeat(30_000) }];
     const agentText = readValue({ text: "look", attachments });
     expect(agentText.length).toBeLessThanOrEqual(maxLength);
@@ -98,7 +98,7 @@ describe("the text of a message", () => {
     expect(readValue({ text: "x".repeat(50_000), attachments })).toBe("x".repeat(maxLength + 1));
   });
 
-  it("the text shows no address of a file or a sign-in, and no token", () => {
+  it("shows no address of a file or a sign-in, and no token", () => {
     const secret = "https://secret.example/token";
     const hidden = {
       url_private: secret,
@@ -123,7 +123,7 @@ describe("the text of a message", () => {
     expect(readValue(message)).not.toContain("secret");
   });
 
-  it("lists in lists are read to the third level, because each level makes every line longer", () => {
+  it("reads nested lists to the third level, because each level makes every line longer", () => {
     const listIn = (elements: object[]) => ({ type: "rich_text_list", indent: 8, elements });
     const words = { type: "rich_text_section", elements: [{ type: "text", text: "deep\nlines" }] };
     const nested = (levels: number): object =>
@@ -141,13 +141,16 @@ describe("the text of a message", () => {
       [103, 22],
     ],
     ["data_visualization", { chart: { series: manySeries } }, [103, 23]],
-  ])("a %s keeps so many rows and columns that its cells do not multiply", (type, fields, size) => {
-    const userMessage = readValue({ bot_id: "B1", blocks: [{ type, ...fields }] });
-    const rows = userMessage.split("\n");
-    expect([rows.length, Math.max(...rows.map((row) => row.split("|").length))]).toEqual(size);
-  });
+  ])(
+    "limits the rows and columns of a %s, so that its cells do not multiply",
+    (type, fields, size) => {
+      const userMessage = readValue({ bot_id: "B1", blocks: [{ type, ...fields }] });
+      const rows = userMessage.split("\n");
+      expect([rows.length, Math.max(...rows.map((row) => row.split("|").length))]).toEqual(size);
+    },
+  );
 
-  it("blocks in blocks, a thousand deep, leave the others readable", () => {
+  it("keeps other blocks readable beside blocks nested a thousand deep", () => {
     const deep = (member: string, type: string) => {
       let block: object = { type: "section", text: { type: "mrkdwn", text: "inside" } };
       for (let depth = 0; depth < 1000; depth++) block = { type, [member]: [block] };
@@ -164,7 +167,7 @@ describe("the text of a message", () => {
     expect(readValue({ blocks })).toContain("outside");
   });
 
-  it("the text cuts ten megabytes of blocks and says so", () => {
+  it("cuts ten megabytes of blocks and marks the cut", () => {
     const blocks = Array.from({ length: 1000 }, () => ({
       type: "section",
       text: { type: "mrkdwn", text: "x".repeat(10_000) },
@@ -176,7 +179,7 @@ describe("the text of a message", () => {
     expect(agentText).toMatch(/…\(cut\)$/);
   });
 
-  it("the reader accepts whatever Slack sends, and holds the limit", () => {
+  it("accepts whatever Slack sends and keeps the length limit", () => {
     const key = fc.constantFrom(
       ...[
         "type",

@@ -12,7 +12,7 @@ describe("an agent's text in Slack", () => {
     "<@U012AB3CD>",
     "<!subteam^S012>",
     "<https://evil.example|your bank>",
-  ])("cannot say %s to Slack", (text) => {
+  ])("escapes %s so that Slack does not interpret it", (text) => {
     expect(escapeMrkdwn(text)).not.toMatch(/[<>]/);
   });
 
@@ -21,7 +21,7 @@ describe("an agent's text in Slack", () => {
     expect(escapeMrkdwn(text)).toBe(text);
   });
 
-  it("reads as it was written", () => {
+  it("restores the original text when it is unescaped", () => {
     forAll(fc.string()).hold((text) => unescapeMrkdwn(escapeMrkdwn(text)) === text);
     expect(unescapeMrkdwn(escapeMrkdwn("&lt;"))).toBe("&lt;");
   });

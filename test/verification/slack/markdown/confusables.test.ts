@@ -30,11 +30,11 @@ describe("a sign that Unicode lists as confusable", () => {
   const colons = signsLike(/^:/);
   const slashes = signsLike(/^[/\\]+$/);
 
-  it("is one of the lists that Unicode 17 has", () => {
+  it("lists the confusable signs of Unicode 17", () => {
     expect([dots.length, colons.length, slashes.length]).toEqual([35, 20, 30]);
   });
 
-  it("disguises no label as a host", () => {
+  it("detects a label that any confusable dot makes look like a host", () => {
     const missed = [...dots, ...unlisted].filter(({ sign }) =>
       [`bank${sign}example`, `b\u0430nk${sign}example`, `\u9280\u884c${sign}\u30b3\u30e0`].some(
         (label) => !isNamingOtherAddress({ label, address: target }),
@@ -43,7 +43,7 @@ describe("a sign that Unicode lists as confusable", () => {
     expect(missed).toEqual([]);
   });
 
-  it("disguises no label as an address with a scheme", () => {
+  it("detects a label that confusable signs make look like an address with a scheme", () => {
     const missed = [
       ...[...colons, ...unlisted].flatMap(({ code, sign }) =>
         [`https${sign}bank`, `https${sign}//bank`].map((label) => ({ code, label })),
@@ -53,7 +53,7 @@ describe("a sign that Unicode lists as confusable", () => {
     expect(missed).toEqual([]);
   });
 
-  it("does not seem to end the host of a bare address", () => {
+  it("detects a confusable sign that seems to end the host of a bare address", () => {
     const missed = [...colons, ...slashes].filter(({ sign }) => {
       const address = `https://bank.example${sign}login.evil.example`;
       // An address that no browser opens misleads nobody.
@@ -62,7 +62,7 @@ describe("a sign that Unicode lists as confusable", () => {
     expect(missed).toEqual([]);
   });
 
-  it("leaves labels alone that name no address", () => {
+  it("accepts labels that name no address", () => {
     for (const label of [
       "ʻOkina",
       "Hawaiʻi",

@@ -63,32 +63,35 @@ const split: readonly (readonly [what: string, markdown: string])[] = [
 ];
 
 describe("links that together look like an address", () => {
-  it.each(split)("show where they lead: %s", (_what, written) => {
-    const markdown = written.replaceAll("]E", `]${evil}`);
-    const safe = safeText(markdown);
-    expect(wordsWithLinks(markdown).filter(canNameAddress)).not.toEqual([]);
-    expect(wordsWithLinks(safe).filter(canNameAddress)).toEqual([]);
-    expect(safe).toMatch(/ \(https:\/\/(?:evil|other)\.example[^)]*\)/);
-    expect(safeText(safe)).toBe(safe);
-    for (const mrkdwn of [mrkdwnText(markdown), mrkdwnText(safe)]) {
-      expect(mrkdwn).not.toMatch(/<https:\/\/evil\.example\|/);
-      expect(mrkdwn).toMatch(/\(<?https:\/\/evil\.example/);
-    }
-  });
+  it.each(split)(
+    "shows where links lead that together look like an address: %s",
+    (_what, written) => {
+      const markdown = written.replaceAll("]E", `]${evil}`);
+      const safe = safeText(markdown);
+      expect(wordsWithLinks(markdown).filter(canNameAddress)).not.toEqual([]);
+      expect(wordsWithLinks(safe).filter(canNameAddress)).toEqual([]);
+      expect(safe).toMatch(/ \(https:\/\/(?:evil|other)\.example[^)]*\)/);
+      expect(safeText(safe)).toBe(safe);
+      for (const mrkdwn of [mrkdwnText(markdown), mrkdwnText(safe)]) {
+        expect(mrkdwn).not.toMatch(/<https:\/\/evil\.example\|/);
+        expect(mrkdwn).toMatch(/\(<?https:\/\/evil\.example/);
+      }
+    },
+  );
 
   it.each(["[銀行]E。コム", "銀行。[コム]E"])(
-    "show where they lead: a link beside an ideographic stop, %s",
+    "shows where a link beside an ideographic stop leads: %s",
     (written) => {
       expect(safeText(written.replaceAll("]E", `]${evil}`))).toMatch(/ \(https:\/\/evil\.example/);
     },
   );
 
-  it("show where they lead: a cell of a table", () => {
+  it("shows where a link in the cell of a table leads", () => {
     const safe = safeText(`|a|b|\n|-|-|\n|bank.[com]${evil} | x|`);
     expect(safe).toBe("|a|b|\n|-|-|\n|bank.com (https://evil.example) | x|");
   });
 
-  it("show where they lead, whatever stands around them", () => {
+  it("shows where such links lead, whatever surrounds them", () => {
     const piece = fc.constantFrom(
       ...[
         "bank",
@@ -123,7 +126,7 @@ describe("links that together look like an address", () => {
     }, 2000);
   });
 
-  it("show where they lead, however an address was cut into pieces", () => {
+  it("shows where such links lead, however an address was cut into pieces", () => {
     const host = fc.constantFrom(
       ..."bank.com https://bank user@bank.com www.bank.co.uk 192.0.2.10 銀行.コム BANK.COM".split(
         " ",
@@ -185,7 +188,7 @@ describe("links that together look like an address", () => {
   it.each([
     "<https://evil.example|bank><https://evil.example|.com>",
     "bank.<https://evil.example|com>",
-  ])("are none in Slack's own notation: %s", (text) => {
+  ])("leaves no disguised link in Slack notation: %s", (text) => {
     expect(safeText(text)).not.toMatch(/<https:[^<>\u2060]*\|/);
     expect(mrkdwnText(safeText(text))).not.toMatch(/<https:\/\/[^<>|]*\|(?!https:)/);
   });
@@ -208,20 +211,20 @@ describe("a link that touches other text", () => {
     "- a.\n- [docs]E",
     "|a.|[docs]E|\n|-|-|\n|a.|[docs]E|",
     "as it says.[1]E[2](https://other.example)",
-  ])("stays as it is where that is no address: %s", (written) => {
+  ])("keeps a link that touches other text without forming an address: %s", (written) => {
     const markdown = written.replaceAll("]E", `]${evil}`);
     expect(safeText(markdown)).toBe(markdown);
   });
 });
 
 describe("the address that is shown", () => {
-  it("ends before the text that touches the link", () => {
+  it("ends the shown address before the text that touches the link", () => {
     expect(safeText(`[bank]${evil}.com`)).toBe("bank (https://evil.example ).com");
     expect(safeText(`**[bank.com]${evil}**, or`)).toBe("**bank.com (https://evil.example)**, or");
     expect(safeText(`bank[]${evil}.com`)).toBe("bank https://evil.example .com");
   });
 
-  it("is what the entities in it mean", () => {
+  it("decodes the entities in a shown address", () => {
     const markdown = "[bank.example](https://bank.example&#64;evil.example/?a&amp;#64;b)";
     expect(safeText(markdown)).toBe("bank.example (https://evil.example/?a&amp;#64;b)");
     expect(mrkdwnText(markdown)).toBe("bank.example (<https://evil.example/?a&amp;#64;b>)");
@@ -287,7 +290,7 @@ describe("an address that stands there by itself", () => {
     ],
     ["a user name of another scheme", "ftp://bank.example@evil.example/x", "ftp://evil.example/x"],
     ["what is no address", "https://bank.example@:x", "https://bank.example%40:x"],
-  ])("shows its host alone, in ASCII: %s", (_what, written, shown) => {
+  ])("shows only the real host of a bare address, in ASCII: %s", (_what, written, shown) => {
     expect(safeText(`see ${written} now`)).toBe(`see ${shown} now`);
     expect(safeText(safeText(written))).toBe(safeText(written));
     const link = shown.startsWith("ftp") ? shown : `<${shown}>`;
@@ -297,16 +300,19 @@ describe("an address that stands there by itself", () => {
   it.each([
     ["a bare address", "https://bank.example@evil.example/"],
     ["a label that becomes one", "[https://bank.example@evil.example/](https://evil.example)"],
-  ])("shows its host also where the parser stops reading references: %s", (_what, written) => {
-    const references = `${"[a] ".repeat(40)}\n\n[a]: https://x.example/${"y".repeat(400)}\n`;
-    const safe = safeText(`see ${written} and https://docs.example/\n\n${references}`);
-    expect(parseMarkdown(references).isPartial).toBe(true);
-    expect(safe).not.toContain("@");
-    expect(safe).toMatch(/^see \[?https:\/\/evil\.example\/.* and https:\/\/docs\.example\/\n/);
-    expect(safeText(safe)).toBe(safe);
-  });
+  ])(
+    "shows only the real host even if the parser stops reading references: %s",
+    (_what, written) => {
+      const references = `${"[a] ".repeat(40)}\n\n[a]: https://x.example/${"y".repeat(400)}\n`;
+      const safe = safeText(`see ${written} and https://docs.example/\n\n${references}`);
+      expect(parseMarkdown(references).isPartial).toBe(true);
+      expect(safe).not.toContain("@");
+      expect(safe).toMatch(/^see \[?https:\/\/evil\.example\/.* and https:\/\/docs\.example\/\n/);
+      expect(safeText(safe)).toBe(safe);
+    },
+  );
 
-  it("is shown beside a label that is the same, too", () => {
+  it("shows the real address even beside an identical label", () => {
     const same = "https://bank.example@evil.example/x";
     expect(safeText(`[${same}](${same})`)).toMatch(/\(https:\/\/evil\.example\/x\)$/);
   });
@@ -320,24 +326,24 @@ describe("an address that stands there by itself", () => {
     "ดูที่https://docs.exampleที่นี่",
     "https://docs.example/?q=\u0430",
     "a@b.example",
-  ])("stays as it is: %s", (text) => {
+  ])("keeps a bare address that misleads nobody: %s", (text) => {
     expect(safeText(text)).toBe(text);
   });
 });
 
-it("a link's label holds no other link in mrkdwn", () => {
+it("puts no link into the label of another link in mrkdwn", () => {
   expect(mrkdwnText(`[![x](https://bank.example/i.png) y]${evil}`)).toBe(
     "<https://evil.example|x y>",
   );
 });
 
-it("a parser for which code ends elsewhere finds no split label in it", () => {
+it("leaves no split label for a parser that ends code elsewhere", () => {
   const beside = "and [docs](https://docs.example)";
   expect(safeText(`\`bank.[com]${evil}\` ${beside}`)).toBe(`\`bank.[com] ${evil}\` ${beside}`);
   expect(safeText(`\`[text]${evil}\` ${beside}`)).toBe(`\`[text]${evil}\` ${beside}`);
 });
 
-it("a parser that knows no HTML finds no reference in it whose label is an address", () => {
+it("leaves no reference with an address as its label for a parser that knows no HTML", () => {
   const safe = safeText("<div>\n[bank.com]\n</div>\n\n[bank.com]: https://evil.example");
   expect(safe).toContain("[bank.com] : https://evil.example");
 });

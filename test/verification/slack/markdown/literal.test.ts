@@ -92,7 +92,7 @@ describe("literalMrkdwn", () => {
     }, 1000);
   });
 
-  it("takes a text of any length", () => {
+  it("handles a text of any length", () => {
     for (const text of [
       "*".repeat(50_000),
       "* ".repeat(50_000),
@@ -104,7 +104,7 @@ describe("literalMrkdwn", () => {
 });
 
 describe("literal signs in Markdown", () => {
-  it("never format in mrkdwn", () => {
+  it("never formats escaped signs of Markdown in mrkdwn", () => {
     forAll(texts).hold((text) => {
       // Blanks at the start of a line would make it code.
       const markdown = text.replace(/^ +/gm, "").replace(/[!-/:-@[-`{-~]/g, "\\$&");
@@ -114,7 +114,7 @@ describe("literal signs in Markdown", () => {
     }, 1000);
   });
 
-  it("leave the formatting around them alone", () => {
+  it("keeps the formatting around literal signs", () => {
     const formatted = fc.constantFrom("**bold**", "_italic_", "~~gone~~");
     const literal = fc.constantFrom(
       "\\*",

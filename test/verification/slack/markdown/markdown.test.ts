@@ -68,21 +68,21 @@ const slow = [
 ];
 
 describe("the work of reading Markdown", () => {
-  it.each(slow)("grows with the length alone: %j", expectLinear);
+  it.each(slow)("needs steps in proportion to the length of the text: %j", expectLinear);
 
-  it("grows with the length alone, whatever is repeated", () => {
+  it("needs steps in proportion to the length, whatever text is repeated", () => {
     const unit = fc
       .array(fc.constantFrom(...fragments), { minLength: 1, maxLength: 8 })
       .map((parts) => parts.join(""));
     forAll(unit).hold(expectLinear, 60);
   });
 
-  it("does not look at each character of plain words", () => {
+  it("does not inspect each character of plain words", () => {
     const words = "word ".repeat(length / 5);
     expect(steps(words)).toBeLessThan(5.1 * length);
   });
 
-  it("ends at its limit, and the whole text is there as it was written", () => {
+  it("stops at its work limit and returns the whole text as it was written", () => {
     const text = "# A *heading*\n\n- one\n- two";
     const work = createWork(text.length);
     work.spend(12_550);
@@ -108,15 +108,15 @@ describe("a mail address in a text", () => {
     ["a@b", undefined],
     ["a@b.c_d", undefined],
     ["@b.c", undefined],
-  ])("of %j is %j", (text, mail) => {
+  ])("finds in %j the mail address %j", (text, mail) => {
     expect(found(text)).toBe(mail);
   });
 
-  it("has a name of at most 64 characters", () => {
+  it("limits the name in a mail address to 64 characters", () => {
     expect(found(`${"a".repeat(100)}@b.c`)).toBe(`${"a".repeat(64)}@b.c`);
   });
 
-  it("does not begin before the text that is left", () => {
+  it("does not look for a mail address before the remaining text", () => {
     expect(mailAround({ text: "ab@c.d", from: 1, at: 2, work: createWork(6) })).toEqual({
       start: 1,
       end: 6,
@@ -130,7 +130,7 @@ describe("a mail address in a text", () => {
     "@",
     "a@b.",
     "a.@-.",
-  ])("is looked for in each part of the text once: %j", (unit) => {
+  ])("searches each part of a text once for a mail address: %j", (unit) => {
     const text = repeated(unit, length);
     const work = createWork(text.length);
     for (const { index } of text.matchAll(/@/g)) mailAround({ text, from: 0, at: index, work });
@@ -139,7 +139,7 @@ describe("a mail address in a text", () => {
 });
 
 it.each(["", " ", "\t", "\n", " \t\n "])(
-  "the target of a link has blanks around it: %j",
+  "reads the target of a link with blanks around it: %j",
   (blank) => {
     const href = "https://a.example";
     const title = blank === "" ? "" : "'A title'";
@@ -149,7 +149,7 @@ it.each(["", " ", "\t", "\n", " \t\n "])(
 );
 
 describe("a text that holds everything that makes a parser slow", () => {
-  it("is told whole, in plain words where it means nothing", () => {
+  it("shows the whole of a text that makes parsers slow, as plain words if need be", () => {
     forAll(fc.array(fc.constantFrom(...fragments, "word"), { maxLength: 40 })).hold((parts) => {
       const text = parts.join("");
       const words = (said: string) => said.match(/word/g)?.length ?? 0;
@@ -164,7 +164,7 @@ describe("a text that holds everything that makes a parser slow", () => {
   });
 });
 
-it("texts of 15 to 100 KB that are made to keep a parser busy are shown like any other, and do not grow", () => {
+it("shows texts of 15 to 100 KB that keep a parser busy without growing them", () => {
   const run = () =>
     execFileSync(process.execPath, [join(import.meta.dirname, "children/hostile-texts.ts")], {
       stdio: "pipe",

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import { displayWidth, fencedTables } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
-import { maxMarkdownLength, splitAnswer } from "@sekisho/verification/slack/markdown/split.ts";
+import { maxMarkdownLength } from "@sekisho/verification/slack/markdown/split.ts";
+import { displayWidth } from "@sekisho/verification/slack/markdown/tables.ts";
 import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
-import { mrkdwnText, safeText } from "./as-text.ts";
+import { drawnText, mrkdwnText, safeText, splitDrawnText } from "./as-text.ts";
 
 const space = "\u200B";
 
@@ -51,16 +51,16 @@ describe("Markdown as mrkdwn", () => {
     ["- ```\n  code\n  ```", "• \n```\ncode\n```"],
     ["Hello <!channel> & <@U1>", "Hello &lt;!channel&gt; &amp; &lt;@U1&gt;"],
     ["<details>x</details>", "&lt;details&gt;x&lt;/details&gt;"],
-  ])("%j is %j", (markdown, mrkdwn) => {
+  ])("renders %j as %j", (markdown, mrkdwn) => {
     expect(mrkdwnText(safeText(markdown))).toBe(mrkdwn);
   });
 
-  it("parts emphasis from letters that touch it, since Slack would show the asterisks", () => {
+  it("separates emphasis from adjacent letters, since Slack would show the asterisks", () => {
     expect(mrkdwnText("これは**太字**です。")).toBe(`これは${space}*太字*${space}です。`);
     expect(mrkdwnText("（**太字**）")).toBe("（*太字*）");
   });
 
-  it("formats each line by itself, as Slack formats no further", () => {
+  it("formats each line separately, because Slack formats no further", () => {
     expect(mrkdwnText("**two\nlines**")).toBe("*two*\n*lines*");
   });
 
@@ -70,7 +70,7 @@ describe("Markdown as mrkdwn", () => {
     expect(text).toContain("inner");
   });
 
-  it("sets a table in columns, in which Japanese letters take two places", () => {
+  it("aligns the columns of a table and counts Japanese letters as two wide", () => {
     const text = mrkdwnText(
       "| 名前 | n | note |\n|:--|--:|:-:|\n| 箱根関所 | 10 | **x** |\n| a | 2 | [l](https://a.example) |",
     );
@@ -92,7 +92,7 @@ describe("Markdown as mrkdwn", () => {
     ).toEqual(new Set([9]));
   });
 
-  it("lets nothing of an agent be more than text but links that say where they lead", () => {
+  it("allows an agent only text and links that show where they lead", () => {
     const piece = fc.oneof(
       fc.constantFrom(
         ...[
@@ -125,7 +125,7 @@ describe("Markdown as mrkdwn", () => {
     }, 500);
   });
 
-  it("loses no word", () => {
+  it("keeps every word", () => {
     const word = fc.stringMatching(/^[a-z]{3,8}$/);
     const block = fc.oneof(
       fc
@@ -147,7 +147,7 @@ describe("Markdown as mrkdwn", () => {
     );
   });
 
-  it("takes hostile texts in its stride", () => {
+  it("renders hostile texts without dropping much of them", () => {
     for (const text of [
       ">".repeat(20_000),
       "[".repeat(11_000),
@@ -167,27 +167,25 @@ const table = (name: string, rows = 1) =>
 const rule = /^\|---\|---\|$/gm;
 
 describe("tables in an answer", () => {
-  it("stay as they are where there is one", () => {
+  it("keeps the only table of an answer", () => {
     const text = `Look:\n\n${table("gate")}\n\nDone.`;
-    expect(fencedTables(text)).toBe(text);
+    expect(drawnText(text)).toBe(text);
   });
 
-  it("are one to a message, since Slack draws no more; the others stand in fences", () => {
-    const text = fencedTables(
-      [table("gate"), "between", table("road"), table("post")].join("\n\n"),
-    );
+  it("keeps one table per message and fences the others, since Slack draws only one", () => {
+    const text = drawnText([table("gate"), "between", table("road"), table("post")].join("\n\n"));
     expect(text.match(rule)).toHaveLength(1);
     expect(text).toContain("| gate | n |");
     expect(text).toContain("```\nroad | n\n-----+----\na    | 0\n```");
   });
 
-  it("are one to a message in an answer of many messages too", () => {
+  it("keeps at most one table per message in an answer of many messages", () => {
     const prose = "A sekisho was a checkpoint on a highway. ".repeat(60);
     const text = Array.from(
       { length: 20 },
       (_, index) => `${prose}\n\n${table(`t${index}`, 30)}`,
     ).join("\n\n");
-    const parts = splitAnswer({ text: fencedTables(text), maxLength: maxMarkdownLength });
+    const parts = splitDrawnText({ text, maxLength: maxMarkdownLength });
     expect(parts.length).toBeGreaterThan(3);
     for (const part of parts) expect((part.match(rule) ?? []).length).toBeLessThanOrEqual(1);
     expect(parts.join("\n").match(rule)?.length).toBeGreaterThan(1);
@@ -197,27 +195,27 @@ describe("tables in an answer", () => {
     ["more than a hundred rows", table("gate", 100)],
     ["more than twenty columns", `|${"a|".repeat(21)}\n|${"-|".repeat(21)}\n|${"b|".repeat(21)}`],
     ["more than ten thousand characters", `${table("gate")}\n| ${"x".repeat(9_500)} | 1 |`],
-  ])("stand in a fence with %s", (_, text) => {
-    expect(fencedTables(text)).toMatch(/^```\n/);
+  ])("fences a table with %s", (_, text) => {
+    expect(drawnText(text)).toMatch(/^```\n/);
   });
 
-  it("stand in a fence where a row has more cells than the header, and lose none", () => {
-    expect(fencedTables("| a | b |\n|---|---|\n| 1 | 2 | third | [x](https://c.d) |\n| 3 |")).toBe(
+  it("fences a table with a row of too many cells and keeps all cells", () => {
+    expect(drawnText("| a | b |\n|---|---|\n| 1 | 2 | third | [x](https://c.d) |\n| 3 |")).toBe(
       "```\na   | b\n----+----\n1   | 2   | third | x\n3\n```",
     );
     const empty = "| a | b |\n|---|---|\n| 1 | 2 | |\n| 1 | 2 ||";
-    expect(fencedTables(empty)).toBe(empty);
+    expect(drawnText(empty)).toBe(empty);
   });
 
-  it("leave alone what only looks like one, or stands in code", () => {
+  it("ignores what only looks like a table or stands in code", () => {
     for (const text of ["a | b", "```\n| a |\n|---|\n```", "> | a |\n> |---|"]) {
       const twice = `${table("gate")}\n\n${text}`;
-      expect(fencedTables(twice)).toBe(twice);
+      expect(drawnText(twice)).toBe(twice);
     }
   });
 
-  it("grow no more than their text does", () => {
+  it("grows fenced tables only in proportion to their text", () => {
     const text = `${table("first")}\n\n| a | b |\n|---|---|\n| ${"x".repeat(5000)} | y |\n${"| z | z |\n".repeat(500)}`;
-    expect(fencedTables(text).length).toBeLessThan(text.length * 10);
+    expect(drawnText(text).length).toBeLessThan(text.length * 10);
   });
 });

@@ -26,7 +26,7 @@ describe("an agent's Markdown", () => {
     ...["`<https://evil.example|bank>`", "\\<https://evil.example|bank>", "<slack://evil|bank>"],
     ...["&lt;!channel&gt;", "&#60;!channel>", "&#x3C;@U012AB3CD>", "<\\!channel>", "`<!channel>`"],
     ...["```\n<!channel>\n```", "> <!here>"],
-  ])("cannot notify or hide by Slack's own notation: %s", (text) => {
+  ])("disarms the Slack notation %s", (text) => {
     expect(text).toMatch(live.test(text) ? live : /slack:/);
     expect(safeText(text)).not.toMatch(live);
     expect(safeText(text).replaceAll("\u2060", "")).toBe(text);
@@ -46,14 +46,14 @@ describe("an agent's Markdown", () => {
     "<https://evil.example&#124;bank>",
     "<https://evil.example&vert;bank>",
     "<!subteam&#94;S1>",
-  ])("cannot notify or hide by notation of which a part is written as an entity: %s", (text) => {
+  ])("disarms Slack notation that is partly written as an entity: %s", (text) => {
     const safe = safeText(text);
     expect(safe).toMatch(/^(?:<|&lt;|&#60;)\u2060/i);
     expect(safe.replaceAll("\u2060", "")).toBe(text);
     expect(decodeEntities(decodeEntities(safe))).not.toMatch(/<[@#!\w]/);
   });
 
-  it("cannot notify, whatever is around it", () => {
+  it("disarms notifications, whatever surrounds them", () => {
     const piece = fc.constantFrom(
       ...["<", "!", "channel", "@U1", "#C1", ">", "|", "&lt;", "\\", "`", "[", "](", ")", " "],
       ...["https://a.example"],
@@ -82,7 +82,7 @@ describe("an agent's Markdown", () => {
     ["<https://evil.example|https://bank.example>", "https://bank.example (https://evil.example)"],
     ["<mailto:a@evil.example|b@bank.example>", "b@bank.example (mailto:a@evil.example)"],
     ["bank.<https://evil.example|example>", "bank.example (https://evil.example)"],
-  ])("turns a link in Slack's own notation into Markdown: %j", (text, markdown) => {
+  ])("converts a link in Slack notation to Markdown: %j", (text, markdown) => {
     expect(safeText(text)).toBe(markdown);
   });
 
@@ -108,7 +108,7 @@ describe("an agent's Markdown", () => {
     ["https://a.example/b|c。次", "https://a.example/b%7Cc", "。次"],
     ["www.a.example/b。次", "http://www.a.example/b", "。次"],
     ["https://bank.example。evil.example/", "https://bank.example", "。evil.example/"],
-  ])("ends a bare address where the sentence goes on: %j", (text, address, behind) => {
+  ])("ends a bare address where the sentence continues: %j", (text, address, behind) => {
     const safe = safeText(text);
     expect(safe).toContain(`<${address}>${behind}`);
     const shown = mrkdwnText(safe);
@@ -140,7 +140,7 @@ describe("an agent's Markdown", () => {
     expect(safeText(text)).toBe(text);
   });
 
-  it("has bare addresses that every parser ends at the same place", () => {
+  it("writes bare addresses so that every parser ends them at the same place", () => {
     const piece = fc.constantFrom(
       ...[
         "https://a.example",
@@ -210,7 +210,7 @@ describe("an agent's Markdown", () => {
     "[https://bank.example][1]\n\n[1]: https://evil.example",
     "[https://bank.example]\n\n[https://bank.example]: https://evil.example",
     "[https://bank.example][]\n\n> [https://bank.example]: https://evil.example",
-  ])("shows where a link leads whose label says something else: %s", (text) => {
+  ])("shows where a link with a misleading label leads: %s", (text) => {
     const [first = ""] = safeText(text).split("\n");
     expect(first).toMatch(/ \(https:\/\/[a-z.]+(example)?[^)]*\)/);
     expect(first).not.toMatch(/\]\(|\]\[/);
@@ -227,15 +227,15 @@ describe("an agent's Markdown", () => {
     "<!DOCTYPE html> <!-- note --> <b>bold</b> a < b && c > d",
     "<https://docs.example/?a=1&vertical=2> and <a@b.example>",
     "List<String> x = a[0](b)",
-  ])("keeps what misleads nobody: %s", (text) => {
+  ])("keeps text that misleads nobody: %s", (text) => {
     expect(safeText(text)).toBe(text);
   });
 
-  it("loses the signs that turn text around", () => {
+  it("removes the signs that reverse the direction of text", () => {
     expect(safeText("https://evil.example/\u202Egpj.exe")).toBe("https://evil.example/gpj.exe");
   });
 
-  it("is bold where Markdown between letters without blanks would show asterisks", () => {
+  it("makes text bold that Markdown would leave between asterisks for lack of blanks", () => {
     expect(mrkdwnText(safeText("これは**「関所」**です。"))).toMatch(
       /^これは\s\*「関所」\*\sです。$/,
     );
@@ -244,7 +244,7 @@ describe("an agent's Markdown", () => {
       expect(safeText(text)).toBe(text);
   });
 
-  it("comes back as it was typed where it is escaped anyway", () => {
+  it("restores the typed text when its joiners are removed", () => {
     expect(removeJoiners(safeText("<!channel> <@U1>"))).toBe("<!channel> <@U1>");
   });
 });
@@ -299,16 +299,19 @@ const disguised = [
 const titled = disguised.map((markdown) => [markdown.slice(0, 60), markdown]);
 
 describe("a link whose label is an address of elsewhere", () => {
-  it.each(titled)("is none in Markdown: %s", (_, markdown = "") => {
-    const safe = safeText(markdown);
-    expect(labelsToEvil(markdown)).not.toEqual([]);
-    expect(labelsToEvil(safe)).toEqual([]);
-    expect(safe).toMatch(/evil\.example/);
-    expect(safeText(safe)).toBe(safe);
-  });
+  it.each(titled)(
+    "removes a Markdown link whose label is another address: %s",
+    (_, markdown = "") => {
+      const safe = safeText(markdown);
+      expect(labelsToEvil(markdown)).not.toEqual([]);
+      expect(labelsToEvil(safe)).toEqual([]);
+      expect(safe).toMatch(/evil\.example/);
+      expect(safeText(safe)).toBe(safe);
+    },
+  );
 
   it.each(titled)(
-    "is none in mrkdwn, whether it was made safe before or not: %s",
+    "removes such a link from mrkdwn, made safe before or not: %s",
     (_, markdown = "") => {
       for (const text of [markdown, safeText(markdown)])
         expect(mrkdwnText(text)).not.toMatch(
@@ -325,7 +328,7 @@ describe("a link whose label is an address of elsewhere", () => {
     ["an address in pointed brackets", "<https://good.example>"],
     ["words with an address", "see https://good.example"],
   ])(
-    "has no syntax that another parser may take for a link, with %s as the label",
+    "leaves no syntax that another parser may read as a link, with %s as the label",
     (_what, label) => {
       // CommonMark takes no such target.
       expect(exposeLinkTargets(`[${label}](https://evil.example x y)`).text).toBe(
@@ -334,7 +337,7 @@ describe("a link whose label is an address of elsewhere", () => {
     },
   );
 
-  it("is none, whatever stands around it", () => {
+  it("leaves no link whose label is another address, whatever surrounds it", () => {
     const piece = fc.constantFrom(
       ...[
         "[",
@@ -382,7 +385,7 @@ describe("a link whose label is an address of elsewhere", () => {
     }, 1500);
   });
 
-  it("has no syntax left where not all links are read, since an address is repeated too often", () => {
+  it("leaves no link syntax if an address is repeated too often to read all links", () => {
     const definition = `[x]: https://docs.example/${"a".repeat(30_000)}`;
     const { text: safe } = exposeLinkTargets(
       `[${label}](https://evil.example) ${"[x] ".repeat(10)}[${label}][x]\n\n${definition}`,
@@ -404,13 +407,13 @@ describe("a link whose label is none of an address of elsewhere", () => {
     "a[0](b) and a[0][1] and x[1:]: y",
     "| a | b |\n|---|---|\n| [docs](https://docs.example) | x\\|y |",
     "\ttabs\tand trailing blanks  \n\n\n- a\n\n  b\n",
-  ])("stays as it is: %s", (markdown) => {
+  ])("keeps a link whose label names no other address: %s", (markdown) => {
     expect(exposeLinkTargets(markdown).text).toBe(markdown);
   });
 });
 
 describe("a long label", () => {
-  it("shows the address beside it without being compared word by word", () => {
+  it("treats a long label as misleading without comparing it word by word", () => {
     expect(
       isNamingOtherAddress({ label: "word ".repeat(200), address: "https://x.example/" }),
     ).toBe(true);
@@ -426,14 +429,14 @@ describe("the address of a link", () => {
     parse.mockClear();
   });
 
-  it("is parsed once, however many words the label has", () => {
+  it("parses the address of a link once, however many words the label has", () => {
     const address = "https://x.example/";
     isNamingOtherAddress({ label: "a b ".repeat(100), address: "https://x.example/" });
     isNamingOtherAddress({ label: "a.b ".repeat(100), address });
     expect(parse.mock.calls.filter(([given]) => given === address)).toHaveLength(1);
   });
 
-  it("is shown without being parsed where its host is too long", () => {
+  it("shows an address whose host is too long without parsing it", () => {
     const host = `${"関".repeat(5000)}.example`;
     const shown = safeText(`[${"a.b ".repeat(120)}](https://${host}/)`);
     expect(shown).toContain(`(https://${encodeURIComponent(host)}/)`);
@@ -445,27 +448,33 @@ describe("a text with very many marks on a letter", () => {
   it.each([
     ["of two kinds", "\u0301".repeat(20_000) + "\u0323".repeat(20_000)],
     ["that normalization makes", "\u0301\uFF9E".repeat(20_000)],
-  ])("counts as an address without being normalized: %s", (_what, marks) => {
-    const normalize = jest.spyOn(String.prototype, "normalize");
-    expect(canNameAddress(`x${marks}`)).toBe(true);
-    expect(normalize).not.toHaveBeenCalled();
-    normalize.mockRestore();
-    expect(safeText(`[x${marks}](https://evil.example)`)).toContain("(https://evil.example)");
-  });
+  ])(
+    "treats a text with very many marks as an address without normalizing it: %s",
+    (_what, marks) => {
+      const normalize = jest.spyOn(String.prototype, "normalize");
+      expect(canNameAddress(`x${marks}`)).toBe(true);
+      expect(normalize).not.toHaveBeenCalled();
+      normalize.mockRestore();
+      expect(safeText(`[x${marks}](https://evil.example)`)).toContain("(https://evil.example)");
+    },
+  );
 
-  it("stays a label with as many as languages use", () => {
+  it("keeps a label with as many marks as languages use", () => {
     expect(canNameAddress(`x${"\u0301\u0323".repeat(14)}`)).toBe(false);
   });
 });
 
 describe("Slack's own notation", () => {
-  it.each([10, 1990, 5000])("does nothing with an address of %i more characters", (length) => {
-    const written = `<https://evil.example/${"a".repeat(length)}|bank.com>`;
-    expect(safeText(written)).not.toContain(written);
-  });
+  it.each([10, 1990, 5000])(
+    "disarms Slack notation with an address of %i more characters",
+    (length) => {
+      const written = `<https://evil.example/${"a".repeat(length)}|bank.com>`;
+      expect(safeText(written)).not.toContain(written);
+    },
+  );
 });
 
-it("a shortened text has no character that acts on a screen", () => {
+it("a shortened text contains no active characters", () => {
   expect(shorten({ text: "Delete \u202eeverything\u0007\u009b31m", maxLength: 75 })).toBe(
     "Delete everything31m",
   );

@@ -69,21 +69,24 @@ const something: readonly string[] = [
 ];
 
 describe("an answer of which nobody would see anything", () => {
-  it.each(nothing)("is told in words, with blocks and without: %s", (_what, shown) => {
-    for (const form of [{}, { mrkdwnFallback: true as const }]) {
-      const task = sampleTask({
-        outcome: { type: "answer", text: shown, artifacts: [{ text: "x" }] },
-        ...form,
-      });
-      const [part, ...others] = text.parts(task);
-      expect(others).toEqual([]);
-      const inPlace = emptyAnswerText.en(1);
-      expect(part?.text.startsWith(inPlace)).toBe(true);
-      expect(JSON.stringify(part?.blocks ?? part?.text)).toContain(inPlace);
-    }
-  });
+  it.each(nothing)(
+    "replaces an invisible answer with a notice, with and without blocks: %s",
+    (_what, shown) => {
+      for (const form of [{}, { mrkdwnFallback: true as const }]) {
+        const task = sampleTask({
+          outcome: { type: "answer", text: shown, artifacts: [{ text: "x" }] },
+          ...form,
+        });
+        const [part, ...others] = text.parts(task);
+        expect(others).toEqual([]);
+        const inPlace = emptyAnswerText.en(1);
+        expect(part?.text.startsWith(inPlace)).toBe(true);
+        expect(JSON.stringify(part?.blocks ?? part?.text)).toContain(inPlace);
+      }
+    },
+  );
 
-  it("is told in words after a retry too", () => {
+  it("replaces an invisible answer with a notice after a retry too", () => {
     const task = sampleTask({
       outcome: { type: "answer", text: "\u202e" },
       retryOf: "7d1c2b3a",
@@ -93,14 +96,14 @@ describe("an answer of which nobody would see anything", () => {
     expect(part?.text).toContain(`${aboveText({ task, locale: "en" })}\n${emptyAnswerText.en(0)}`);
   });
 
-  it("is told in words where it is so long that it becomes a file", () => {
+  it("replaces an invisible answer with a notice if it is long enough for a file", () => {
     const task = sampleTask({ outcome: { type: "answer", text: "\u200b ".repeat(40_000) } });
     expect(text.parts(task).map((part) => part.text)).toEqual([emptyAnswerText.en(1)]);
   });
 });
 
 describe("words of ours in place of an answer", () => {
-  it("fit into an edit, whatever the files are called that could not be attached", () => {
+  it("fits the notice into an edit, whatever the names of the failed files", () => {
     const artifacts = Array.from({ length: 20 }, (_, n) => ({
       name: `${"&".repeat(99)}${n}`,
       text: "x",
@@ -119,7 +122,7 @@ describe("words of ours in place of an answer", () => {
 });
 
 describe("an answer of which somebody sees something", () => {
-  it.each(something)("is shown: %s", (shown) => {
+  it.each(something)("shows a visible answer: %s", (shown) => {
     expect(hasVisibleText(parseMarkdown(safeText(shown)))).toBe(true);
     for (const form of [{}, { mrkdwnFallback: true as const }]) {
       const parts = text.parts(sampleTask({ outcome: { type: "answer", text: shown }, ...form }));
@@ -130,7 +133,7 @@ describe("an answer of which somebody sees something", () => {
     }
   });
 
-  it("shows nothing of a comment that does not fit into a message", () => {
+  it("hides a comment that is longer than a message", () => {
     const comment = `<!-- ${"never shown\n\n".repeat(2000)} -->`;
     const shown = `first\n\n${comment}\n\n> quoted ${comment.replaceAll("\n", " ")}\n\n\`<!-- code -->\` last`;
     const parts = text.parts(sampleTask({ outcome: { type: "answer", text: shown } }));
@@ -138,7 +141,7 @@ describe("an answer of which somebody sees something", () => {
     expect(JSON.stringify(parts)).toMatch(/first.*quoted.*<!-- code -->.*last/);
   });
 
-  it("has no part of which nobody sees anything", () => {
+  it("makes no message without visible text", () => {
     const shown = `first\n\n${"```\n```\n".repeat(4000)}\n\nlast`;
     for (const form of [{}, { mrkdwnFallback: true as const }]) {
       const parts = text.parts(sampleTask({ outcome: { type: "answer", text: shown }, ...form }));
@@ -150,28 +153,31 @@ describe("an answer of which somebody sees something", () => {
 });
 
 describe("what is asked and told on the way", () => {
-  it.each(nothing)("has words of ours where nobody would see anything: %s", (_what, unseen) => {
-    const question = {
-      index: 0,
-      prompt: unseen,
-      options: [{ id: unseen, label: unseen }],
-      askedAtMs,
-      expiresAtMs: askedAtMs + 1000,
-    };
-    const asked = text.question({
-      task: sampleTask({ state: "asking", question }),
-      nowMs: askedAtMs,
-    });
-    expect(asked.text.startsWith(noPromptText.en)).toBe(true);
-    const [, actions] = asked.blocks ?? [];
-    expect(JSON.stringify(actions)).not.toMatch(/"text":"[\s\p{C}\p{M}\p{Z}\u3164\u2800]*"/u);
-    const progress = { text: unseen, partialText: unseen, shownAtMs: askedAtMs };
-    const { text: words, blocks = [] } = text.placeholder(
-      sampleTask({ state: "waiting", progress }),
-    );
-    expect(words).toMatch(/\p{L}/u);
-    expect(blocks.map(({ type }) => type)).not.toContain("markdown");
-  });
+  it.each(nothing)(
+    "replaces invisible text in questions and progress with a notice: %s",
+    (_what, unseen) => {
+      const question = {
+        index: 0,
+        prompt: unseen,
+        options: [{ id: unseen, label: unseen }],
+        askedAtMs,
+        expiresAtMs: askedAtMs + 1000,
+      };
+      const asked = text.question({
+        task: sampleTask({ state: "asking", question }),
+        nowMs: askedAtMs,
+      });
+      expect(asked.text.startsWith(noPromptText.en)).toBe(true);
+      const [, actions] = asked.blocks ?? [];
+      expect(JSON.stringify(actions)).not.toMatch(/"text":"[\s\p{C}\p{M}\p{Z}\u3164\u2800]*"/u);
+      const progress = { text: unseen, partialText: unseen, shownAtMs: askedAtMs };
+      const { text: words, blocks = [] } = text.placeholder(
+        sampleTask({ state: "waiting", progress }),
+      );
+      expect(words).toMatch(/\p{L}/u);
+      expect(blocks.map(({ type }) => type)).not.toContain("markdown");
+    },
+  );
 });
 
 const target = "https://evil.example/login";
@@ -279,20 +285,23 @@ const hostile: readonly (readonly [what: string, label: string])[] = [
 ];
 
 describe("a label that may be taken for another address", () => {
-  it.each(hostile)("shows the address beside it, in every place: %s", (_what, label) => {
-    const markdown = `See [${label}](${target}) now`;
-    const shown = /(?<!\]\(|<)https:\/\/evil\.example\/login(?!\|)/;
-    const safe = safeText(markdown);
-    expect(safe).not.toContain("](");
-    expect(safe).toMatch(shown);
-    expect(mrkdwnText(markdown)).not.toMatch(/\|[^<>]*>/);
-    for (const text of placesOf(markdown)) {
-      expect(text).not.toMatch(/\]\(https:|<https:[^<>]*\|/);
-      expect(text).toContain("https://evil.example/login");
-    }
-  });
+  it.each(hostile)(
+    "shows the address beside a misleading label in every place: %s",
+    (_what, label) => {
+      const markdown = `See [${label}](${target}) now`;
+      const shown = /(?<!\]\(|<)https:\/\/evil\.example\/login(?!\|)/;
+      const safe = safeText(markdown);
+      expect(safe).not.toContain("](");
+      expect(safe).toMatch(shown);
+      expect(mrkdwnText(markdown)).not.toMatch(/\|[^<>]*>/);
+      for (const text of placesOf(markdown)) {
+        expect(text).not.toMatch(/\]\(https:|<https:[^<>]*\|/);
+        expect(text).toContain("https://evil.example/login");
+      }
+    },
+  );
 
-  it("is seen through whatever is done to its letters and signs", () => {
+  it("detects a misleading label whatever is done to its letters and signs", () => {
     const host = fc.constantFrom(
       "bank.example",
       "www.bank.example",
@@ -342,7 +351,7 @@ describe("a label that may be taken for another address", () => {
     }, 1000);
   });
 
-  it("hides no address that holds Markdown, a name of a user, or letters of another script", () => {
+  it("shows the real host of an address with Markdown, a user name or foreign letters", () => {
     expect(shownAddress("https://b\u0430nk.example/a")).toBe("https://xn--bnk-6cd.example/a");
     expect(shownAddress("https://bank.example@evil.example/a")).toBe("https://evil.example/a");
     expect(shownAddress("https://evil.example/[a](b)|`c`*d*<e>")).not.toMatch(/[[\]|`*<>]/);
@@ -388,7 +397,7 @@ describe("a label that names no other address", () => {
     ["C++ and C#", target],
     ["1 / 2", target],
     ["and/or", target],
-  ])("stays a label: %s", (label, address) => {
+  ])("keeps a label that names no other address: %s", (label, address) => {
     expect(isNamingOtherAddress({ label, address })).toBe(false);
   });
 });

@@ -43,7 +43,7 @@ function retryOf(changes: Partial<Task>, locale: "en" | "ja" = "en"): Button | u
 
 describe("the votes on an answer", () => {
   it.each(locales)(
-    "are one element of Slack's with two values that name the task: %s",
+    "shows the votes as one element with two values that name the task: %s",
     (locale) => {
       const [[block]] = votesOf({ outcome: answer }, { locale, feedback: true }) as [
         [ContextActionsBlock],
@@ -64,7 +64,7 @@ describe("the votes on an answer", () => {
     },
   );
 
-  it("stand below the last part of a long answer", () => {
+  it("shows the votes below the last part of a long answer", () => {
     const counts = votesOf({ outcome: { ...answer, text: "Word by word.\n\n".repeat(1600) } }).map(
       ({ length }) => length,
     );
@@ -72,7 +72,7 @@ describe("the votes on an answer", () => {
     expect(counts).toEqual([...counts.slice(1).map(() => 0), 1]);
   });
 
-  it("are not there without the setting, where Slack takes no blocks, and below what is no answer", () => {
+  it("shows no votes without the setting, without blocks, or below anything but an answer", () => {
     expect(votesOf({ outcome: answer }, {}).flat()).toEqual([]);
     expect(votesOf({ outcome: answer, mrkdwnFallback: true }).flat()).toEqual([]);
     expect(votesOf({ outcome: answer, delivery: { status: "failure_notice" } }).flat()).toEqual([]);
@@ -88,7 +88,7 @@ describe("the button to try again", () => {
     outcome: { type: "failed", reason, lost },
   });
 
-  it.each(locales)("names the task: %s", (locale) => {
+  it.each(locales)("names the task in the retry button: %s", (locale) => {
     const {
       action_id = "",
       value = "",
@@ -103,14 +103,14 @@ describe("the button to try again", () => {
     ["ambiguous", false],
     ["execution_failed", true],
   ] as const)(
-    "is confirmed first where the agent may have done its work: %s, lost: %s",
+    "asks for confirmation if the agent may have done its work: %s, lost: %s",
     (reason, lost) => {
       for (const locale of locales)
         expect(retryOf(failed(reason, lost), locale)?.confirm).toBeDefined();
     },
   );
 
-  it("is there for failures that may end otherwise at another try, and for no others", () => {
+  it("shows the retry button only for failures that another attempt may fix", () => {
     expect(reasons.filter((reason) => retryOf(failed(reason)) !== undefined).sort()).toEqual([
       "execution_failed",
       "internal",
@@ -122,7 +122,7 @@ describe("the button to try again", () => {
     ]);
   });
 
-  it.each(locales)("goes, and leaves the failure as it was: %s", (locale) => {
+  it.each(locales)("removes the retry button and keeps the rest of the failure: %s", (locale) => {
     const text = createTaskText({ locale });
     const task = sampleTask({ state: "done", ...failed("execution_failed") });
     const [shown] = text.parts(task);
@@ -138,7 +138,7 @@ describe("the button to try again", () => {
     ["of a canceled task", { ...failed("ambiguous"), cancelReason: "asked" }],
     ["that Slack did not take", { delivery: { status: "failure_notice" } }],
     ["where Slack takes no blocks", { mrkdwnFallback: true }],
-  ])("is not there below a failure %s", (_what, changes) => {
+  ])("shows no retry button below a failure %s", (_what, changes) => {
     expect(retryOf({ ...failed("execution_failed"), ...changes })).toBeUndefined();
   });
 });
@@ -147,7 +147,7 @@ it.each([
   [{ type: "cancel" }, "sekisho_cancel", {}],
   [{ type: "retry" }, "sekisho_retry", {}],
   [{ type: "feedback", vote: "up" }, "sekisho_feedback", { v: "up" }],
-])("the button %j in a message of an earlier version still works", (button, action_id, fields) => {
+])("accepts the button %j in a message of an earlier version", (button, action_id, fields) => {
   const value = JSON.stringify({ r: requestId, ...fields });
   expect(decodeButton({ action_id, value })).toEqual({ requestId, button });
 });
@@ -174,12 +174,12 @@ it.each([
     "another app's button",
     { action_id: "feedback", value: JSON.stringify({ r: requestId, v: "up" }) },
   ],
-])("%s is no button of Sekisho's", (_what, button) => {
+])("ignores %s", (_what, button) => {
   expect(decodeButton(button)).toBeUndefined();
 });
 
 it.each(locales)(
-  "whoever may no longer ask reads whom to ask, and whoever is too late where to look: %s",
+  "names whom to ask after a click without access, and explains a late click: %s",
   (locale) => {
     const { buttonClickRefused } = createTaskText({ locale: "en", contact: "<@U9>" });
     expect(buttonClickRefused({ refusal: { type: "not_allowed" }, locale })).toContain("<@U9>");

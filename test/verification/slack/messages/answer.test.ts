@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Artifact } from "@sekisho/contracts/methods.ts";
 import type { MessageContent, SlackBlock } from "@sekisho/verification/slack/api/slack.ts";
-import { createOutgoingFiles, listFiles } from "@sekisho/verification/slack/messages/answer.ts";
+import { createOutgoingFiles } from "@sekisho/verification/slack/messages/answer.ts";
+import { listFiles } from "@sekisho/verification/slack/messages/answer-files.ts";
 import { continuedText, cutAnswerText } from "@sekisho/verification/slack/messages/outcome-text.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
@@ -31,7 +32,7 @@ const prose = (length: number) =>
   `${paragraph}\n\n`.repeat(Math.ceil(length / paragraph.length)).slice(0, length);
 
 describe("an answer", () => {
-  it("is the agent's Markdown in a markdown block, with the short request id below", () => {
+  it("shows the Markdown of the agent in a markdown block with the short request id below", () => {
     const [part, ...others] = partsOf({ text: "## Gate\n\n**bold** <!channel>" });
     expect(others).toEqual([]);
     expect(part).toEqual({
@@ -46,13 +47,13 @@ describe("an answer", () => {
     });
   });
 
-  it("is mrkdwn alone where Slack does not take its blocks", () => {
+  it("uses only mrkdwn if Slack does not accept its blocks", () => {
     expect(partsOf({ text: "**bold** <!channel>" }, { mrkdwnFallback: true })).toEqual([
       { text: "*bold* &lt;!channel&gt;\n\n_Reference: 0d1c2b3a_" },
     ]);
   });
 
-  it("has no link in disguise where a cut makes text of what was code", () => {
+  it("exposes a disguised link if a cut turns code into text", () => {
     const text = `\`\`${"word ".repeat(2500)}[https://bank.example](https://evil.example)${" word".repeat(500)}\`\``;
     const [first = "", second = "", ...others] = markdownOf(partsOf({ text }));
     expect(others).toEqual([]);
@@ -61,7 +62,7 @@ describe("an answer", () => {
     expect(second).not.toContain("](");
   });
 
-  it("stays within what Slack takes, in blocks, in their fallback and in mrkdwn", () => {
+  it("stays within the limits of Slack in blocks, their fallback and mrkdwn", () => {
     for (const text of [
       prose(50_000),
       "<&>".repeat(5000),
@@ -78,7 +79,7 @@ describe("an answer", () => {
     }
   });
 
-  it("in mrkdwn has what follows it in a message of its own where the last one is full", () => {
+  it("starts another mrkdwn message for the notices if the last one is full", () => {
     const contents = partsOf(
       { text: "word ".repeat(779), artifacts: [{ text: "x" }], uploads: [{ failed: true }] },
       { mrkdwnFallback: true },
@@ -88,14 +89,14 @@ describe("an answer", () => {
     for (const { text } of contents) expect(text.length).toBeLessThanOrEqual(3900);
   });
 
-  it("has its reference on the last message only", () => {
+  it("shows the reference on the last message only", () => {
     const contents = partsOf({ text: prose(30_000) });
     expect(contents.length).toBeGreaterThan(1);
     for (const part of contents)
       expect(typesOf(part).includes("context")).toBe(part === contents.at(-1));
   });
 
-  it("that would take more than five messages shows its beginning and says that it is attached", () => {
+  it("shows the beginning of an answer that needs more than five messages, and attaches the whole", () => {
     for (const form of forms) {
       const contents = partsOf({ text: prose(60_000), uploads: [{ fileId: "F1" }] }, form);
       expect(contents).toHaveLength(1);
@@ -107,14 +108,14 @@ describe("an answer", () => {
     expect(partsOf({ text: prose(50_000) })).toHaveLength(5);
   });
 
-  it("is told in full where the whole could not be attached", () => {
+  it("shows the full answer if the whole could not be attached", () => {
     const contents = partsOf({ text: prose(60_000), uploads: [{ failed: true }] });
     expect(contents.length).toBeGreaterThan(5);
     expect(markdownOf(contents).join("").replace(/\s/g, "")).toBe(prose(60_000).replace(/\s/g, ""));
     expect(JSON.stringify(contents.at(-1))).toMatch(/couldn't attach this file: `answer\.md`/);
   });
 
-  it("is cut after twenty messages where the whole could not be attached, and says so", () => {
+  it("cuts an answer after twenty messages if the whole could not be attached, and says so", () => {
     const text = prose(400_000);
     const contents = partsOf({ text, uploads: [{ failed: true }] });
     expect(contents).toHaveLength(20);
@@ -160,7 +161,7 @@ describe("an answer", () => {
     ],
   ];
 
-  it.each(large)("has a bounded number of messages in each form: %s", (_, text) => {
+  it.each(large)("limits the number of messages in each form: %s", (_, text) => {
     const uploads = [{ failed: true as const }];
     for (const form of forms) {
       expect(partsOf({ text }, form).length).toBeLessThanOrEqual("mrkdwnFallback" in form ? 19 : 5);
@@ -171,14 +172,14 @@ describe("an answer", () => {
   });
 
   it.each(large.filter(([, text]) => text.includes("|")))(
-    "is hardly longer than its text: %s",
+    "shows a text at most four times as long as the answer: %s",
     (_, text) => {
       const shown = markdownOf(partsOf({ text, uploads: [{ failed: true }] })).join("");
       expect(shown.length).toBeLessThanOrEqual(4 * text.length);
     },
   );
 
-  it("says that an empty file is missing, because Slack takes none", () => {
+  it("says that an empty file is missing, because Slack does not accept any", () => {
     const about = (artifacts: Artifact[]) =>
       shownIn(partsOf({ text: "Done.", artifacts })[0]?.blocks?.[1]);
     expect(about([{ name: "empty.txt", text: "" }])).toMatch(/couldn't attach 1 more file/);
@@ -188,7 +189,7 @@ describe("an answer", () => {
     ).not.toMatch(/attach/);
   });
 
-  it("names the files that could not be attached, and how many were too many", () => {
+  it("names the files that could not be attached and counts those over the limit", () => {
     const artifacts = Array.from({ length: 22 }, (_, index) => ({
       name: `${index}.txt`,
       text: `file ${index}`,
@@ -203,7 +204,7 @@ describe("an answer", () => {
     expect(plain?.text).toMatch(/`0\.txt`, `1\.txt`/);
   });
 
-  it("says of a retry that it is one, since the thread has an answer already", () => {
+  it("marks the answer of a retry, since the thread already has an answer", () => {
     const retryOf = "7d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
     const outcomes: TaskOutcome[] = [
       { type: "answer", text: "A checkpoint." },
@@ -220,7 +221,7 @@ describe("an answer", () => {
         }
   });
 
-  it("is told in the language of whoever asked, else in the workspace's", () => {
+  it("uses the language of the asker, or else of the workspace", () => {
     const japanese = createTaskText({ locale: "ja" });
     const task = sampleTask({ outcome: { type: "refused" } });
     expect(japanese.parts(task)[0]?.text).toMatch(/管理者/);
@@ -229,7 +230,7 @@ describe("an answer", () => {
 });
 
 describe("words instead of an answer", () => {
-  it("carry the short request id below them, with blocks and without", () => {
+  it("shows the short request id below a notice, with and without blocks", () => {
     const task = sampleTask({ outcome: { type: "refused" } });
     const [part] = parts(task);
     expect(typesOf(part ?? { text: "" })).toEqual(["section", "context"]);
@@ -237,7 +238,7 @@ describe("words instead of an answer", () => {
     expect(parts({ ...task, mrkdwnFallback: true })).toEqual([{ text: part?.text }]);
   });
 
-  it("are there without an outcome too", () => {
+  it("shows a notice if there is no outcome", () => {
     expect(parts(sampleTask())[0]?.text).toMatch(/Something went wrong/);
   });
 });
@@ -249,7 +250,7 @@ const namesOf = (artifacts: Artifact[]) => filesOf(artifacts).map(({ name }) => 
 const long = "A sekisho was a checkpoint. ".repeat(3000);
 
 describe("the files of an answer", () => {
-  it("are what the agent made, in its order", () => {
+  it("lists the files of the agent in its order", () => {
     expect(
       filesOf([
         { name: "a.csv", mimetype: "text/csv", text: "a,b\n" },
@@ -265,7 +266,7 @@ describe("the files of an answer", () => {
     ]);
   });
 
-  it("begin with the answer itself where it is very long, as the agent wrote it", () => {
+  it("starts with the answer as a file if it is very long, as the agent wrote it", () => {
     const [first, second] = filesOf([{ name: "answer.md", text: "another" }], long);
     expect(first).toEqual({
       name: "answer.md",
@@ -275,7 +276,7 @@ describe("the files of an answer", () => {
     expect(second?.name).toBe("answer (2).md");
   });
 
-  it("are the same whatever language, form and try", () => {
+  it("lists the same files for any language, form and attempt", () => {
     const outcome = { type: "answer", text: long, artifacts: [{ text: "x" }] } as const;
     const [plain, again] = [
       sampleTask({
@@ -290,7 +291,7 @@ describe("the files of an answer", () => {
     expect(createOutgoingFiles(plain)).toEqual(createOutgoingFiles(again));
   });
 
-  it("repeat nothing that the message says already, and have no file of nothing", () => {
+  it("leaves out files that repeat the message or are empty", () => {
     expect(
       filesOf([
         { text: " Here it is.\n" },
@@ -302,7 +303,7 @@ describe("the files of an answer", () => {
     ).toEqual([]);
   });
 
-  it("are at most twenty, and how many are left out is known", () => {
+  it("lists at most twenty files and counts the others", () => {
     const outcome = {
       type: "answer" as const,
       text: "",
@@ -314,7 +315,7 @@ describe("the files of an answer", () => {
     expect(listFiles({ ...outcome, leftOut: 4 }, false).leftOut).toBe(7);
   });
 
-  it("are written when they are uploaded, and not for their names", () => {
+  it("writes the content of a file only at its upload, not for its name", () => {
     const data = Object.defineProperty({}, "gate", {
       enumerable: true,
       get: () => {
@@ -331,7 +332,7 @@ describe("the files of an answer", () => {
     );
   });
 
-  it("are none without an answer", () => {
+  it("lists no files without an answer", () => {
     expect(createOutgoingFiles(sampleTask())).toEqual([]);
     expect(createOutgoingFiles(sampleTask({ outcome: { type: "refused" } }))).toEqual([]);
   });
@@ -353,11 +354,11 @@ describe("the name of a file", () => {
     [{ url: "https://files.example/a/%E5%A0%B1%E5%91%8A.pdf?x=1" }, "報告.pdf"],
     [{ url: "https://files.example/" }, "file.bin"],
     [{ name: "chart", url: "https://files.example/x.png" }, "chart.png"],
-  ])("of %j is %s", (artifact, name) => {
+  ])("names the file %j as %s", (artifact, name) => {
     expect(namesOf([artifact])).toEqual([name]);
   });
 
-  it("is another one for every file, in small letters too", () => {
+  it("gives every file a different name, also in lower case", () => {
     expect(
       namesOf([
         { name: "a.csv", text: "1" },
@@ -367,7 +368,7 @@ describe("the name of a file", () => {
     ).toEqual(["a.csv", "A (2).CSV", "a (3).csv"]);
   });
 
-  it("is safe and its own, whatever the agent says", () => {
+  it("gives safe and unique names, whatever the agent says", () => {
     const artifact = fc.record({
       name: fc.string({ unit: "binary", maxLength: 300 }),
       text: fc.constant("x"),

@@ -10,7 +10,7 @@ import {
 } from "@sekisho/verification/slack/messages/blocks.ts";
 
 describe("a text in a block", () => {
-  it("stays whole if it fits exactly, and is cut at a line or a word otherwise", () => {
+  it("keeps a text that fits exactly and cuts a longer one at a line or a word", () => {
     const fitting = `${"a".repeat(149)} ${"b".repeat(150)}`;
     expect(cut({ text: fitting, maxLength: 300 })).toBe(fitting);
     expect(cut({ text: `${fitting} c`, maxLength: 300 })).toMatch(/^a+( b+)?\n…$/);
@@ -55,20 +55,20 @@ describe("a duration", () => {
     [3_600_001, "2 hours", "2時間"],
     [86_400_000, "24 hours", "24時間"],
     [86_400_001, "2 days", "2日"],
-  ])("of %i ms is rounded up: %s", (spanMs, en, ja) => {
+  ])("rounds a duration of %i ms up: %s", (spanMs, en, ja) => {
     expect(spanText({ spanMs, locale: "en" })).toBe(en);
     expect(spanText({ spanMs, locale: "ja" })).toBe(ja);
   });
 });
 
 describe("a text in one line", () => {
-  it("stays whole if it fits exactly, and has an ellipsis within the limit otherwise", () => {
+  it("keeps a line that fits exactly and shortens a longer one with an ellipsis", () => {
     expect(shorten({ text: "a".repeat(10), maxLength: 10 })).toBe("a".repeat(10));
     expect(shorten({ text: "a".repeat(11), maxLength: 10 })).toBe(`${"a".repeat(9)}…`);
     expect(shorten({ text: "one\n two", maxLength: 10 })).toBe("one two");
   });
 
-  it("splits no character", () => {
+  it("never splits a character", () => {
     expect(shorten({ text: `${"a".repeat(8)}👩‍👧${"b".repeat(9)}`, maxLength: 12 })).toBe(
       `${"a".repeat(8)}…`,
     );

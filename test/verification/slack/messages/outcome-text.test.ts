@@ -38,7 +38,7 @@ function say(outcome: Ended | undefined, locale: "en" | "ja" = "en", contact?: s
 
 describe("what a user reads when a task failed", () => {
   it.each(locales)(
-    "is words of that language, without codes, addresses and names of protocols: %s",
+    "explains a failure in plain words without codes, addresses or protocol names: %s",
     (locale) => {
       for (const reason of everyReason) {
         const text = say(failed(reason), locale);
@@ -48,7 +48,7 @@ describe("what a user reads when a task failed", () => {
     },
   );
 
-  it("tells a task that was lost on the way, one that may have run, and one that failed apart", () => {
+  it("distinguishes a task that was lost, one that may have run, and one that failed", () => {
     for (const locale of locales) {
       const texts = [
         failed("execution_failed", true),
@@ -59,19 +59,19 @@ describe("what a user reads when a task failed", () => {
     }
   });
 
-  it("is said too where nobody knows why there is no outcome", () => {
+  it("explains a missing outcome", () => {
     expect(say(undefined)).toMatch(/Something went wrong/);
   });
 });
 
 describe("what a user reads when a task came to something else", () => {
-  it.each(locales)("is words of that language, other ones for every outcome: %s", (locale) => {
+  it.each(locales)("writes a different text for every outcome in the language: %s", (locale) => {
     const texts = others.map((outcome) => say(outcome, locale));
     for (const text of texts) expect(text).toMatch(locale === "ja" ? /[ぁ-ん]/ : /^[\x20-\x7e]+$/);
     expect(new Set(texts).size).toBe(others.length);
   });
 
-  it("names whom to ask for access, and no command", () => {
+  it("names whom to ask for access, and mentions no command", () => {
     expect(say({ type: "refused" }, "en", "<@UADMIN>")).toBe(
       "You don't have access to me here yet. Ask <@UADMIN> to add you.",
     );
@@ -89,7 +89,7 @@ describe("what a user reads when a task came to something else", () => {
     expect(chooseContact({ contact: undefined, admins: [{ group: "S1" }] })).toBeUndefined();
   });
 
-  it("tells the time until the next task, in words and in the reader's own time", () => {
+  it("shows the time until the next task as a duration and in the time zone of the reader", () => {
     const outcome: Ended = { type: "limited", by: "user", retryAtMs: askedAtMs + 700_000 };
     expect(say(outcome)).toMatch(
       /in 12 minutes \(<!date\^1760000700\^\{date_short_pretty\} at \{time\}\|2025-10-09 09:05 UTC>\)/,
@@ -100,7 +100,7 @@ describe("what a user reads when a task came to something else", () => {
     expect(say({ ...outcome, retryAtMs: askedAtMs - 1 })).toMatch(/in 1 second /);
   });
 
-  it("tells how large a file may be, and never more than that", () => {
+  it("names the maximum size of a file, rounded down", () => {
     const most = (bytes: number) =>
       say({ type: "file_refused", why: "too_large", name: "a.zip", most: bytes });
     expect(most(20 * 1024 * 1024)).toMatch(/20 MB/);
@@ -111,7 +111,7 @@ describe("what a user reads when a task came to something else", () => {
     expect(most(10)).toMatch(/10 bytes/);
   });
 
-  it("tells of a message that somebody asked about, and of outsiders in the channel", () => {
+  it("explains an unreadable message of a shortcut, and outsiders in the channel", () => {
     const about = { ts: "1.2", instruction: "" };
     const outcome = { type: "unreadable" } as const;
     const task = sampleTask({ message: { ...sampleTask().message, about } });
@@ -123,7 +123,7 @@ describe("what a user reads when a task came to something else", () => {
     );
   });
 
-  it("tells how many files there may be", () => {
+  it("names the maximum number of files", () => {
     const most = (count: number) =>
       say({ type: "file_refused", why: "too_many", name: "a.zip", most: count });
     expect(most(2)).toContain("up to 2 files at once.");
@@ -131,7 +131,7 @@ describe("what a user reads when a task came to something else", () => {
     expect(most(0)).toContain("I can't take files here.");
   });
 
-  it("says that a canvas cannot be read, instead of asking for it again", () => {
+  it("says that it cannot read a canvas instead of asking for it again", () => {
     const outcome = {
       type: "file_refused",
       why: "not_to_be_had",
@@ -144,7 +144,7 @@ describe("what a user reads when a task came to something else", () => {
     );
   });
 
-  it("cannot be made to notify by the name of a file", () => {
+  it("escapes the name of a file so that it notifies nobody", () => {
     const text = say({
       type: "file_refused",
       why: "not_to_be_had",
@@ -153,7 +153,7 @@ describe("what a user reads when a task came to something else", () => {
     expect(text).toContain("`&lt;!channel&gt; 'x' &lt;@U1&gt;.txt`");
   });
 
-  it("quotes what the agent says about its failure, escaped and in one line", () => {
+  it("quotes the explanation of the agent, escaped and in one line", () => {
     const about = { type: "failed", reason: "execution_failed", lost: false } as const;
     const explained = { ...about, explanation: "No <@U1> seats\nare left" };
     for (const locale of locales)
@@ -161,7 +161,7 @@ describe("what a user reads when a task came to something else", () => {
     expect(say({ ...explained, explanation: " " })).toBe(say(about));
   });
 
-  it("says to the wish to cancel how many tasks it meant", () => {
+  it("says how many tasks a cancel request applies to", () => {
     for (const locale of locales)
       expect(
         new Set([0, 1, 2].map((count) => say({ type: "canceling", count }, locale))).size,

@@ -60,14 +60,14 @@ describe("the App Home", () => {
   it.each([
     ["en", "Mention me in a channel, use `/sekisho`, or", "Mention me in a channel or"],
     ["ja", "ダイレクトメッセージ、または `/sekisho` コマンドで", "、またはダイレクトメッセージで"],
-  ] as const)("names the command where there is one: %s", (locale, named, unnamed) => {
+  ] as const)("names the command if there is one: %s", (locale, named, unnamed) => {
     expect(textOf(home({}, locale))).toContain(named);
     const without = textOf(home({ command: undefined }, locale));
     expect(without).toContain(unnamed);
     expect(without).not.toContain("undefined");
   });
 
-  it("says what the bot can do, who may ask, what is under way, and what is left", () => {
+  it("shows what the bot can do, who may ask, what is running, and the remaining quota", () => {
     const text = textOf(home());
     for (const part of [
       "Deploys &amp; checks",
@@ -87,50 +87,56 @@ describe("the App Home", () => {
       expect(text).toContain(part);
   });
 
-  it("keeps the notes of admins and the rules of other bots to itself", () => {
+  it("hides the notes of admins and the rules for other bots", () => {
     const text = textOf(home());
     for (const part of ["secret plan", "B5"]) expect(text).not.toContain(part);
   });
 
-  it("has one button a task, which names it", () => {
+  it("shows one cancel button per task, which names the task", () => {
     expect(buttonsOf(home())).toMatchObject([
       { action_id: "sekisho_cancel", value: JSON.stringify({ r: requestId }) },
     ]);
     expect(buttonsOf(home({ tasks: [{ ...task, activity: "canceling" }] }))).toEqual([]);
   });
 
-  it.each(locales)("tells somebody who may not ask whom to ask, and no rule: %s", (locale) => {
-    const text = textOf(home({ mayAsk: false, tasks: [] }, locale));
-    expect(text).toContain("<@UADMIN>");
-    for (const part of ["<@U5>", "<#C7>", "/sekisho"]) expect(text).not.toContain(part);
-  });
+  it.each(locales)(
+    "tells a person without access whom to ask, and shows no rules: %s",
+    (locale) => {
+      const text = textOf(home({ mayAsk: false, tasks: [] }, locale));
+      expect(text).toContain("<@UADMIN>");
+      for (const part of ["<@U5>", "<#C7>", "/sekisho"]) expect(text).not.toContain(part);
+    },
+  );
 
-  it("lets somebody whose right was taken away cancel what is still under way", () => {
+  it("lets a person who lost access cancel running tasks", () => {
     expect(buttonsOf(home({ mayAsk: false }))).toHaveLength(1);
   });
 
-  it.each(locales)("stays within Slack's limits, however much there is: %s", (locale) => {
-    const many = <T>(count: number, of: (n: number) => T) =>
-      Array.from({ length: count }, (_, n) => of(n));
-    const blocks = home(
-      {
-        description: "d".repeat(300),
-        prompts: many(4, () => ({ title: "t".repeat(75), message: "*m* <x>".repeat(400) })),
-        routes: many(500, (n) => ({
-          word: `w${n}${"x".repeat(60)}`,
-          channel: "C7",
-          destination: "d".repeat(63),
-        })),
-        rules: many(1000, (n) => ({ user: `U${n}`, channel: "C8" })),
-        tasks: many(50, () => ({ ...task, text: "<".repeat(5000) })),
-      },
-      locale,
-    );
-    expect(blocks.length).toBeLessThanOrEqual(100);
-    expect(buttonsOf(blocks)).toHaveLength(10);
-    expect(parseBlocks({ json: blocks, refusesMarkdown: false })).not.toHaveProperty("problem");
-    expect(textOf(blocks)).toContain(locale === "en" ? "and 980 more" : "ほか980件");
-  });
+  it.each(locales)(
+    "stays within the limits of Slack, however much there is to show: %s",
+    (locale) => {
+      const many = <T>(count: number, of: (n: number) => T) =>
+        Array.from({ length: count }, (_, n) => of(n));
+      const blocks = home(
+        {
+          description: "d".repeat(300),
+          prompts: many(4, () => ({ title: "t".repeat(75), message: "*m* <x>".repeat(400) })),
+          routes: many(500, (n) => ({
+            word: `w${n}${"x".repeat(60)}`,
+            channel: "C7",
+            destination: "d".repeat(63),
+          })),
+          rules: many(1000, (n) => ({ user: `U${n}`, channel: "C8" })),
+          tasks: many(50, () => ({ ...task, text: "<".repeat(5000) })),
+        },
+        locale,
+      );
+      expect(blocks.length).toBeLessThanOrEqual(100);
+      expect(buttonsOf(blocks)).toHaveLength(10);
+      expect(parseBlocks({ json: blocks, refusesMarkdown: false })).not.toHaveProperty("problem");
+      expect(textOf(blocks)).toContain(locale === "en" ? "and 980 more" : "ほか980件");
+    },
+  );
 
   it("shows ten tasks, twenty rules and two routes without saying that there are more", () => {
     const rules = Array.from({ length: 20 }, (_, n) => ({ user: `U${n}` }));
@@ -149,7 +155,7 @@ describe("the App Home", () => {
     );
   });
 
-  it("is Japanese for Japanese readers", () => {
+  it("shows the App Home in Japanese", () => {
     const text = textOf(home({}, "ja"));
     expect(text).toContain("残り18件");
     expect(text).toContain(
@@ -162,7 +168,7 @@ describe("the help", () => {
   const help = (change: Partial<Overview> = {}, locale: Locale = "en") =>
     helpText({ overview: { ...overview, ...change }, locale });
 
-  it.each(locales)("has five lines: %s", (locale) => {
+  it.each(locales)("writes the help in five lines: %s", (locale) => {
     for (const change of [
       {},
       { tasks: [], rules: [], routes: [], prompts: [], quota: {}, description: undefined },
@@ -171,13 +177,13 @@ describe("the help", () => {
   });
 
   it.each(locales)(
-    "parts its labels from the text, because Slack would show their asterisks otherwise: %s",
+    "separates labels from text, because Slack would show their asterisks otherwise: %s",
     (locale) => {
       for (const line of help({}, locale).split("\n")) expect(line).toMatch(/^\*[^*]+[:：]\* \S/);
     },
   );
 
-  it("mentions no person and no group, because that would notify them", () => {
+  it("mentions no person and no group in the help, because that would notify them", () => {
     const rules = [{ user: "U5" }, { group: "S5" }, { channel: "C7" }];
     for (const locale of locales) expect(help({ rules }, locale)).not.toMatch(/<[@!]/);
     expect(help({ rules })).toContain(
@@ -185,7 +191,7 @@ describe("the help", () => {
     );
   });
 
-  it("says that there are other channels, and no admin who added people", () => {
+  it("says that there are other channels without naming an admin", () => {
     const rules = ["C1", "C2", "C3", "C4"].map((channel) => ({ channel }));
     expect(help({ rules })).toContain(
       "Everyone in <#C1>, <#C2>, <#C3>, and everyone in some other channels.",
@@ -193,7 +199,7 @@ describe("the help", () => {
     expect(help({ rules: rules.slice(0, 3) })).toContain("Everyone in <#C1>, <#C2>, <#C3>. My");
   });
 
-  it("says what is under way, but not which words", () => {
+  it("counts the running tasks without showing their texts", () => {
     expect(help()).toContain("1 in progress. See or cancel it in my Home tab.");
     expect(help()).not.toContain("Deploy &lt;it");
     expect(help({ hasMoreTasks: true })).toContain(
@@ -202,7 +208,7 @@ describe("the help", () => {
     expect(help({ tasks: [] })).toContain("You have none in progress.");
   });
 
-  it("counts one task as one", () => {
+  it("uses the singular for one task", () => {
     const quota = { inPeriod: { left: 1, of: 1, spanMs: 3600_000 }, atOnce: { left: 1, of: 1 } };
     expect(help({ quota })).toContain(
       "up to 1 task in any 60 minutes. You have 1 left. You can have 1 task in progress at once, and you have none now.",
@@ -211,12 +217,12 @@ describe("the help", () => {
     expect(help({ quota: reached })).toContain("your limit of 1 task in 60 minutes.");
   });
 
-  it("names a limit of tasks at once where there is no other", () => {
+  it("shows a limit of concurrent tasks if there is no other limit", () => {
     const text = help({ quota: { atOnce: { left: 1, of: 2 } } });
     expect(text).toContain("You can have 2 tasks in progress at once, and you have 1 now.");
   });
 
-  it("says when the next task is possible where the limit is reached", () => {
+  it("says when the next task is possible once the limit is reached", () => {
     const quota = { inPeriod: { left: 0, of: 20, spanMs: 3600_000, freeAtMs: askedAtMs } };
     expect(help({ quota })).toMatch(
       /You've reached your limit of 20 tasks in 60 minutes\. You can ask again <!date/,

@@ -40,7 +40,7 @@ const optionsOf = (count: number, label: string) =>
   Array.from({ length: count }, (_, index) => ({ id: `${index}`, label: `${index} ${label}` }));
 
 describe("a question", () => {
-  it("shows the agent's words, its choices, how else to answer, and until when", () => {
+  it("shows the agent's question, its choices, how else to answer, and the time limit", () => {
     const shown = show();
     expect(shown.text).toMatch(
       /^Deploy \*now\*\? &lt;!channel&gt;\n\nPress a button, or reply .*\nAnswer by <!date\^1760000600\^/,
@@ -49,7 +49,7 @@ describe("a question", () => {
     expect(shown.blocks?.[0]?.text).toBe("Deploy **now**? <\u2060!channel>");
   });
 
-  it("has buttons that say which choice of which question they are, in the styles that Slack knows", () => {
+  it("encodes the question and the choice in each button and keeps only styles that Slack knows", () => {
     const shown = buttonsOf(show());
     expect(shown.map(({ text }) => text.text)).toEqual(["Yes", "No *way*"]);
     expect(shown.map(({ style }) => style)).toEqual(["primary", undefined]);
@@ -59,14 +59,14 @@ describe("a question", () => {
     ]);
   });
 
-  it("has at most 25 buttons of 75 characters, and names the other choices", () => {
+  it("shows at most 25 buttons of 75 characters and lists the other choices as text", () => {
     const shown = show({ options: optionsOf(30, "x".repeat(100)) });
     expect(buttonsOf(shown)).toHaveLength(25);
     for (const { text } of buttonsOf(shown)) expect(text.text.length).toBeLessThanOrEqual(75);
     expect(shown.text).toMatch(/More choices:\n• 25 x/);
   });
 
-  it("has no button and no prompt that nobody can read", () => {
+  it("replaces invisible button labels and an invisible prompt with readable text", () => {
     const labels = [" ", "\u200b", "\u3164\u2060 ", "\u00ad"];
     const shown = show({
       prompt: " ",
@@ -76,21 +76,21 @@ describe("a question", () => {
     expect(hasVisibleText(parseMarkdown(String(shown.blocks?.[0]?.text)))).toBe(true);
   });
 
-  it("says until when also where there are more choices than can be told", () => {
+  it("shows the time limit even if the choices do not fit", () => {
     const options = optionsOf(100, "x".repeat(70));
     const said = show({ options }).blocks?.at(-1) as unknown as { elements: { text: string }[] };
     expect(said.elements[0]?.text).toMatch(/^Answer by <!date\^/);
     expect(show({ options }, { mrkdwnFallback: true }).text).toMatch(/\nAnswer by <!date\^/);
   });
 
-  it("has no link in disguise where its end, and with it the end of code, is cut off", () => {
+  it("exposes the target of a link in code whose end is cut off", () => {
     const shown = show({
       prompt: `\`\`[https://bank.example](https://evil.example) ${"word ".repeat(2000)}\`\``,
     });
     expect(shown.blocks?.[0]?.text).toMatch(/https:\/\/bank\.example \(https:\/\/evil\.example\)/);
   });
 
-  it("without choices, or for credentials, has no buttons; for credentials it asks for no reply, but warns", () => {
+  it("shows no buttons without choices, and for credentials only a warning instead of asking for a reply", () => {
     expect(buttonsOf(show({ options: [] }))).toEqual([]);
     for (const locale of ["en", "ja"] as const) {
       const shown = show({ kind: "auth" }, {}, askedAtMs, locale);
@@ -102,7 +102,7 @@ describe("a question", () => {
     }
   });
 
-  it("is text alone where Slack does not take blocks, with its choices", () => {
+  it("falls back to plain text with its choices when Slack refuses blocks", () => {
     const shown = show({}, { mrkdwnFallback: true });
     expect(shown.blocks).toBeUndefined();
     expect(shown.text).toMatch(
@@ -110,7 +110,7 @@ describe("a question", () => {
     );
   });
 
-  it("is cut where it is endless", () => {
+  it("cuts an overlong question to the limits of Slack", () => {
     const shown = show({ prompt: "word ".repeat(10_000) });
     expect(shown.text.length).toBeLessThanOrEqual(3900);
     const options = optionsOf(80, "&".repeat(75));
@@ -125,7 +125,7 @@ describe("a question", () => {
 describe("a question that is over", () => {
   const answer = { user: "U2", atMs: askedAtMs + 60_000, callId: "x" };
 
-  it("says what was chosen, by whom and when, and has no buttons any more", () => {
+  it("shows the choice, the person and the time of an answered question, and removes its buttons", () => {
     const shown = show({ answer: { ...answer, option: 0 } });
     expect(shown.text).toMatch(
       /\n✔ \*Yes\* — <@U2>, <!date\^1760000060\^\{date_short_pretty\} at \{time\}\|2025-10-09 08:54 UTC>$/,
@@ -133,13 +133,13 @@ describe("a question that is over", () => {
     expect(shown.blocks?.map(({ type }) => type)).toEqual(["markdown", "section"]);
   });
 
-  it("says what was answered in words, which can notify nobody", () => {
+  it("quotes a written answer in a form that notifies nobody", () => {
     expect(show({ answer: { ...answer, text: "Yes, but <!channel> later" } }).text).toMatch(
       /✔ Answered in the thread — <@U2>, .*\n> Yes, but &lt;!channel&gt; later$/,
     );
   });
 
-  it("fits into an edit, however long the question and its answer are", () => {
+  it("keeps an answered question within the limit of an edit, however long question and answer are", () => {
     const long = show({
       prompt: "Shall I? ".repeat(1000),
       answer: { ...answer, text: "&".repeat(1000) },
@@ -147,7 +147,7 @@ describe("a question that is over", () => {
     expect(long.text.length).toBeLessThanOrEqual(4000);
   });
 
-  it("has no buttons, and says whether nobody answered in time or its task is over", () => {
+  it("removes the buttons of a question that is over and says whether it expired or its task ended", () => {
     const open = show({}, {}, question.expiresAtMs - 1);
     const tooLate = [show({}, {}, question.expiresAtMs), show({}, { cancelReason: "unanswered" })];
     const over = [
@@ -159,7 +159,7 @@ describe("a question that is over", () => {
     for (const shown of [...tooLate, ...over]) expect(buttonsOf(shown)).toEqual([]);
   });
 
-  it("keeps the answer, whatever became of the task and its time", () => {
+  it("keeps showing the answer after the task has been canceled or its time is over", () => {
     expect(
       show(
         { answer: { ...answer, option: 0 } },
@@ -170,7 +170,7 @@ describe("a question that is over", () => {
   });
 });
 
-it("whoever presses a button in vain reads why", () => {
+it("explains to a person why a click was refused", () => {
   const refusals: ButtonClickRefusal[] = [
     { type: "not_yours" },
     { type: "answered", by: "U2", atMs: askedAtMs },
@@ -189,7 +189,7 @@ const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 const value = (fields: unknown) => JSON.stringify(fields);
 
 describe("a button", () => {
-  it("is read as it was written", () => {
+  it("decodes a button to what was encoded", () => {
     forAll(fc.uuid(), fc.nat(), fc.nat({ max: 24 })).hold((id, question, option) => {
       const cancel = { requestId: id, button: { type: "cancel" } } as const;
       const answer = { requestId: id, button: { type: "answer", question, option } } as const;
@@ -198,7 +198,7 @@ describe("a button", () => {
     });
   });
 
-  it("has another action for every choice, as Slack demands within one message", () => {
+  it("gives every choice its own action id, as Slack requires within one message", () => {
     const actionOf = (option: number) =>
       encodeButton({ requestId, button: { type: "answer", question: 0, option } });
     expect(new Set([0, 1, 2].map((option) => actionOf(option).action_id)).size).toBe(3);
@@ -221,7 +221,7 @@ describe("a button", () => {
     ["with capitals", "sekisho_cancel", value({ r: requestId.toUpperCase() })],
     ["written in another way", "sekisho_cancel", `{ "r": "${requestId}" }`],
     ["of great length", "sekisho_cancel", value({ r: requestId }) + " ".repeat(300)],
-  ])("%s is none of ours", (_, action_id, forged) => {
+  ])("ignores a button %s", (_, action_id, forged) => {
     expect(decodeButton({ action_id, value: forged })).toBeUndefined();
   });
 });
@@ -257,23 +257,26 @@ describe("a question with fields", () => {
   it.each([
     ["en", "Answer", /Press Answer to fill in the form, or reply in this thread\./],
     ["ja", "回答する", /「回答する」を押して入力するか、このスレッドで返信してください。/],
-  ] as const)("has one button that opens its form, and says so, in %s", (locale, label, hint) => {
-    const shown = show(asks, {}, askedAtMs, locale);
-    expect(buttonsOf(shown).map(({ text }) => text.text)).toEqual([label]);
-    expect(buttonsOf(shown).map((button) => decodeButton(button)?.button)).toEqual([
-      { type: "open_form", question: 2 },
-    ]);
-    expect(shown.text).toMatch(hint);
-  });
+  ] as const)(
+    "shows one button that opens the form, and explains it, in %s",
+    (locale, label, hint) => {
+      const shown = show(asks, {}, askedAtMs, locale);
+      expect(buttonsOf(shown).map(({ text }) => text.text)).toEqual([label]);
+      expect(buttonsOf(shown).map((button) => decodeButton(button)?.button)).toEqual([
+        { type: "open_form", question: 2 },
+      ]);
+      expect(shown.text).toMatch(hint);
+    },
+  );
 
-  it("asks for a reply where Slack refuses blocks, because there is no button then", () => {
+  it("asks for a reply in the thread when Slack refuses blocks, because the button needs blocks", () => {
     const shown = show(asks, { mrkdwnFallback: true });
     expect(shown).not.toHaveProperty("blocks");
     expect(shown.text).toContain("Reply in this thread to answer.");
     expect(shown.text).not.toContain("Press Answer");
   });
 
-  it("says what was filled in, by the labels, and notifies nobody", () => {
+  it("lists the submitted values by their labels and notifies nobody", () => {
     const { text, blocks } = answered({
       region: "eu",
       tags: ["b", "a"],
@@ -291,14 +294,14 @@ describe("a question with fields", () => {
     expect(blocks?.map(({ type }) => type)).toEqual(["markdown", "section"]);
   });
 
-  it("says it with Japanese punctuation for Japanese readers", () => {
+  it("uses Japanese punctuation for Japanese readers", () => {
     const fields = { region: "ap", tags: ["b", "a"] };
     const answer = { user: "U2", atMs: askedAtMs, callId: "c", fields };
     const { text } = show({ ...asks, answer }, {}, askedAtMs, "ja");
     expect(text).toMatch(/✔ 回答済み — <@U2> さん（<!date[^>]*>）\n> Region：Asia\n> Tags：A、B$/);
   });
 
-  it("leaves out what was left empty, and cuts what is long", () => {
+  it("leaves out empty fields and cuts long values", () => {
     const { text } = answered({ region: "ap", why: "x".repeat(3000) });
     const lines = text.split("\n").filter((line) => line.startsWith(">"));
     expect(lines).toHaveLength(2);
@@ -310,7 +313,7 @@ describe("a question with fields", () => {
     ["of characters that are escaped", "&".repeat(200)],
     ["of characters of two units", "\u{1F600}".repeat(90)],
   ])(
-    "shows each of 20 answers, with and without blocks, where labels and texts are %s",
+    "shows each of 20 answers within the limits, with and without blocks, when labels and texts are %s",
     (_what, label) => {
       const ids = Array.from({ length: 20 }, (_, n) => `f${n}`);
       const many = ids.map((id): QuestionField => ({ id, label: `${id} ${label}`, type: "text" }));

@@ -35,7 +35,7 @@ const growing = (text: string, step = 1) =>
   );
 
 describe("a text that is shown as it is written", () => {
-  it("is shown in whole lines, and in whole words of the last one", () => {
+  it("streams whole lines, and whole words of the last line", () => {
     const { pieces } = stream([
       "A se",
       "A sekisho wa",
@@ -71,11 +71,11 @@ describe("a text that is shown as it is written", () => {
     ],
     ["code", ["Run `rm -rf [a] ", "Run `rm -rf [a] b` now "], "Run `rm -rf [a] b` now "],
     ["bold text", ["Take **care of ", "Take **care of it** now "], "Take **care of it** now "],
-  ])("does not end within %s", (_, texts, expected) => {
+  ])("never ends a piece within %s", (_, texts, expected) => {
     expect(stream(texts)).toMatchObject({ shown: expected, isBroken: false });
   });
 
-  it("cuts no character in half, also where it has no blanks", () => {
+  it("never cuts a character in half, even in a text without blanks", () => {
     const { pieces, isBroken } = stream([
       `a${"😀".repeat(9000)}`,
       `a${"😀".repeat(9000)}`,
@@ -86,7 +86,7 @@ describe("a text that is shown as it is written", () => {
     expect(isBroken).toBe(false);
   });
 
-  it("is shown no further where it was written anew, or what came makes something else of what is shown", () => {
+  it("stops streaming when the agent rewrites its text or when new text changes what is already shown", () => {
     expect(stream(["One thing. ", "Another thing. And more. "])).toMatchObject({
       shown: "One thing. ",
       isBroken: true,
@@ -103,7 +103,7 @@ describe("a text that is shown as it is written", () => {
     });
   });
 
-  it("shows in each message safe Markdown, wherever the agent lets its text end", () => {
+  it("shows safe Markdown in each message, wherever the agent's text ends for the moment", () => {
     const piece = fc.constantFrom(
       ...[
         "<",
@@ -140,14 +140,14 @@ describe("a text that is shown as it is written", () => {
     }, 500);
   });
 
-  it("ends in whatever is held back for too long", () => {
+  it("stops holding text back after 1500 characters", () => {
     const text = `[${"a ".repeat(2000)}`;
     expect(findPieceEnd({ text: text.slice(0, 1500), from: 0 })).toBe(0);
     expect(findPieceEnd({ text: text.slice(0, 1501), from: 0 })).toBe(1501);
     expect(findPieceEnd({ text, from: 0 })).toBe(text.length);
   });
 
-  it("keeps the end of a link whole whose beginning it had to show", () => {
+  it("holds back the end of a link until it is complete if its beginning is already shown", () => {
     const shown = `${"a".repeat(1480)}[b ${"c ".repeat(20)}`;
     const from = shown.length;
     expect(findPieceEnd({ text: shown, from: 0 })).toBe(from);
@@ -158,7 +158,7 @@ describe("a text that is shown as it is written", () => {
 });
 
 describe("a further message of it", () => {
-  it("begins with what is not shown yet, and with the fence that is open there", () => {
+  it("begins a further message with the text not shown yet and reopens its code fence", () => {
     const text = "Look:\n```ts\nconst a = 1;\n[https://bank.example](https://evil.example)\n";
     const from = text.indexOf("[");
     expect(nextStreamPiece({ text, from, shows: undefined })).toMatchObject({
@@ -168,14 +168,14 @@ describe("a further message of it", () => {
     });
   });
 
-  it("is safe by itself, whatever it was a part of", () => {
+  it("makes a further message safe by itself, even if it began inside code", () => {
     const text = "``code\n[https://bank.example](https://evil.example)\n";
     expect(nextStreamPiece({ text, from: 7, shows: undefined })).toMatchObject({
       markdown: "https://bank.example (https://evil.example)\n",
     });
   });
 
-  it("goes on in code that it began with", () => {
+  it("continues the code that a further message began with", () => {
     const text = "```\n1\n2\n3\n";
     const first = nextStreamPiece({ text: text.slice(0, -2), from: 6, shows: undefined });
     if (first.type !== "piece") throw new Error(first.type);

@@ -1,17 +1,15 @@
 import { describe, expect, it } from "@jest/globals";
 import { isTooLong, parseBlocks } from "@sekisho/local/fake-slack/blocks.ts";
+import { lastPart } from "@sekisho/verification/slack/markdown/newest.ts";
 import { decodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
 import { canceledAnswerText } from "@sekisho/verification/slack/messages/outcome-text.ts";
-import {
-  lastPart,
-  newestText,
-  percentBar,
-} from "@sekisho/verification/slack/messages/placeholder.ts";
+import { percentBar } from "@sekisho/verification/slack/messages/placeholder.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
 import { sampleTask } from "../../task/sample.ts";
+import { newestText } from "../markdown/as-text.ts";
 
 const locales = ["en", "ja"] as const;
 const retryOf = "7d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
@@ -37,7 +35,7 @@ describe("texts of agents and people in a message", () => {
   };
   const message = { ...sampleTask().message, text: signs };
 
-  it.each(locales)("are shown literally: %s", (locale) => {
+  it.each(locales)("shows texts of agents and people literally: %s", (locale) => {
     const texts = createTaskText({ locale });
     const { text, blocks } = show(progress({ text: signs, steps }), locale);
     expect(text.split("\n").slice(1)).toEqual([shownSigns, `✓ ${shownSigns}`]);
@@ -60,7 +58,7 @@ describe("a canceled task", () => {
     createTaskText({ locale }).parts(sampleTask(changes));
 
   it.each(locales)(
-    "keeps what the agent has written, and says that it is not all: %s",
+    "keeps what a canceled agent has written and says that it is incomplete: %s",
     (locale) => {
       const [part, ...more] = parts(written, locale);
       expect(more).toEqual([]);
@@ -77,7 +75,7 @@ describe("a canceled task", () => {
     },
   );
 
-  it("says so alone where the agent has written nothing, and where Slack does not take more", () => {
+  it("shows only the notice of cancellation if the agent wrote nothing or Slack refused the text", () => {
     const alone = parts(canceled);
     expect(parts({ ...canceled, ...progress({ partialText: " <!-- nothing --> " }) })).toEqual(
       alone,
@@ -86,12 +84,12 @@ describe("a canceled task", () => {
     expect(parts({ ...written, ...undelivered })).toEqual(parts({ ...canceled, ...undelivered }));
   });
 
-  it("keeps nothing of a task that failed", () => {
+  it("drops the partial text of a task that failed", () => {
     const failed = { outcome: { ...canceled.outcome, reason: "execution_failed" as const } };
     expect(parts({ ...written, ...failed })).toEqual(parts(failed));
   });
 
-  it("says that it may still be running where nobody could confirm that it stopped", () => {
+  it("says that a canceled task may still be running if nobody could confirm that it stopped", () => {
     const outcome = { ...canceled.outcome, reason: "ambiguous" as const };
     const [asked, lost] = [{ cancelReason: "asked" as const }, {}].map(
       (reason) => parts({ ...reason, outcome })[0]?.text,
@@ -103,7 +101,7 @@ describe("a canceled task", () => {
     );
   });
 
-  it("shows no sign of a failure", () => {
+  it("shows a cancellation without any sign of a failure", () => {
     for (const changes of [canceled, written])
       expect(JSON.stringify(parts(changes))).not.toMatch(/❌|⚠|:x:|warning/);
   });
@@ -111,7 +109,7 @@ describe("a canceled task", () => {
 
 describe("the placeholder", () => {
   it.each(locales)(
-    "has other words for each state, and none of the queue once it is its turn: %s",
+    "words the placeholder differently for each state and drops the queue position once the task runs: %s",
     (locale) => {
       const states: Partial<Task>[] = [
         {},
@@ -131,7 +129,7 @@ describe("the placeholder", () => {
     },
   );
 
-  it("tells how far the agent is, in the agent's words and as a bar", () => {
+  it("shows the agent's progress as its text and a bar", () => {
     const { text, blocks } = show({
       state: "waiting",
       ...progress({ text: "Reading 3 of 10", percent: 31.7 }),
@@ -155,7 +153,7 @@ describe("the placeholder", () => {
     expect(String(blocks[0]?.text).length).toBeGreaterThan(1000);
   });
 
-  it("shows the agent's steps as a plan, and as lines where there are no plans", () => {
+  it("shows the agent's steps as a plan, or as lines if Slack refuses blocks", () => {
     const steps = [
       { id: "a", title: "Read <!channel>", status: "completed" },
       { id: "b", title: "Think", status: "pending" },
@@ -181,7 +179,7 @@ describe("the placeholder", () => {
     expect(show({ ...task, mrkdwnFallback: true })).toEqual({ text: `${activity}\n${lines}` });
   });
 
-  it("names a step without a visible title by its id, and without one of these by a general word", () => {
+  it("names a step without a visible title by its id, or by a general word if the id is invisible too", () => {
     const steps = [
       { id: "a\u0000\u202eb", title: "\u200b", status: "pending" },
       { id: "\u0001\u200b", title: "\u0007", status: "pending" },
@@ -207,7 +205,7 @@ describe("the placeholder", () => {
     ]);
   });
 
-  it("keeps the text from before a question, which the agent no longer writes", () => {
+  it("shows the text written before a question only while the question is open", () => {
     const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: 2, expiresAtMs: 9 };
     const asking = {
       state: "asking" as const,
@@ -228,20 +226,20 @@ describe("the placeholder", () => {
     expect(show(later).text).not.toBe(show({ state: "waiting" }).text);
   });
 
-  it("shows 300 characters of the agent's words", () => {
+  it("shows at most 300 characters of the agent's progress text", () => {
     const shown = (length: number) => show(progress({ text: "a".repeat(length) })).text;
     expect(shown(300)).toContain("a".repeat(300));
     expect(shown(301)).toMatch(/[^a]a{299}…/);
   });
 
-  it("cuts the agent's words, and lets them notify nobody", () => {
+  it("cuts the agent's progress text and lets it notify nobody", () => {
     const { text } = show(progress({ text: `<!channel>\n${"&".repeat(500)}` }));
     expect(text).toContain("&lt;!channel&gt; &amp;");
     expect(text.replaceAll("&amp;", "&").replaceAll("&lt;", "<").length).toBeLessThan(350);
     expect(text).toMatch(/…$/);
   });
 
-  it("shows a bar that is full only at the end", () => {
+  it("fills the progress bar only at 100 percent", () => {
     const fullCells = (percent: number) => percentBar(percent).replace(/[^▓]/g, "").length;
     expect([0, 9, 50, 99.9, 100, 120, -3].map(fullCells)).toEqual([0, 0, 5, 9, 10, 10, 0]);
     expect([99.9, 120, -3].map(percentBar).map((bar) => bar.slice(11))).toEqual([
@@ -251,7 +249,7 @@ describe("the placeholder", () => {
     ]);
   });
 
-  it("shows the answer as far as it is written, the newest of it where not all fits", () => {
+  it("shows the answer as far as it is written, or its newest part if not all fits", () => {
     const written = progress({ partialText: "**So far** <!channel>\n```ts\ncode" });
     expect(typesOf({ state: "waiting", ...written })).toEqual(["markdown", "context", "actions"]);
     expect(show({ state: "waiting", ...written }).blocks?.[0]).toEqual({
@@ -263,13 +261,13 @@ describe("the placeholder", () => {
     expect(String(much.blocks?.[0]?.text).length).toBeLessThanOrEqual(12_000);
   });
 
-  it("has no link in disguise where the beginning of code is cut off", () => {
+  it("exposes the target of a link in code whose beginning is cut off", () => {
     const partialText = `\`\`${"word ".repeat(2500)}[https://bank.example](https://evil.example)\`\``;
     const [block] = show({ state: "waiting", ...progress({ partialText }) }).blocks ?? [];
     expect(block?.text).toContain("https://bank.example (https://evil.example )");
   });
 
-  it("shows no comment of a long text, and reads only its end", () => {
+  it("hides comments of a long text and reads only its end", () => {
     const comment = `<!-- ${"secret ".repeat(1000)}-->`;
     for (const partialText of [
       `${"word ".repeat(5000)}${comment} the end`,
@@ -283,7 +281,7 @@ describe("the placeholder", () => {
     }
   });
 
-  it("does not show what a native stream shows already, unless Slack refused the stream", () => {
+  it("omits text that a native stream already shows, unless Slack refused the stream", () => {
     const written = progress({ partialText: "So far" });
     const stream = { messages: [{ ts: "1.1", startedAtMs: 1 }], length: 6 };
     expect(typesOf({ ...written, stream })).toEqual(["section", "actions"]);
@@ -299,7 +297,7 @@ describe("the placeholder", () => {
     ]);
   });
 
-  it("is text alone where Slack does not take blocks", () => {
+  it("falls back to plain text for the placeholder when Slack refuses blocks", () => {
     const { text, blocks } = show({
       mrkdwnFallback: true,
       ...progress({ partialText: `**So far**\n${"word ".repeat(3000)}end` }),
@@ -309,7 +307,7 @@ describe("the placeholder", () => {
     expect(text.length).toBeLessThanOrEqual(3900);
   });
 
-  it("has a button to cancel that names the task, until the task is being ended", () => {
+  it("shows a cancel button that names the task, until the task is being ended", () => {
     for (const locale of locales) {
       const elements = show({}, locale).blocks?.at(-1)?.elements as
         | { action_id: string; value: string }[]
@@ -328,7 +326,7 @@ describe("the placeholder", () => {
 });
 
 describe("the assistant's status", () => {
-  it.each(locales)("has other words for each state: %s", (locale) => {
+  it.each(locales)("words the assistant's status differently for each state: %s", (locale) => {
     const { status } = createTaskText({ locale });
     const states: Partial<Task>[] = [
       {},
@@ -346,20 +344,23 @@ describe("the assistant's status", () => {
 });
 
 describe("a message that was deleted too late", () => {
-  it.each(locales)("names the button that cancels its task: %s", (locale) => {
-    const texts = createTaskText({ locale });
-    const [label] = (texts.placeholder(sampleTask()).blocks ?? []).flatMap(({ elements }) => {
-      return Array.isArray(elements) ? elements.map((element) => String(element.text?.text)) : [];
-    });
-    expect(label).toMatch(/^(Cancel|キャンセル)$/);
-    expect(texts.lateChange({ task: sampleTask(), lateChange: "deleted" }).text).toContain(
-      locale === "en" ? `Press ${label} ` : `「${label}」`,
-    );
-  });
+  it.each(locales)(
+    "names the button that cancels the task of a message deleted too late: %s",
+    (locale) => {
+      const texts = createTaskText({ locale });
+      const [label] = (texts.placeholder(sampleTask()).blocks ?? []).flatMap(({ elements }) => {
+        return Array.isArray(elements) ? elements.map((element) => String(element.text?.text)) : [];
+      });
+      expect(label).toMatch(/^(Cancel|キャンセル)$/);
+      expect(texts.lateChange({ task: sampleTask(), lateChange: "deleted" }).text).toContain(
+        locale === "en" ? `Press ${label} ` : `「${label}」`,
+      );
+    },
+  );
 });
 
 describe("what opens the thread of a slash command", () => {
-  it("says who asked for what, and can notify nobody else", () => {
+  it("opens the thread of a slash command with the person and the request, and notifies nobody else", () => {
     const task = (changes: Partial<Task["message"]>) =>
       sampleTask({ message: { ...sampleTask().message, ...changes } });
     const { opening } = createTaskText({ locale: "en" });
@@ -389,7 +390,7 @@ describe("the end of what is being written", () => {
       `${old}\n\n${"b".repeat(93)}`,
       `…\n\n${"x".repeat(101)}\n\n${"b".repeat(93)}`,
     ],
-  ])("%s", (_title, text, expected) => {
+  ])("the newest part of a text %s", (_title, text, expected) => {
     expect(newestText({ text, maxLength })).toBe(expected);
   });
 
@@ -399,30 +400,33 @@ describe("the end of what is being written", () => {
     );
   });
 
-  it("begins with a whole line and says that something stands before", () => {
+  it("begins the newest part with a whole line and marks that earlier text is left out", () => {
     const text = Array.from({ length: 50 }, (_, line) => `Line ${line}.`).join("\n");
     expect(newestText({ text, maxLength })).toMatch(/^…\n\nLine \d+\.\n(Line \d+\.\n)+Line 49\.$/);
   });
 
-  it("opens the code that it begins in", () => {
+  it("reopens the code in which the newest part begins", () => {
     const text = `\`\`\`ts\n${Array.from({ length: 50 }, (_, line) => `line(${line});`).join("\n")}`;
     expect(newestText({ text, maxLength })).toMatch(
       /^…\n\n```ts\nline\(\d+\);\n(.|\n)*line\(49\);\n```$/,
     );
   });
 
-  it("shows the end of one endless line", () => {
+  it("shows the end of a single overlong line", () => {
     const text = `${"word ".repeat(200)}end`;
     expect(newestText({ text, maxLength })).toMatch(/^…\n\nword (word )+end$/);
   });
 
-  it.each([200, 201])("begins with no half of a character, in %d", (length) => {
-    const text = newestText({ text: "👩".repeat(500), maxLength: length });
-    expect(text).toMatch(/^…\n\n👩(👩)+$/u);
-    expect(text.isWellFormed()).toBe(true);
-  });
+  it.each([200, 201])(
+    "begins the newest part with a whole character at a limit of %d",
+    (length) => {
+      const text = newestText({ text: "👩".repeat(500), maxLength: length });
+      expect(text).toMatch(/^…\n\n👩(👩)+$/u);
+      expect(text.isWellFormed()).toBe(true);
+    },
+  );
 
-  it("fits, whatever is written", () => {
+  it("keeps the newest part within the limit for any text", () => {
     const piece = fc.oneof(
       fc.constantFrom(
         ..."\n;\n\n;```\n;- item\n;👩‍👩‍👧‍👦;関所は検問所です。;| a | b |\n|---|---|\n".split(";"),
@@ -443,35 +447,35 @@ describe("the part of a long text that is read", () => {
   const words = (length: number) => "word ".repeat(length / 5);
   const part = (text: string) => lastPart({ text, maxLength });
 
-  it("is all of it where it is short", () => {
+  it("returns all of a short text", () => {
     expect(part("One.\n\nTwo.")).toBe("One.\n\nTwo.");
     expect(part(words(200))).toBe(words(200));
   });
 
-  it("does not grow with the text", () => {
+  it("returns a part whose size does not grow with the text", () => {
     const lengths = [words(1000), words(300_000), `\`\`\`\n${"line\n".repeat(60_000)}`].map(
       (text) => part(text).length,
     );
     expect(Math.max(...lengths)).toBeLessThanOrEqual(maxLength + 10);
   });
 
-  it("shows nothing of a comment that began before it", () => {
-    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}--> seen`)).toBe("…\n\n seen");
-    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}`)).toBe("…\n\n");
-    expect(part(`<!-- ${"secret ".repeat(50)}--> seen`)).toBe("…\n\n seen");
+  it("hides a comment that began before the part that is read", () => {
+    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}--> seen`)).toBe(" seen");
+    expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}`)).toBe("");
+    expect(part(`<!-- ${"secret ".repeat(50)}--> seen`)).toBe(" seen");
     for (const comment of ["<!-- secret -->", "<!---->"]) {
       for (let inside = 1; inside < comment.length; inside += 1) {
         const rest = "t".repeat(maxLength - comment.length + inside);
-        expect(part(`${words(50)}${comment}${rest}`)).toBe(`…\n\n${rest}`);
+        expect(part(`${words(50)}${comment}${rest}`)).toBe(`${rest}`);
       }
       const after = "t".repeat(maxLength);
-      expect(part(`${words(50)}${comment}${after}`)).toBe(`…\n\n${after}`);
+      expect(part(`${words(50)}${comment}${after}`)).toBe(`${after}`);
     }
-    expect(part(`<!-- a --> ${words(500)}`)).toBe(`…\n\n${words(200)}`);
+    expect(part(`<!-- a --> ${words(500)}`)).toBe(`${words(200)}`);
   });
 
-  it("goes on as code where it begins in code", () => {
-    expect(part(`\`\`\`ts\n${"line\n".repeat(100)}`)).toMatch(/^…\n\n```ts\n(line\n)+$/);
-    expect(part(`\`\`\`ts\n\`\`\`\n${"line\n".repeat(100)}`)).toMatch(/^…\n\n(line\n)+$/);
+  it("continues the code in which the part begins", () => {
+    expect(part(`\`\`\`ts\n${"line\n".repeat(100)}`)).toMatch(/^```ts\n(line\n)+$/);
+    expect(part(`\`\`\`ts\n\`\`\`\n${"line\n".repeat(100)}`)).toMatch(/^(line\n)+$/);
   });
 });

@@ -34,7 +34,7 @@ function ours(ts: number, text: string, kind?: PostKind, index = 0): PostedMessa
 }
 
 describe("the history of a thread", () => {
-  it("is what people and the bot said before the message, oldest first, in whatever order it came", () => {
+  it("returns the earlier messages of people and the bot, oldest first, in any order of input", () => {
     const messages = [
       said(30, "third"),
       ours(20, "second", "answer"),
@@ -47,7 +47,7 @@ describe("the history of a thread", () => {
     ]);
   });
 
-  it("has the agents' answers, and not what we say where there is none", () => {
+  it("includes the agents' answers, but not the bot's refusals and failures", () => {
     const task = (outcome: TaskOutcome, mrkdwnFallback?: true) =>
       sampleTask({ state: "delivering", mrkdwnFallback, outcome });
     for (const locale of ["en", "ja"] as const) {
@@ -70,7 +70,7 @@ describe("the history of a thread", () => {
     }
   });
 
-  it("has nothing of the message itself, nor of what came after it", () => {
+  it("excludes the message itself and everything after it", () => {
     expect(
       createThreadHistory({
         messages: [said(1000, "the message"), said(1001, "later")],
@@ -80,7 +80,7 @@ describe("the history of a thread", () => {
     ).toEqual([]);
   });
 
-  it("the history has the posts of other apps, with their names", () => {
+  it("includes the posts of other apps with their names", () => {
     const alert = {
       from: "other_bot",
       user: "U0ALERT",
@@ -103,7 +103,7 @@ describe("the history of a thread", () => {
     ]);
   });
 
-  it("the history has our answers in Markdown again", () => {
+  it("converts the bot's answers back to Markdown", () => {
     const text =
       "See <https://example.com/a|the docs> for *details* of 1 &lt; 2.\n• one\n```a &amp; b```\n日\u200B*本*\u200B語";
     const messages = [ours(1, text, "answer")];
@@ -112,7 +112,7 @@ describe("the history of a thread", () => {
     );
   });
 
-  it("the history names people and channels whose names are known", () => {
+  it("names people and channels whose names are known", () => {
     const messages = [said(1, "<@U2> asked in <#C1>, <@U3> too")];
     const nameOf = (id: string) => ({ U2: "kim", C1: "ops" })[id];
     expect(createThreadHistory({ messages, message, mayRead, nameOf })[0]?.text).toBe(
@@ -120,7 +120,7 @@ describe("the history of a thread", () => {
     );
   });
 
-  it("names the writers, where their names are known", () => {
+  it("names the writers whose names are known", () => {
     const messages = [
       said(1, "one", { user: "U2" }),
       said(2, "two", { user: "U3" }),
@@ -135,7 +135,7 @@ describe("the history of a thread", () => {
     ]);
   });
 
-  it("the history says that a message is cut, after it was converted", () => {
+  it("marks a message that was cut after its conversion to Markdown", () => {
     const [item] = createThreadHistory({
       messages: [said(1, "*a* ".repeat(1500))],
       message,
@@ -145,7 +145,7 @@ describe("the history of a thread", () => {
     expect(item?.text).toMatch(/…\(cut\)$/);
   });
 
-  it("has of ours neither placeholders nor questions nor what is no words", () => {
+  it("excludes the bot's placeholders, questions, openings and files, and empty messages", () => {
     const messages = [
       ...([undefined, "placeholder", "own_text", "question", "opening", "files"] as const).map(
         (kind, n) => ours(10 + n, "ours, and no answer", kind),
@@ -160,7 +160,7 @@ describe("the history of a thread", () => {
     ]);
   });
 
-  it("keeps the newest within the contract's limits, whatever the thread holds, and never half a character", () => {
+  it("keeps the newest messages within the contract's limits and never half a character", () => {
     const text = fc.oneof(
       { weight: 3, arbitrary: fc.string({ maxLength: 40 }) },
       fc.integer({ min: 3990, max: 4010 }).map((length) => `a${"😀".repeat(length / 2)}`),
@@ -203,7 +203,7 @@ describe("the history of a thread", () => {
     );
   });
 
-  it("is as much as fits: fifty short ones, or what 64 KiB hold of long ones", () => {
+  it("keeps as many messages as fit: fifty short ones, or 64 KiB of long ones", () => {
     const short = Array.from({ length: 80 }, (_, n) => said(n + 1, `message ${n + 1}`));
     expect(
       createThreadHistory({ messages: short, message, mayRead }).map(({ text }) => text),

@@ -26,7 +26,7 @@ const completed = {
 };
 
 describe("a task of which only the request id is known", () => {
-  it("is found among those of its context by the message that began it", async () => {
+  it("finds a task in its context by the message that began it", async () => {
     const agent = await agentOf({
       answer: ({ method }) =>
         method === "ListTasks"
@@ -47,7 +47,7 @@ describe("a task of which only the request id is known", () => {
     ]);
   });
 
-  it("is canceled once it is found", async () => {
+  it("cancels a task found by its message", async () => {
     const canceled = {
       result: { id: "t2", contextId: "c1", status: { state: "TASK_STATE_CANCELED" } },
     };
@@ -61,7 +61,7 @@ describe("a task of which only the request id is known", () => {
     });
   });
 
-  it("is looked for on three pages and no more; that it is not there proves nothing", async () => {
+  it("searches three pages at most and never concludes that the task is unknown", async () => {
     const agent = await agentOf({
       answer: ({ params }) => ({
         result: { tasks: [listed("t1", "other")], nextPageToken: `${params.pageToken}+` },
@@ -76,7 +76,7 @@ describe("a task of which only the request id is known", () => {
     ]);
   });
 
-  it("is found beside tasks that are broken, or have no history, and beside messages that are", async () => {
+  it("finds a task among broken tasks, tasks without history and broken messages", async () => {
     const wanted = listed("t2", requestId);
     const tasks = [
       ...[7, { id: 7 }, { id: "t1" }, { id: "t3", history: "?" }, { ...wanted, id: "" }],
@@ -95,7 +95,7 @@ describe("a task of which only the request id is known", () => {
     "lists too much": () => raw(" ".repeat(4096)),
   };
   it.each(Object.entries(withoutAnswer))(
-    "is never told as unknown by an agent that %s",
+    "never reports a task as unknown if the agent %s",
     async (_, answer) => {
       const agent = await agentOf({ answer });
       const { call } = clientTo(agent.cardUrl, { maxResponseBytes: 2048 });
@@ -108,7 +108,7 @@ describe("a task of which only the request id is known", () => {
     },
   );
 
-  it("stays in doubt where the agent lists no tasks, and may be asked for again where it only fails to", async () => {
+  it("reports a missing listing and a failed listing by their own reasons", async () => {
     const answers = [
       { error: { code: -32601, message: "Method not found" } },
       json({}, { status: 503 }),
@@ -120,7 +120,7 @@ describe("a task of which only the request id is known", () => {
     expect(agent.gets).toHaveLength(1);
   });
 
-  it("cannot be looked for in 0.3, which has no listing", async () => {
+  it("refuses to search for a task in 0.3, which has no listing", async () => {
     const agent = await agentOf({ version: "0.3" });
     await expect(agent.call("get_task", { request_id: requestId })).rejects.toMatchObject({
       reason: "unsupported_operation",
@@ -151,7 +151,7 @@ describe("an answer for another task", () => {
     ["cancel_task", { task_id: "mine" }, taskOf("theirs", "TASK_STATE_CANCELED")],
     ["answer_task", { task_id: "mine", text: "yes" }, { task: completed }],
     ["answer_task", { task_id: "mine", text: "yes" }, { message: messageOf("theirs") }],
-  ] as const)("breaks the contract: %s", async (method, params, result) => {
+  ] as const)("rejects a response about another task: %s", async (method, params, result) => {
     const agent = await agentOf({ answer: () => ({ result }) });
     const answered = agent.call(method, params);
     await expect(answered).rejects.toMatchObject({
@@ -161,7 +161,7 @@ describe("an answer for another task", () => {
     await expect(answered).rejects.not.toThrow(secret);
   });
 
-  it("breaks it too where the task was found by its message", async () => {
+  it("rejects a response about another task after a search by message", async () => {
     const agent = await agentOf({
       answer: ({ method }) =>
         method === "ListTasks"
@@ -176,7 +176,7 @@ describe("an answer for another task", () => {
   });
 
   it.each([undefined, "", "mine"])(
-    "is none that names no other: an answer may get a message (%j)",
+    "accepts a message that names no other task as the response to an answer (%j)",
     async (id) => {
       const agent = await agentOf({ answer: () => ({ result: { message: messageOf(id) } }) });
       expect(await agent.call("answer_task", { task_id: "mine", text: "yes" })).toMatchObject({
@@ -194,12 +194,12 @@ describe("a task's id", () => {
     return agent.call("execute_task", { channel: "C1", text: "hello" });
   };
 
-  it("may have 256 characters", async () => {
+  it("accepts a task id of 256 characters", async () => {
     expect(await call("i".repeat(256))).toEqual({ status: "accepted", task_id: "i".repeat(256) });
   });
 
   it.each(["", "i".repeat(257)])(
-    "may not be empty, nor longer, which is told in words",
+    "rejects an empty or longer task id and explains the limit",
     async (id) => {
       await expect(call(id)).rejects.toMatchObject({
         reason: "invalid_response",
@@ -224,7 +224,7 @@ async function movingAgent(atOld: (method: string) => object | Response) {
 }
 
 describe("a message that may have arrived", () => {
-  it("is not said again elsewhere, and others are", async () => {
+  it("never repeats an ambiguous message at a new address, but sends others there", async () => {
     const agent = await movingAgent((method) =>
       method === "SendMessage" ? json({}, { status: 502 }) : versionRefused,
     );
@@ -249,7 +249,7 @@ describe("a message that may have arrived", () => {
     ]);
   });
 
-  it("is not said again elsewhere although the first place now refuses its version", async () => {
+  it("never repeats an ambiguous message elsewhere, even if the first address now refuses its version", async () => {
     const answers = [json({}, { status: 502 }), versionRefused];
     const agent = await movingAgent(() => answers.shift() ?? {});
     const { call } = clientTo(agent.cardUrl);
@@ -275,7 +275,7 @@ describe("places of messages", () => {
       post: async () => (fails ? Promise.reject(fails) : interfaceKey),
     });
 
-  it("are forgotten where nothing was sent or processed", async () => {
+  it("forgets the address of a message that was not sent or processed", async () => {
     const messages = createSentMessages();
     const nothingSent = new SekishoError("unavailable", { certainty: "undelivered" });
     await expect(say(messages, "a", "m1", nothingSent)).rejects.toBe(nothingSent);
@@ -286,7 +286,7 @@ describe("places of messages", () => {
     await expect(say(messages, "a")).rejects.toMatchObject({ reason: "ambiguous" });
   });
 
-  it("stay in doubt, whatever a later try comes to", async () => {
+  it("keeps a message ambiguous after any later try", async () => {
     const messages = createSentMessages();
     await expect(say(messages, "a", "m1", new SekishoError("ambiguous"))).rejects.toMatchObject({});
     await expect(
@@ -295,7 +295,7 @@ describe("places of messages", () => {
     await expect(say(messages, "b")).rejects.toMatchObject({ reason: "ambiguous" });
   });
 
-  it("are kept of the last thousand messages", async () => {
+  it("remembers the addresses of the last thousand messages", async () => {
     const messages = createSentMessages();
     for (let count = 0; count <= 1000; count += 1) await say(messages, "a", `m${count}`);
     expect(await say(messages, "b", "m0")).toBe("b");
@@ -328,7 +328,7 @@ const inV03 = {
 
 describe("an agent that does not take the version that its card names", () => {
   it.each(Object.values(refusals))(
-    "gets the other one, and from then on at once: %j",
+    "switches to the other version on the card after a refusal and keeps using it: %j",
     async (refusal) => {
       const agent = await agentOf({
         card: bothVersions,
@@ -342,7 +342,7 @@ describe("an agent that does not take the version that its card names", () => {
     },
   );
 
-  it("may have been updated since: its new card decides", async () => {
+  it("follows a new card when the agent has been updated", async () => {
     let version: "1.0" | "0.3" = "0.3";
     const agent = await agentOf({
       card: (_, base) => json(cardOf({ url: `${base}/${version}`, version })),
@@ -358,7 +358,7 @@ describe("an agent that does not take the version that its card names", () => {
   });
 
   it.each(Object.values(refusals))(
-    "and names no other is asked for its card once more: %j",
+    "fetches the card once more if the agent refuses its only version: %j",
     async (refusal) => {
       const agent = await agentOf({ answer: () => refusal });
       await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
@@ -369,7 +369,7 @@ describe("an agent that does not take the version that its card names", () => {
     },
   );
 
-  it("in both versions is called in each once", async () => {
+  it("calls an agent once in each version before it gives up", async () => {
     const agent = await agentOf({ card: bothVersions, answer: () => refusals["-32009"] });
     await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
       reason: "version_not_supported",
@@ -377,7 +377,7 @@ describe("an agent that does not take the version that its card names", () => {
     expect(agent.calls.map(versionOf)).toEqual(["1.0", "0.3"]);
   });
 
-  it("is called by its old card where the new one cannot be had", async () => {
+  it("uses the old card if the new one cannot be fetched", async () => {
     let count = 0;
     const agent = await agentOf({
       card: (request, base) =>
@@ -388,7 +388,7 @@ describe("an agent that does not take the version that its card names", () => {
   });
 
   it.each([-32602, -32603, -32004])(
-    "is told from one that refuses the message itself (%i)",
+    "keeps the version if the agent refuses the message itself (%i)",
     async (code) => {
       const agent = await agentOf({
         card: bothVersions,
@@ -405,7 +405,7 @@ describe("a word about another request", () => {
     ["-32009", "somebody-elses"],
     ["-32601", "somebody-elses"],
     ["-32601", null],
-  ] as const)("is no reason to send the message again (%s for %s)", async (code, id) => {
+  ] as const)("ignores a refusal that belongs to another request (%s for %s)", async (code, id) => {
     const agent = await agentOf({
       card: bothVersions,
       answer: (call) =>
@@ -417,7 +417,7 @@ describe("a word about another request", () => {
     expect(agent.calls.map(versionOf)).toEqual(["1.0"]);
   });
 
-  it("is one from an agent that could not read the id of a version that it does not know", async () => {
+  it("accepts a version refusal with a null id, as the agent could not read the request", async () => {
     const refusal = { jsonrpc: "2.0", id: null, ...refusals["-32009"] };
     const agent = await agentOf({
       card: bothVersions,
@@ -434,7 +434,7 @@ describe("an operation that an agent lacks", () => {
     ListTasks: ["get_task", { request_id: "r1" }],
   } as const;
   it.each(Object.entries(calls))(
-    "moves nothing to another version: %s",
+    "keeps the version if an agent lacks an operation: %s",
     async (lacked, [method, params]) => {
       const agent = await agentOf({
         card: bothVersions,
@@ -462,7 +462,7 @@ describe("another tenant", () => {
       });
   const tenantsOf = (calls: readonly AgentCall[]) => calls.map(({ params }) => params.tenant);
 
-  it("of the same card gets no message of the first", async () => {
+  it("never sends a refused message to another tenant of the same card", async () => {
     const agent = await agentOf({
       card: cardFor("acme", "other-corp"),
       answer: () => refusals["-32009"],
@@ -472,7 +472,7 @@ describe("another tenant", () => {
     expect(tenantsOf(agent.calls)).toEqual(["acme", "acme"]);
   });
 
-  it("that a newer card names gets what is said from then on, and not what the first refused", async () => {
+  it("sends new messages to the tenant of a newer card, but never the refused one", async () => {
     let card = cardFor("acme");
     const agent = await agentOf({
       card: (...asked) => card(...asked),
@@ -490,14 +490,14 @@ describe("another tenant", () => {
 });
 
 describe("the version that the configuration pins", () => {
-  it("is spoken although the agent has a higher one", async () => {
+  it("uses the pinned version even if the agent offers a higher one", async () => {
     const agent = await agentOf({ card: bothVersions, answer: () => inV03 });
     await clientTo(agent.cardUrl, { version: "0.3" }).call("execute_task", hello);
     expect(agent.calls.map(versionOf)).toEqual(["0.3"]);
     expect(agent.gets[0]?.headers.get("a2a-version")).toBe("0.3");
   });
 
-  it("is not left where the agent refuses it", async () => {
+  it("keeps the pinned version even if the agent refuses it", async () => {
     const agent = await agentOf({ card: bothVersions, answer: () => refusals["-32009"] });
     const { call } = clientTo(agent.cardUrl, { version: "1.0" });
     await expect(call("execute_task", hello)).rejects.toMatchObject({

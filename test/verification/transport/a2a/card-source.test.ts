@@ -26,7 +26,7 @@ function clock() {
 }
 
 describe("the card of an A2A agent", () => {
-  it("is asked for with the authorizer's credentials, and as JSON", async () => {
+  it("fetches the card as JSON with the credentials of the authorizer", async () => {
     const agent = await agentOf({ answer });
     const authorizer = createBearerAuthorizer({ readToken: async () => "a-token" });
     await clientTo(agent.cardUrl, { authorizer }).call("execute_task", hello);
@@ -39,7 +39,7 @@ describe("the card of an A2A agent", () => {
     expect(agent.calls[0]?.headers.get("authorization")).toBe("Bearer a-token");
   });
 
-  it("is asked for once by many calls at once, and not again while it is fresh", async () => {
+  it("fetches the card once for many calls and keeps it while it is fresh", async () => {
     const agent = await agentOf({ answer });
     const { now, pass } = clock();
     const { call } = clientTo(agent.cardUrl, { now });
@@ -49,7 +49,7 @@ describe("the card of an A2A agent", () => {
     expect([agent.gets.length, agent.calls.length]).toEqual([1, 6]);
   });
 
-  it("is asked for by its ETag when its time is over, and stays where nothing has changed", async () => {
+  it("revalidates an expired card by its ETag and keeps it if unchanged", async () => {
     const etag = '"first"';
     const agent = await agentOf({
       answer,
@@ -70,7 +70,7 @@ describe("the card of an A2A agent", () => {
     expect(agent.calls).toHaveLength(3);
   });
 
-  it("goes on being used for hours where it cannot be had again, and no longer", async () => {
+  it("uses a card for hours if it cannot be fetched again, and then gives up", async () => {
     let isGone = false;
     const agent = await agentOf({
       answer,
@@ -92,7 +92,7 @@ describe("the card of an A2A agent", () => {
     });
   });
 
-  it("may be where a redirect at its own origin leads, three times over", async () => {
+  it("follows up to three redirects of the card at its own origin", async () => {
     const places = ["/.well-known/agent-card.json", "/one", "/two", "/three"];
     const agent = await agentOf({
       answer,
@@ -110,20 +110,23 @@ describe("the card of an A2A agent", () => {
     );
   });
 
-  it.each([301, 302, 303, 307, 308])("is not looked for at another origin (%i)", async (status) => {
-    const elsewhere = await agentOf({ answer });
-    const agent = await agentOf({
-      answer,
-      card: () => new Response(null, { status, headers: { location: elsewhere.cardUrl } }),
-    });
-    await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
-      reason: "invalid_response",
-      certainty: "undelivered",
-    });
-    expect([elsewhere.gets, elsewhere.calls, agent.calls]).toEqual([[], [], []]);
-  });
+  it.each([301, 302, 303, 307, 308])(
+    "never follows a redirect of the card to another origin (%i)",
+    async (status) => {
+      const elsewhere = await agentOf({ answer });
+      const agent = await agentOf({
+        answer,
+        card: () => new Response(null, { status, headers: { location: elsewhere.cardUrl } }),
+      });
+      await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
+        reason: "invalid_response",
+        certainty: "undelivered",
+      });
+      expect([elsewhere.gets, elsewhere.calls, agent.calls]).toEqual([[], [], []]);
+    },
+  );
 
-  it("that names an interface at another origin sends nothing there", async () => {
+  it("sends nothing to an interface at another origin", async () => {
     const elsewhere = await agentOf({ answer });
     const agent = await agentOf({ answer, card: () => goodCard(elsewhere.url) });
     const refused = agent.call("execute_task", hello);
@@ -187,7 +190,7 @@ describe("the card of an A2A agent", () => {
     },
   };
 
-  it.each(Object.keys(bad))("that %s is never in doubt: nothing was sent", async (name) => {
+  it.each(Object.keys(bad))("treats a call as undelivered if the card %s", async (name) => {
     const agent = await agentOf({ answer, card: () => bad[name]?.card() ?? raw("") });
     await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
       reason: bad[name]?.reason,
@@ -196,14 +199,14 @@ describe("the card of an A2A agent", () => {
     expect(agent.calls).toEqual([]);
   });
 
-  it("that does not come in time leaves nothing in doubt either", async () => {
+  it("treats a call as undelivered if the card does not come in time", async () => {
     const agent = await agentOf({ answer, card: () => new Promise(() => {}) });
     const call = agent.call("execute_task", hello, { signal: AbortSignal.timeout(50) });
     await expect(call).rejects.toMatchObject({ reason: "unavailable", certainty: "undelivered" });
     expect(agent.calls).toEqual([]);
   });
 
-  it("that was refused before is asked for anew by the next call", async () => {
+  it("fetches the card again at the next call after a failure", async () => {
     let count = 0;
     const agent = await agentOf({
       answer,
@@ -217,7 +220,7 @@ describe("the card of an A2A agent", () => {
     await expect(agent.call("execute_task", hello)).resolves.toMatchObject({ status: "success" });
   });
 
-  it("is told to whoever asks what there is", async () => {
+  it("describes the agent by the name, address and version on its card", async () => {
     const agent = await agentOf({});
     const { transport } = clientTo(agent.cardUrl);
     expect(await transport.describe?.({ signal: hangSignal() })).toEqual({
@@ -229,7 +232,7 @@ describe("the card of an A2A agent", () => {
 });
 
 describe("authorization of the A2A transport", () => {
-  it("renews the token once after a 401, for the card as for a message", async () => {
+  it("renews the token once after a 401, for the card and for a message", async () => {
     const tokens = ["first", "second", "third"];
     const agent = await agentOf({
       card: (request, base) =>
@@ -250,7 +253,7 @@ describe("authorization of the A2A transport", () => {
     expect(agent.calls[1]?.params).toEqual(agent.calls[0]?.params);
   });
 
-  it("sends no card a request where there are no credentials for it", async () => {
+  it("sends no request for the card if its credentials are missing", async () => {
     const agent = await agentOf({});
     const authorizer = createBearerAuthorizer({
       readToken: () => Promise.reject(new Error("the store is down")),
@@ -264,7 +267,7 @@ describe("authorization of the A2A transport", () => {
     "http://agent.example/card",
     "https://user:pass@agent.example/card",
     "ftp://127.0.0.1/card",
-  ])("is not made for %s, as card or as address, and does not repeat it", (url) => {
+  ])("refuses the address %s for card and agent without repeating its password", (url) => {
     const makers = [
       () => createA2aTransport({ cardUrl: url, authorizer: noAuthorizer }),
       () =>
@@ -287,23 +290,23 @@ describe("how long a card is fresh", () => {
     ["public, max-age=120, must-revalidate", 120_000],
     ["Public,MAX-AGE=120", 120_000],
     ['max-age="120"', 120_000],
-  ])("is what the peer says: %s", (cacheControl, ms) => {
+  ])("keeps a card fresh for as long as the peer says: %s", (cacheControl, ms) => {
     expect(freshnessMs(cacheControl)).toBe(ms);
   });
 
   it.each(["max-age=0", "max-age=1", "no-store", "no-cache, max-age=600"])(
-    "is a minute at least: %s",
+    "keeps a card fresh for at least a minute: %s",
     (text) => {
       expect(freshnessMs(text)).toBe(60_000);
     },
   );
 
-  it("is an hour at most, so that a card that changed is found", () => {
+  it("keeps a card fresh for at most an hour, so that changes are found", () => {
     expect(freshnessMs("max-age=31536000")).toBe(60 * 60_000);
   });
 
   it.each([undefined, "", "public", "s-maxage=900", "max-age=soon", "max-age=-1"])(
-    "is five minutes where the peer says nothing of it: %s",
+    "keeps a card fresh for five minutes if the peer gives no time: %s",
     (text) => {
       expect(freshnessMs(text)).toBe(5 * 60_000);
     },

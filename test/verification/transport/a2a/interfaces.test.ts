@@ -23,7 +23,7 @@ const over = (protocolVersion: string, more: Record<string, string> = {}) => ({
 });
 
 describe("the interfaces of a card", () => {
-  it("are tried from the highest common version down, and within a version in the card's order", () => {
+  it("orders interfaces from the highest common version down, and by the card within a version", () => {
     const supportedInterfaces = [
       over("0.3"),
       over("1.0", { url: `${origin}/first` }),
@@ -45,12 +45,12 @@ describe("the interfaces of a card", () => {
     ["0.3.0", "0.3"],
     ["0.2.0", "0.3"],
     ["0.2.6", "0.3"],
-  ])("of version %s are spoken to in %s", (named, spoken) => {
+  ])("calls an interface of version %s in %s", (named, spoken) => {
     expect(chosen({ supportedInterfaces: [over(named)] })[0]?.version).toBe(spoken);
   });
 
   it.each(["0.20", "0.30", "2.0", "10.0", "0.1", "latest"])(
-    "leave out those of version %s",
+    "skips an interface of version %s",
     (named) => {
       expect(() => chosen({ supportedInterfaces: [over(named)] })).toThrow(
         expect.objectContaining({ reason: "version_not_supported", certainty: "undelivered" }),
@@ -58,7 +58,7 @@ describe("the interfaces of a card", () => {
     },
   );
 
-  it("of a card of 0.3 are its own address, by JSON-RPC unless it says otherwise, and the others that it names", () => {
+  it("lists the own address of a 0.3 card, if it is JSON-RPC, and its additional interfaces", () => {
     const old = { protocolVersion: "0.3.0", url: `${origin}/old` };
     expect(chosen(old)).toEqual([{ url: `${origin}/old`, version: "0.3", tenant: undefined }]);
     const additionalInterfaces = [{ url: `${origin}/rpc`, transport: "JSONRPC" }];
@@ -67,7 +67,7 @@ describe("the interfaces of a card", () => {
     );
   });
 
-  it("of a card that is of both versions are those of 1.0 first", () => {
+  it("lists interfaces of 1.0 first for a card of both versions", () => {
     const hybrid = {
       protocolVersion: "0.3",
       url: `${origin}/old`,
@@ -84,19 +84,19 @@ describe("the interfaces of a card", () => {
     { supportedInterfaces: [over("1.0", { protocolBinding: "GRPC" })] },
     { supportedInterfaces: [over("1.0", { protocolBinding: "HTTP+JSON" })] },
     { protocolVersion: "0.3.0", url: `${origin}/old`, preferredTransport: "GRPC" },
-  ])("without JSON-RPC are of no use: %j", (card) => {
+  ])("rejects a card without a JSON-RPC interface: %j", (card) => {
     expect(() => chosen(card)).toThrow(
       expect.objectContaining({ reason: "version_not_supported", certainty: "undelivered" }),
     );
   });
 
-  it("of a card without any are those of no agent", () => {
+  it("rejects a card without any interface", () => {
     expect(() => chosen({})).toThrow(
       expect.objectContaining({ reason: "invalid_response", certainty: "undelivered" }),
     );
   });
 
-  it("in another version than the one that is pinned are of no use", () => {
+  it("rejects a card without an interface of the pinned version", () => {
     expect(() => chosen({ supportedInterfaces: [over("1.0")] }, { version: "0.3" })).toThrow(
       expect.objectContaining({ reason: "version_not_supported" }),
     );
@@ -118,7 +118,7 @@ describe("the interfaces of a card", () => {
     "javascript:alert(1)",
     "data:text/plain,a2a",
     "//user:pass@agent.example/a2a",
-  ])("at %s get no credentials", (url) => {
+  ])("sends no credentials to an interface at %s", (url) => {
     const refused = () => chosen({ supportedInterfaces: [over("1.0", { url })] });
     expect(refused).toThrow(
       expect.objectContaining({ reason: "invalid_response", certainty: "undelivered" }),
@@ -131,12 +131,12 @@ describe("the interfaces of a card", () => {
     ["/a2a/v1?x=1", `${origin}/a2a/v1?x=1`],
     ["../a2a", `${origin}/a2a`],
     ["rpc", `${origin}/.well-known/rpc`],
-  ])("at the relative address %s are at the card's origin", (url, resolved) => {
+  ])("resolves the relative address %s against the card's origin", (url, resolved) => {
     expect(chosen({ supportedInterfaces: [over("1.0", { url })] })[0]?.url).toBe(resolved);
     expect(chosen({ protocolVersion: "0.3.0", url })[0]?.url).toBe(resolved);
   });
 
-  it("at the card's own origin count beside those that are elsewhere", () => {
+  it("keeps interfaces at the card's own origin beside foreign ones", () => {
     const supportedInterfaces = [
       over("1.0", { url: "https://elsewhere.example/a2a" }),
       over("0.3"),
@@ -147,7 +147,7 @@ describe("the interfaces of a card", () => {
     });
   });
 
-  it("are at the configured address wherever the card says that they are; version and tenant stay the card's", () => {
+  it("uses the configured address with the version and the tenant of the card", () => {
     const supportedInterfaces = [
       over("1.0", { url: "https://elsewhere.example/a2a", tenant: "acme" }),
     ];
@@ -156,7 +156,7 @@ describe("the interfaces of a card", () => {
     ]);
   });
 
-  it("are those of one tenant: another one, or none, is somebody else", () => {
+  it("keeps only the interfaces of the first tenant", () => {
     const supportedInterfaces = [
       over("1.0", { tenant: "acme" }),
       over("1.0", { tenant: "other-corp", url: `${origin}/other` }),

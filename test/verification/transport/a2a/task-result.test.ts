@@ -45,7 +45,7 @@ function bothVersions(result: SendResult) {
 const notes = (of: object) => ({ metadata: { "urn:sekisho:task:v1": of } });
 
 describe("what comes of an A2A task", () => {
-  it("is the text of its artifacts, once, although the agent says it in its status as well", () => {
+  it("returns the text of the artifacts once, even if the status repeats it", () => {
     const artifacts = [artifact({ text: "one" }, { text: "two" }), artifact({ text: "three" })];
     const told = outcomeOf("COMPLETED", {
       message: says("onetwo\n\nthree"),
@@ -55,7 +55,7 @@ describe("what comes of an A2A task", () => {
     expect(told).toEqual({ status: "success", response_text: "onetwo\n\nthree" });
   });
 
-  it("is the text of its status where the artifacts have none, and else what the agent said last", () => {
+  it("falls back to the text of the status and then to the agent's last message", () => {
     const history = [asks("hello"), says("let me see"), says("done"), asks("thanks")];
     const artifacts = [artifact({ url: "https://files.example/a" })];
     expect(
@@ -67,7 +67,7 @@ describe("what comes of an A2A task", () => {
     expect(outcomeOf("COMPLETED")).toEqual({ status: "success", response_text: "" });
   });
 
-  it("has files and data beside the text, with the names that they have or the artifact's", () => {
+  it("returns files and data as artifacts, named by themselves or by their artifact", () => {
     const artifacts = [
       {
         ...artifact(
@@ -90,7 +90,7 @@ describe("what comes of an A2A task", () => {
     });
   });
 
-  it("has a text with a file's name for a file, and every other text for the answer", () => {
+  it("returns a text with a file name as a file and every other text as the answer", () => {
     const table = { text: "a,b", mediaType: "text/csv", filename: "table.csv" };
     const read = (parts: object[], more = {}) => {
       const task = a2aTaskSchema.parse({
@@ -118,7 +118,7 @@ describe("what comes of an A2A task", () => {
   it.each([
     ["null", { raw: null, url: null, data: null }],
     ["empty", { raw: "", url: "" }],
-  ])("has a text for a text if its other contents are %s", (_what, unset) => {
+  ])("reads a part as text if its other contents are %s", (_what, unset) => {
     const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "here", ...unset }] };
     const result = readResult({ operation: "SendMessage", result: { message } });
     expect(toZoneResult({ result, retryAfterMs: undefined })).toEqual({
@@ -127,7 +127,7 @@ describe("what comes of an A2A task", () => {
     });
   });
 
-  it("has bytes in several lines of base64, and passes on broken ones to be counted", () => {
+  it("joins base64 of several lines and passes on broken base64 to be counted", () => {
     const parts = [
       { text: "here" },
       { raw: "YWJj\r\nZA==\n", filename: "a" },
@@ -143,27 +143,33 @@ describe("what comes of an A2A task", () => {
     });
   });
 
-  it("has names no longer than the contract allows", () => {
+  it("cuts names to the length that the contract allows", () => {
     const artifacts = [{ ...artifact({ raw: "aGk=" }), name: "n".repeat(1000) }];
     expect(outcomeOf("COMPLETED", { artifacts })).toMatchObject({
       artifacts: [{ name: "n".repeat(255) }],
     });
   });
 
-  it.each(["SUBMITTED", "WORKING"])("is still to come while it is %s", (state) => {
-    expect(outcomeOf(state)).toEqual({ status: "accepted", task_id: "t1" });
-    expect(
-      outcomeOf(state, { message: says("reading"), ...notes({ poll_after_ms: 700, percent: 40 }) }),
-    ).toEqual({
-      ...{ status: "accepted", task_id: "t1", poll_after_ms: 700 },
-      progress: { text: "reading", percent: 40 },
-    });
-    const steps = [{ id: "a", title: "Read", status: "pending" }];
-    expect(outcomeOf(state, notes({ steps }))).toMatchObject({ progress: { steps } });
-    expect(outcomeOf(state, notes({ steps: [{ id: "a" }] }))).not.toHaveProperty("progress");
-  });
+  it.each(["SUBMITTED", "WORKING"])(
+    "returns accepted with its progress for a task that is %s",
+    (state) => {
+      expect(outcomeOf(state)).toEqual({ status: "accepted", task_id: "t1" });
+      expect(
+        outcomeOf(state, {
+          message: says("reading"),
+          ...notes({ poll_after_ms: 700, percent: 40 }),
+        }),
+      ).toEqual({
+        ...{ status: "accepted", task_id: "t1", poll_after_ms: 700 },
+        progress: { text: "reading", percent: 40 },
+      });
+      const steps = [{ id: "a", title: "Read", status: "pending" }];
+      expect(outcomeOf(state, notes({ steps }))).toMatchObject({ progress: { steps } });
+      expect(outcomeOf(state, notes({ steps: [{ id: "a" }] }))).not.toHaveProperty("progress");
+    },
+  );
 
-  it("is a question, with what can be chosen where the agent says so", () => {
+  it("returns a question with the options that the agent offers", () => {
     const options = [{ id: "y", label: "Yes", style: "primary" }];
     const metadata = { "urn:sekisho:question:v1": { options } };
     expect(outcomeOf("INPUT_REQUIRED", { message: says("Deploy?", { metadata }) })).toEqual({
@@ -174,7 +180,7 @@ describe("what comes of an A2A task", () => {
     });
   });
 
-  it("is a question with the fields of its data part, where they are valid", () => {
+  it("returns a question with the valid fields of its data part", () => {
     const fields = [{ id: "a", label: "A", type: "text" }];
     const outcomeWith = (data: unknown) =>
       outcomeOf("INPUT_REQUIRED", {
@@ -190,7 +196,7 @@ describe("what comes of an A2A task", () => {
     }
   });
 
-  it("is a question that is known by the id of the message that asks, however long that is", () => {
+  it("derives the question id from the id of the asking message, however long it is", () => {
     const idOf = (messageId: string) =>
       outcomeOf("INPUT_REQUIRED", { message: says("Deploy?", { messageId }) });
     const ids = ["q", "q".repeat(128), "q".repeat(129), `${"q".repeat(129)}r`].map(
@@ -201,7 +207,7 @@ describe("what comes of an A2A task", () => {
     expect(ids[2]).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it("is a question for credentials where the agent wants those", () => {
+  it("returns a question for credentials if the agent requires them", () => {
     expect(
       outcomeOf("AUTH_REQUIRED", { message: says("Log in at https://login.example") }),
     ).toEqual({
@@ -222,7 +228,7 @@ describe("what comes of an A2A task", () => {
     ["REJECTED", notes({ reason: "timeout" }), "plan_error", { task_id: "t1" }],
     ["CANCELED", notes({ lost: true }), "canceled", { task_id: "t1" }],
   ] as const)(
-    "that is %s (%j) is told by an error that comes out the same at the other end",
+    "returns an error for a task that is %s (%j), which decodes to the same error",
     (state, more, reason, details) => {
       const error = outcomeOf(state, { message: says("a trace of the stack"), ...more });
       expect(error).toBeInstanceOf(SekishoError);
@@ -234,7 +240,7 @@ describe("what comes of an A2A task", () => {
     },
   );
 
-  it("is told in the agent's words, unless these are the fixed text of a Sekisho host", () => {
+  it("explains a failure in the agent's words, except for the fixed texts of a Sekisho host", () => {
     const said = (state: string, text: string) =>
       Object(outcomeOf(state, { message: says(text) })).explanation;
     expect(said("REJECTED", "Mondays only.")).toBe("Mondays only.");
@@ -243,7 +249,7 @@ describe("what comes of an A2A task", () => {
   });
 
   it.each(["unavailable", "rate_limited", "unauthenticated", "task_not_found", "ambiguous", 7])(
-    "is no reason to send it again, whatever the agent calls its failure (%s)",
+    "never makes a failure retryable, although the agent calls it %s",
     (reason) => {
       expect(outcomeOf("FAILED", notes({ reason }))).toMatchObject({
         reason: "execution_failed",
@@ -253,7 +259,7 @@ describe("what comes of an A2A task", () => {
   );
 
   it.each([7, "text", null, [], { poll_after_ms: "soon", percent: 400, lost: "no" }])(
-    "does not depend on notes that are malformed: %j",
+    "ignores malformed notes: %j",
     (malformed) => {
       const metadata = { "urn:sekisho:task:v1": malformed, "urn:sekisho:question:v1": malformed };
       expect(outcomeOf("WORKING", { metadata })).toEqual({ status: "accepted", task_id: "t1" });
@@ -279,7 +285,7 @@ const toolResponse = (response: object) => ({
 const waits = { adk_is_long_running: true };
 
 describe("an agent of Google's Agent Development Kit", () => {
-  it("keeps its thoughts and the records of its tools to itself", () => {
+  it("hides the thoughts and tool calls of an ADK agent", () => {
     const artifacts = [
       artifact(call("look_up", { city: "Tokyo" })),
       artifact(toolResponse({ degrees: 31 })),
@@ -297,7 +303,7 @@ describe("an agent of Google's Agent Development Kit", () => {
     expect(outcome).toEqual({ status: "success", response_text: "It is 31 degrees." });
   });
 
-  it("shows progress and failures without its thoughts", () => {
+  it("shows progress and failures of an ADK agent without its thoughts", () => {
     const message = says("", {
       parts: [{ text: "Hm.", metadata: { adk_thought: true } }, { text: "One moment." }],
     });
@@ -305,7 +311,7 @@ describe("an agent of Google's Agent Development Kit", () => {
     expect(outcomeOf("REJECTED", { message })).toMatchObject({ explanation: "One moment." });
   });
 
-  it("attaches data that it does not mark", () => {
+  it("attaches data that ADK does not mark", () => {
     const artifacts = [
       artifact({ text: "here" }, { data: { a: 1 }, metadata: { adk_type: "report" } }),
     ];
@@ -320,7 +326,7 @@ describe("an agent of Google's Agent Development Kit", () => {
       history: [says("An earlier text.")],
     });
 
-  it("asks with the name and the arguments of the tool that waits", () => {
+  it("asks with the name and the arguments of the waiting tool", () => {
     const args = { purpose: "lunch", amount: 120 };
     const asked = questionOf(
       call("look_up", {}),
@@ -337,12 +343,12 @@ describe("an agent of Google's Agent Development Kit", () => {
     });
   });
 
-  it("shows no results of tools", () => {
+  it("hides results of tools in a question", () => {
     const asked = questionOf({ text: "Which one?" }, toolResponse({ rows: ["internal"] }));
     expect(asked).toMatchObject({ prompt: "Which one?" });
   });
 
-  it("asks for the approval of a tool with the name, the arguments and the hint of that tool", () => {
+  it("asks for the approval of a tool with its name, arguments and hint", () => {
     const originalFunctionCall = { id: "call-0", name: "delete_file", args: { path: "/a.txt" } };
     const approval = (toolConfirmation: object) =>
       Object(
@@ -359,7 +365,7 @@ describe("an agent of Google's Agent Development Kit", () => {
     expect(approval({ hint: "Please approve by responding with a FunctionResponse." })).toBe(tool);
   });
 
-  it("asks for one approval with the choices that its reply can be made of", () => {
+  it("offers approve and deny for a single approval", () => {
     const approval = call(
       "adk_request_confirmation",
       { originalFunctionCall: { name: "delete_file" } },
@@ -374,14 +380,14 @@ describe("an agent of Google's Agent Development Kit", () => {
     expect(questionOf(call("reimburse", {}, waits))).not.toHaveProperty("options");
   });
 
-  it("asks in the words of a request for input", () => {
+  it("asks with the text of a request for input", () => {
     const asked = questionOf(
       call("adk_request_input", { interruptId: "i", message: "Which branch?" }, waits),
     );
     expect(asked).toMatchObject({ prompt: "Which branch?" });
   });
 
-  it("asks for credentials without showing the ones that it has", () => {
+  it("asks for credentials without showing stored ones", () => {
     const authConfig = { rawAuthCredential: { oauth2: { clientSecret: "not-for-slack" } } };
     const asked = questionOf(call("adk_request_credential", { authConfig }, waits));
     expect(asked).toMatchObject({
@@ -392,7 +398,7 @@ describe("an agent of Google's Agent Development Kit", () => {
   });
 
   it.each([null, [], 7, { args: {} }, { name: "" }, { name: 7 }])(
-    "asks with malformed calls as they are: %j",
+    "shows a malformed call as it is: %j",
     (data) => {
       const asked = questionOf({ data, metadata: { adk_type: "function_call" } });
       expect(asked).toMatchObject({
@@ -404,7 +410,7 @@ describe("an agent of Google's Agent Development Kit", () => {
 
 describe("a question with data that holds no fields", () => {
   it.each([[], [{ text: "Additional input is required." }]])(
-    "shows the data, below its text if it has one: %j",
+    "shows data without fields below the text of the question, if there is one: %j",
     (...texts) => {
       const parts = [
         ...texts,
@@ -432,7 +438,7 @@ describe("a question with more data than a person would read", () => {
       Array.from({ length: 100 }, () => ({ data: deep(95, wide.slice(0, 400)) })),
     ],
     ["a text of half characters", [{ data: "🏯".repeat(50_000) }]],
-  ])("shows the beginning: %s", (_what, parts) => {
+  ])("shows the beginning of oversized data: %s", (_what, parts) => {
     const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
     const { prompt } = Object(asked);
     expect(prompt).toMatch(/^```json\n/);
@@ -441,7 +447,7 @@ describe("a question with more data than a person would read", () => {
     expect(prompt.isWellFormed()).toBe(true);
   });
 
-  it("says that the data is longer", () => {
+  it("marks data that was cut", () => {
     const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts: [{ data: wide }] }) });
     expect(asked).toMatchObject({
       prompt: expect.stringMatching(/\n\nThe data is longer than what is shown\.$/),
@@ -450,7 +456,7 @@ describe("a question with more data than a person would read", () => {
 });
 
 describe("a message instead of a task", () => {
-  it("is the answer", () => {
+  it("returns a message as the answer", () => {
     const message = {
       ...says("hi"),
       parts: [{ text: "hi" }, { text: "there" }, { data: { a: 1 } }],
@@ -509,7 +515,7 @@ describe("an answer in the forms of either version, or of neither,", () => {
       "an answer in the history alone",
       { ...of03, history: [{ role: "agent", parts: [{ text: "HELLO" }] }] },
     ],
-  ])("is read from %s", (_, result) => {
+  ])("reads the answer from %s", (_, result) => {
     const read = readResult({ operation: "SendMessage", result });
     expect(toZoneResult({ result: read, retryAfterMs: undefined })).toEqual({
       status: "success",
@@ -520,7 +526,7 @@ describe("an answer in the forms of either version, or of neither,", () => {
   it.each<[string, object]>([
     ["bare", of03],
     ["in a member", { task: of10 }],
-  ])("is read where a task is due: %s", (_, result) => {
+  ])("reads a task as the result of GetTask: %s", (_, result) => {
     expect(readResult({ operation: "GetTask", result })).toMatchObject({ id: "t1" });
   });
 
@@ -534,7 +540,7 @@ describe("an answer in the forms of either version, or of neither,", () => {
       "of the proto of 0.3",
       { file: { fileWithUri: "https://f.example/a", name: "a", mimeType: "text/csv" } },
     ],
-  ])("has files %s", (_, part) => {
+  ])("reads files %s", (_, part) => {
     const read = readResult({ operation: "SendMessage", result: holding({ text: "HELLO" }, part) });
     expect(toZoneResult({ result: read, retryAfterMs: undefined })).toMatchObject({
       artifacts: [{ url: "https://f.example/a", name: "a", mimetype: "text/csv" }],
@@ -546,7 +552,7 @@ describe("an answer in the forms of either version, or of neither,", () => {
     ["of 0.3", { kind: "artifact-update", taskId: "t1", artifact: {} }],
     ["without a kind", { taskId: "t1", status: { state: "working" } }],
     ["of an artifact without a kind", { taskId: "t1", artifact: {} }],
-  ])("is polled for after an update %s", (_, result) => {
+  ])("returns accepted for an update %s", (_, result) => {
     const read = readResult({ operation: "SendMessage", result });
     expect(toZoneResult({ result: read, retryAfterMs: undefined })).toEqual({
       status: "accepted",
@@ -554,13 +560,16 @@ describe("an answer in the forms of either version, or of neither,", () => {
     });
   });
 
-  it.each(["canceled", "cancelled", "TASK_STATE_CANCELLED"])("may spell its state %s", (state) => {
-    expect(
-      readResult({ operation: "GetTask", result: { id: "t1", status: { state } } }),
-    ).toMatchObject({
-      status: { state: "TASK_STATE_CANCELED" },
-    });
-  });
+  it.each(["canceled", "cancelled", "TASK_STATE_CANCELLED"])(
+    "accepts the spelling %s of a canceled state",
+    (state) => {
+      expect(
+        readResult({ operation: "GetTask", result: { id: "t1", status: { state } } }),
+      ).toMatchObject({
+        status: { state: "TASK_STATE_CANCELED" },
+      });
+    },
+  );
 });
 
 describe("a shape that A2A does not have", () => {
@@ -576,13 +585,13 @@ describe("a shape that A2A does not have", () => {
     "task",
     [task({ state: "completed" })],
     null,
-  ] as const)("breaks the contract: %j", (result) => {
+  ] as const)("rejects the malformed result %j", (result) => {
     expect(() => readResult({ operation: "SendMessage", result })).toThrow(
       expect.objectContaining({ reason: "invalid_response" }),
     );
   });
 
-  it("breaks the contract as a message where a task is due", () => {
+  it("rejects a message as the result of GetTask", () => {
     expect(() => readResult({ operation: "GetTask", result: { message: says("hi") } })).toThrow(
       expect.objectContaining({ reason: "invalid_response", certainty: "refused" }),
     );
@@ -591,7 +600,7 @@ describe("a shape that A2A does not have", () => {
   it.each<[string, object]>([
     ["bare", { kind: "task", ...task({ state: "completed" }), artifacts: 7 }],
     ["in a member", { task: { ...task({ state: "TASK_STATE_COMPLETED" }), artifacts: 7 } }],
-  ])("ends the task if it is completed: %s", (_, result) => {
+  ])("marks a broken result of a completed task as ended: %s", (_, result) => {
     expect(() => readResult({ operation: "SendMessage", result })).toThrow(
       expect.objectContaining({ certainty: "ended" }),
     );
@@ -641,7 +650,7 @@ describe("lists that nobody reads", () => {
         },
       },
     ],
-  ])("are refused before any entry of them is read: %s", (_what, result) => {
+  ])("rejects an oversized list before it reads its entries: %s", (_what, result) => {
     let entries = 0;
     const watched = (value: unknown): unknown =>
       typeof value !== "object" || value === null
@@ -658,7 +667,7 @@ describe("lists that nobody reads", () => {
     expect(entries).toBeLessThan(1000);
   });
 
-  it("are looked at from their end where they are the history", () => {
+  it("reads an oversized history from its end", () => {
     const result = {
       task: {
         ...completed,

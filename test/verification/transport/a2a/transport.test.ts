@@ -55,7 +55,7 @@ const fullTask = {
 
 describe("a task over A2A", () => {
   it.each(["1.0", "0.3"] as const)(
-    "is a message that the agent need not wait with, in %s",
+    "sends a task as a message that the agent may accept without waiting, in %s",
     async (version) => {
       const agent = await agentOf({
         version,
@@ -106,14 +106,14 @@ describe("a task over A2A", () => {
     },
   );
 
-  it("of files alone has no text part", async () => {
+  it("sends a message of files without a text part", async () => {
     const agent = await agentOf({ answer: () => working });
     await agent.call("execute_task", { ...fullTask, text: "" });
     const { message } = operations.SendMessage.parse(agent.calls[0]?.params);
     expect(message.parts.map((part) => Object.keys(part)[0])).toEqual(["url", "url"]);
   });
 
-  it("is the same message when it is sent again", async () => {
+  it("sends the identical message again", async () => {
     const agent = await agentOf({ answer: () => working });
     const id = randomUUID();
     for (const _ of [1, 2]) await agent.call("execute_task", fullTask, { id });
@@ -122,7 +122,7 @@ describe("a task over A2A", () => {
   });
 
   it.each(["1.0", "0.3"] as const)(
-    "that is an answer says nothing of which question it is to, in %s: there is no place for it",
+    "leaves the question id out of an answer, since A2A has no field for it, in %s",
     async (version) => {
       const agent = await agentOf({
         version,
@@ -146,7 +146,7 @@ describe("a task over A2A", () => {
     },
   );
 
-  it("goes to the tenant that the card names, and so does whatever follows", async () => {
+  it("sends a task and all its later calls to the tenant on the card", async () => {
     const agent = await agentOf({
       card: (_, base) =>
         json({
@@ -179,7 +179,7 @@ describe("a task over A2A", () => {
     expect(agent.calls.map(({ params }) => params.tenant)).toEqual(Array(5).fill("Acme/1"));
   });
 
-  it("has the Retry-After of the answer as the time until it is looked at again, unless it says so itself", async () => {
+  it("uses Retry-After as the poll delay, unless the task gives its own", async () => {
     const headers = { "retry-after": "3" };
     const notes = { metadata: { "urn:sekisho:task:v1": { poll_after_ms: 250 } } };
     const agent = await agentOf({
@@ -203,7 +203,7 @@ describe("a task over A2A", () => {
     });
   });
 
-  it("is read from an answer of the type that A2A prefers", async () => {
+  it("accepts a response with the content type of A2A", async () => {
     const agent = await agentOf({
       answer: ({ id }) =>
         raw(JSON.stringify({ jsonrpc: "2.0", id, ...working }), {
@@ -215,7 +215,7 @@ describe("a task over A2A", () => {
 });
 
 describe("the other methods over A2A", () => {
-  it("ask for a task with the end of its history", async () => {
+  it("gets a task with the end of its history", async () => {
     const agent = await agentOf({ answer: () => ({ result: task("TASK_STATE_SUBMITTED") }) });
     expect(await agent.call("get_task", { task_id: "t1", wait_ms: 10_000 })).toEqual({
       status: "accepted",
@@ -231,32 +231,29 @@ describe("the other methods over A2A", () => {
     [{ text: "blue" }, "blue", undefined],
     [{ option_id: "b" }, "b", { option_id: "b" }],
     [{ option_id: "b", text: "blue" }, "blue", { option_id: "b" }],
-  ])(
-    "answer a question with a message of its own for the same task: %j",
-    async (given, text, chosen) => {
-      const agent = await agentOf({ answer: () => working });
-      const id = randomUUID();
-      expect(
-        await agent.call("answer_task", { task_id: "t1", user_id: "U1", ...given }, { id }),
-      ).toMatchObject({
-        status: "accepted",
-      });
-      const { message, configuration } = operations.SendMessage.parse(agent.calls[0]?.params);
-      expect(message).toEqual({
-        messageId: id,
-        taskId: "t1",
-        role: "ROLE_USER",
-        parts: [{ text }],
-        metadata: {
-          "urn:sekisho:slack-message:v1": { user_id: "U1" },
-          ...(chosen && { "urn:sekisho:question:v1": chosen }),
-        },
-      });
-      expect(configuration?.returnImmediately).toBe(true);
-    },
-  );
+  ])("answers a question with a new message for the same task: %j", async (given, text, chosen) => {
+    const agent = await agentOf({ answer: () => working });
+    const id = randomUUID();
+    expect(
+      await agent.call("answer_task", { task_id: "t1", user_id: "U1", ...given }, { id }),
+    ).toMatchObject({
+      status: "accepted",
+    });
+    const { message, configuration } = operations.SendMessage.parse(agent.calls[0]?.params);
+    expect(message).toEqual({
+      messageId: id,
+      taskId: "t1",
+      role: "ROLE_USER",
+      parts: [{ text }],
+      metadata: {
+        "urn:sekisho:slack-message:v1": { user_id: "U1" },
+        ...(chosen && { "urn:sekisho:question:v1": chosen }),
+      },
+    });
+    expect(configuration?.returnImmediately).toBe(true);
+  });
 
-  it("answer a question with the values of its fields as a data part", async () => {
+  it("answers a question with the values of its fields as a data part", async () => {
     const agent = await agentOf({ answer: () => working });
     const fields = { region: "eu", count: 2, tags: ["a"] };
     await agent.call("answer_task", { task_id: "t1", fields, user_id: "U1" });
@@ -268,7 +265,7 @@ describe("the other methods over A2A", () => {
     ["adk-approve:call-1", true],
     ["adk-deny:call-1", false],
   ])(
-    "answer a request for approval of Google's Agent Development Kit with the data that it reads: %s",
+    "answers an ADK approval with the data that the agent expects: %s",
     async (option_id, confirmed) => {
       const agent = await agentOf({ answer: () => working });
       await agent.call("answer_task", { task_id: "t1", option_id, user_id: "U1" });
@@ -278,7 +275,7 @@ describe("the other methods over A2A", () => {
     },
   );
 
-  it("cancel a task, and say so only where it is canceled", async () => {
+  it("cancels a task and reports success only if the state is canceled", async () => {
     const states = ["TASK_STATE_CANCELED", "TASK_STATE_WORKING", "TASK_STATE_COMPLETED"];
     const agent = await agentOf({ answer: () => ({ result: task(states.shift() ?? "") }) });
     const cancel = () => agent.call("cancel_task", { task_id: "t1" });
@@ -291,7 +288,7 @@ describe("the other methods over A2A", () => {
     }
   });
 
-  it("tell that it is too late to cancel", async () => {
+  it("reports that it is too late to cancel", async () => {
     const agent = await agentOf({
       answer: () => ({ error: { code: -32002, message: "TaskNotCancelableError" } }),
     });
@@ -306,12 +303,12 @@ describe("the other methods over A2A", () => {
     [-32004, "invalid_state"],
     [-32005, "content_type_not_supported"],
     [-32602, "invalid_params"],
-  ] as const)("hand on what the agent refuses with %i", async (code, reason) => {
+  ] as const)("passes on a refusal of the agent with code %i", async (code, reason) => {
     const agent = await agentOf({ answer: () => ({ error: { code, message: "no" } }) });
     await expect(agent.call("get_task", { task_id: "t1" })).rejects.toMatchObject({ reason, code });
   });
 
-  it("have no document to discover", async () => {
+  it("refuses rpc.discover, since A2A has no such document", async () => {
     const agent = await agentOf({});
     await expect(agent.call("rpc.discover", {})).rejects.toMatchObject({
       reason: "unsupported_operation",
@@ -319,7 +316,7 @@ describe("the other methods over A2A", () => {
     expect([...agent.gets, ...agent.calls]).toEqual([]);
   });
 
-  it("find no result in a stream of events, nor in a message where a task is due", async () => {
+  it("rejects an event stream, and a message as the result of GetTask", async () => {
     const answers = [
       raw("data: {}\n\n", { headers: { "content-type": "text/event-stream" } }),
       said("hi"),
@@ -333,7 +330,7 @@ describe("the other methods over A2A", () => {
   });
 });
 
-it("what cannot be written down breaks the contract: it must not read as if nothing had come", () => {
+it("rejects a result that cannot be serialized, instead of dropping it", () => {
   const endless: Record<string, unknown> = {};
   endless.data = endless;
   const outcome = { status: "success" as const, response_text: "done", artifacts: [endless] };
@@ -382,30 +379,33 @@ const agents: Record<string, Parameters<typeof agentOf>[0]> = {
 };
 
 describe("no secret is in an error, a log or a tap of A2A", () => {
-  it.each(Object.keys(agents))("when the agent %s", async (behaviour) => {
-    const agent = await agentOf(agents[behaviour] ?? {});
-    const { log, lines } = collectLog({ level: "debug" });
-    const entries: TapEntry[] = [];
-    const transport = tapTransport({
-      transport: createA2aTransport({
-        cardUrl: agent.cardUrl,
-        authorizer: createBearerAuthorizer({ readToken: async () => token }),
-      }),
-      tap: (entry) => entries.push(entry),
-    });
-    const error = await execute(clientOver((request) => transport.send(request), { log })).catch(
-      (thrown) => thrown,
-    );
-    await transport.close?.();
-    expect(error).toBeInstanceOf(SekishoError);
-    expect(agent.gets.length + agent.calls.length).toBeGreaterThan(0);
-    // What a peer writes into an error object is shown to whoever watches the wire, as it is by every transport.
-    const shown = behaviour === "echoes headers as an error" ? [] : entries;
-    for (const text of [inspect(error, { depth: 20 }), lines.join(""), JSON.stringify(shown)]) {
-      expect(text).not.toMatch(new RegExp(`${token}|xoxb-of-nobody`));
-    }
-    expect(lines.join("")).not.toContain("the text of a user");
-  });
+  it.each(Object.keys(agents))(
+    "shows no secret in an error, a log or a tap if the agent %s",
+    async (behaviour) => {
+      const agent = await agentOf(agents[behaviour] ?? {});
+      const { log, lines } = collectLog({ level: "debug" });
+      const entries: TapEntry[] = [];
+      const transport = tapTransport({
+        transport: createA2aTransport({
+          cardUrl: agent.cardUrl,
+          authorizer: createBearerAuthorizer({ readToken: async () => token }),
+        }),
+        tap: (entry) => entries.push(entry),
+      });
+      const error = await execute(clientOver((request) => transport.send(request), { log })).catch(
+        (thrown) => thrown,
+      );
+      await transport.close?.();
+      expect(error).toBeInstanceOf(SekishoError);
+      expect(agent.gets.length + agent.calls.length).toBeGreaterThan(0);
+      // What a peer writes into an error object is shown to whoever watches the wire, as it is by every transport.
+      const shown = behaviour === "echoes headers as an error" ? [] : entries;
+      for (const text of [inspect(error, { depth: 20 }), lines.join(""), JSON.stringify(shown)]) {
+        expect(text).not.toMatch(new RegExp(`${token}|xoxb-of-nobody`));
+      }
+      expect(lines.join("")).not.toContain("the text of a user");
+    },
+  );
 });
 
 for (const version of ["1.0", "0.3"] as const) {

@@ -6,7 +6,7 @@ describe("a JSON-RPC error of AgentCore with HTTP 200", () => {
     [4096, "agent_not_found"],
     [4097, undefined],
   ])(
-    "in a body of %i bytes means %s, because the platform's own errors are short",
+    "reads a body of %i bytes with an error code as %s, because errors of the platform are short",
     (bytes, reason) => {
       const error = { code: -32501, message: "" };
       const body = JSON.stringify({ jsonrpc: "2.0", id: "1", error });

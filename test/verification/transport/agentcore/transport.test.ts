@@ -46,7 +46,7 @@ async function open({
 }
 
 describe("the agentcore transport", () => {
-  it("sends one request, for the configured endpoint of the runtime, and keeps to the conversation's session", async () => {
+  it("sends one request to the configured endpoint in the session of the conversation", async () => {
     const { stub, send } = await open({ qualifier: "prod" });
     await send();
     await send();
@@ -77,17 +77,14 @@ describe("the agentcore transport", () => {
     [500, "InternalServerException", "ambiguous"],
     [502, "Unknown", "ambiguous"],
     [503, "Unknown", "ambiguous"],
-  ])(
-    "takes %i %s for %s, and leaves the repetition to the runner",
-    async (status, name, reason) => {
-      const { send, requests } = await open({ fault: () => awsError(status, name) });
-      await expect(send()).rejects.toMatchObject({ reason });
-      expect(requests()).toBe(1);
-    },
-  );
+  ])("maps %i %s to %s and leaves the repetition to the runner", async (status, name, reason) => {
+    const { send, requests } = await open({ fault: () => awsError(status, name) });
+    await expect(send()).rejects.toMatchObject({ reason });
+    expect(requests()).toBe(1);
+  });
 
   it.each([502, 503, 504])(
-    "takes %i with HTML for ambiguous: the status counts before the name that the SDK gives",
+    "treats %i with HTML as ambiguous, as the status counts before the error name of the SDK",
     async (status) => {
       const { send } = await open({
         fault: () => raw("<html>", { status, headers: { "content-type": "text/html" } }),
@@ -96,7 +93,7 @@ describe("the agentcore transport", () => {
     },
   );
 
-  it.each([301, 307])("does not follow a redirect (%i)", async (status) => {
+  it.each([301, 307])("never follows a redirect (%i)", async (status) => {
     const { send, requests } = await open({
       fault: () => new Response(null, { status, headers: { location: "/" } }),
     });
@@ -104,7 +101,7 @@ describe("the agentcore transport", () => {
     expect(requests()).toBe(1);
   });
 
-  it("hands over the delay that a throttled caller is asked to keep", async () => {
+  it("passes on the Retry-After of a throttled call", async () => {
     const { send } = await open({
       fault: () => awsError(429, "ThrottlingException", { headers: { "retry-after": "4" } }),
     });
@@ -126,7 +123,7 @@ describe("the agentcore transport", () => {
     [200, -32504, "Conflict", "invalid_state"],
     [200, -32505, "", "ambiguous"],
   ])(
-    "takes HTTP %i with the platform's JSON-RPC error %i (%s) for %s",
+    "maps HTTP %i with the JSON-RPC error %i (%s) of the platform to %s",
     async (status, code, message, reason) => {
       const { send, requests } = await open({
         fault: () => json({ jsonrpc: "2.0", id: "1", error: { code, message } }, { status }),
@@ -136,7 +133,7 @@ describe("the agentcore transport", () => {
     },
   );
 
-  it("repeats a 424 once, with a peer that deduplicates, and not at all with one that does not", async () => {
+  it("repeats a 424 once at a peer that deduplicates and never at one that does not", async () => {
     for (const [idempotent, expected] of [
       [true, 2],
       [false, 1],
@@ -151,7 +148,7 @@ describe("the agentcore transport", () => {
     }
   });
 
-  it("refuses an event stream, which is no JSON-RPC response, and goes on working", async () => {
+  it("rejects an event stream and keeps working afterwards", async () => {
     let count = 0;
     const { send } = await open({
       container: () => {
@@ -166,7 +163,7 @@ describe("the agentcore transport", () => {
     await expect(send()).resolves.toMatchObject({ status: 200 });
   });
 
-  it("sends nothing when there are no credentials, or none in time", async () => {
+  it("sends nothing if credentials are missing or late", async () => {
     const none = await open({ credentials: () => Promise.reject(new Error("no credentials")) });
     await expect(none.send()).rejects.toMatchObject({ reason: "unavailable" });
     const late = await open({ credentials: () => new Promise(() => {}) });
@@ -180,12 +177,12 @@ describe("the agentcore transport", () => {
 describe("stopping a session", () => {
   const { signal } = new AbortController();
 
-  it("is offered only where the destination wants its session stopped after the result", async () => {
+  it("offers to stop sessions only if the destination wants that after the result", async () => {
     const { transport } = await open();
     expect(transport.stopSession).toBeUndefined();
   });
 
-  it("stops that session, and may be done again", async () => {
+  it("stops a session and allows a repetition", async () => {
     const { transport, stub } = await open({ stopAfterResult: true });
     await transport.stopSession?.({ sessionId, signal });
     await transport.stopSession?.({ sessionId, signal });
@@ -193,7 +190,7 @@ describe("stopping a session", () => {
     expect(stub.problems).toEqual([]);
   });
 
-  it("tells of any other failure", async () => {
+  it("reports any other failure to stop a session", async () => {
     const { transport } = await open({
       stopAfterResult: true,
       fault: () => awsError(403, "AccessDeniedException"),
@@ -225,12 +222,12 @@ describe("a failure without an answer", () => {
     "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
     "DEPTH_ZERO_SELF_SIGNED_CERT",
     "ERR_TLS_CERT_ALTNAME_INVALID",
-  ])("is certainly no delivery where it comes before anything is sent: %s", (code) => {
+  ])("treats %s as undelivered if it occurs before anything is sent", (code) => {
     expect(reasonOf({ code })).toBe("unavailable");
   });
 
   it.each(["EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"])(
-    "is judged by what was under way: %s",
+    "classifies %s by the system call that failed",
     (code) => {
       expect(reasonOf({ code, syscall: "connect" })).toBe("unavailable");
       expect(reasonOf({ code, syscall: "read" })).toBe("ambiguous");
@@ -238,7 +235,7 @@ describe("a failure without an answer", () => {
   );
 
   it.each(["EPROTO", "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", "ECONNRESET", "EPIPE"])(
-    "leaves open whether the request arrived where it also ends connections in use: %s",
+    "treats %s as ambiguous once the request was sent",
     (code) => {
       expect(reasonOf({ code })).toBe("ambiguous");
       expect(reasonOf({ code, wasSent: false })).toBe("unavailable");

@@ -58,14 +58,14 @@ async function setUp({ certified = alice, required = true } = {}) {
 }
 
 describe("the mtls authorizer", () => {
-  it("shows its certificate, and keeps the connection", async () => {
+  it("presents its certificate and keeps the connection", async () => {
     const { peer, store, send } = await setUp();
     expect([await send(), await send()]).toMatchObject([{ status: 200 }, { status: 200 }]);
     expect(peer.clients).toEqual(["alice", "alice"]);
     expect([peer.handshakes, store.reads]).toEqual([1, 1]);
   });
 
-  it("shows a rotated certificate after some minutes, on a connection of its own", async () => {
+  it("presents a rotated certificate after five minutes on a new connection", async () => {
     const { peer, store, clock, send } = await setUp();
     await send();
     Object.assign(store, bob);
@@ -76,7 +76,7 @@ describe("the mtls authorizer", () => {
     expect(peer.handshakes).toBe(2);
   });
 
-  it("goes on with what it has while the store is down", async () => {
+  it("keeps using the cached certificate while the store is down", async () => {
     const { peer, store, clock, send } = await setUp();
     await send();
     store.isDown = true;
@@ -85,7 +85,7 @@ describe("the mtls authorizer", () => {
     expect(peer.clients).toEqual(["alice", "alice"]);
   });
 
-  it("shows a rotated one at the next call where the handshake fails", async () => {
+  it("reads a rotated certificate at the call after a failed handshake", async () => {
     const { peer, store, send } = await setUp({ certified: stranger });
     // A peer that ends the connection without a word may have read the request.
     await expect(send()).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe("the mtls authorizer", () => {
     expect(peer.clients).toEqual(["alice"]);
   });
 
-  it("shows a rotated one at once after a 401, and at the next call after a 403", async () => {
+  it("reads a rotated certificate at once after a 401 and at the next call after a 403", async () => {
     const { peer, store, send } = await setUp();
     peer.status = 401;
     await send();
@@ -109,12 +109,12 @@ describe("the mtls authorizer", () => {
     expect(peer.clients).toEqual(["alice", "alice", "alice", "bob"]);
   });
 
-  it("hands over the answer of a peer that refuses by status and not by the handshake", async () => {
+  it("passes on the response of a peer that refuses a certificate by its status", async () => {
     const { send } = await setUp({ certified: stranger, required: false });
     expect(await send()).toMatchObject({ status: 403 });
   });
 
-  it("trusts no server but those of its own authority", async () => {
+  it("trusts only servers of the configured authority", async () => {
     const { store, send } = await setUp();
     store.ca = stranger.cert;
     await expect(send()).rejects.toMatchObject({ reason: "unavailable", certainty: "undelivered" });
@@ -124,21 +124,24 @@ describe("the mtls authorizer", () => {
     ["no certificate", () => ({ cert: "not a certificate" })],
     ["no key", () => ({ key: "not a key" })],
     ["the key of another", () => ({ key: bob.key })],
-  ])("refuses %s before anything is sent, without showing it", async (_what, over) => {
-    const { store, authorizer } = storeOf(alice);
-    Object.assign(store, over());
-    const error = await added(authorizer).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({
-      reason: "unauthenticated",
-      cause: { code: expect.stringMatching(/^ERR_OSSL_/) },
-    });
-    const lines = `${store.cert}${store.key}`
-      .split("\n")
-      .filter((line) => !line.startsWith("-----") && line !== "");
-    expect(lines.filter((line) => inspect(error, { depth: 20 }).includes(line))).toEqual([]);
-  });
+  ])(
+    "refuses to connect with %s and keeps certificate and key out of the error",
+    async (_what, over) => {
+      const { store, authorizer } = storeOf(alice);
+      Object.assign(store, over());
+      const error = await added(authorizer).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({
+        reason: "unauthenticated",
+        cause: { code: expect.stringMatching(/^ERR_OSSL_/) },
+      });
+      const lines = `${store.cert}${store.key}`
+        .split("\n")
+        .filter((line) => !line.startsWith("-----") && line !== "");
+      expect(lines.filter((line) => inspect(error, { depth: 20 }).includes(line))).toEqual([]);
+    },
+  );
 
-  it("refuses an address without TLS, where there is nothing to show it to", async () => {
+  it("refuses an address without TLS", async () => {
     const { authorizer } = storeOf(alice);
     await expect(added(authorizer, "http://127.0.0.1:1/")).rejects.toMatchObject({
       reason: "unauthenticated",

@@ -127,15 +127,18 @@ async function callThrough(
 describe.each(Object.keys(authorizers))(
   "nothing that authorizer %s shows or gets is in an error or a log",
   (name) => {
-    it.each(Object.keys(issuers))("when the issuer %s", async (behaviour) => {
-      const authorizer = authorizers[name];
-      const answer = issuers[behaviour];
-      if (authorizer === undefined || answer === undefined) throw new Error("no such case");
-      const { error, lines } = await callThrough(authorizer, answer);
-      expect(error?.reason).toMatch(/^(unauthenticated|unavailable)$/);
-      expect(lines.length).toBeGreaterThan(0);
-      expect(`${inspect(error, { depth: 20 })}${lines.join("")}`).not.toMatch(secrets);
-    });
+    it.each(Object.keys(issuers))(
+      "shows no secret in an error or a log if the issuer %s",
+      async (behaviour) => {
+        const authorizer = authorizers[name];
+        const answer = issuers[behaviour];
+        if (authorizer === undefined || answer === undefined) throw new Error("no such case");
+        const { error, lines } = await callThrough(authorizer, answer);
+        expect(error?.reason).toMatch(/^(unauthenticated|unavailable)$/);
+        expect(lines.length).toBeGreaterThan(0);
+        expect(`${inspect(error, { depth: 20 })}${lines.join("")}`).not.toMatch(secrets);
+      },
+    );
   },
 );
 
@@ -154,7 +157,7 @@ function html(status: number): Response {
 }
 
 describe("a POST to an issuer", () => {
-  it("is a form, or JSON, and brings back the object", async () => {
+  it("posts a form or JSON and returns the object", async () => {
     const { url, asked } = await issuerThat(() => Response.json({ access_token: "t" }));
     expect(await postToIssuer({ url, body: form, signal: never })).toEqual({ access_token: "t" });
     await postToIssuer({
@@ -218,22 +221,17 @@ describe("a POST to an issuer", () => {
       "payload_too_large",
     ],
     ["a reset", () => Promise.reject(connectionReset), "unavailable", "ECONNRESET"],
-  ])(
-    "that is answered with %s says so, without repeating anything",
-    async (_what, answer, reason, code) => {
-      const { url } = await issuerThat(answer);
-      const error = await postToIssuer({ url, body: form, signal: never }).catch(
-        (thrown: SekishoError) => thrown,
-      );
-      expect(error).toMatchObject({ reason, certainty: "undelivered", cause: { code } });
-      expect(inspect(error, { depth: 20 })).not.toMatch(
-        /secret-of-nobody|nobody should repeat|ttt/,
-      );
-    },
-  );
+  ])("reports a response with %s without repeating it", async (_what, answer, reason, code) => {
+    const { url } = await issuerThat(answer);
+    const error = await postToIssuer({ url, body: form, signal: never }).catch(
+      (thrown: SekishoError) => thrown,
+    );
+    expect(error).toMatchObject({ reason, certainty: "undelivered", cause: { code } });
+    expect(inspect(error, { depth: 20 })).not.toMatch(/secret-of-nobody|nobody should repeat|ttt/);
+  });
 
   it.each([301, 302, 303, 307, 308])(
-    "follows no redirect (%i), so that no secret goes elsewhere",
+    "never follows a redirect (%i), so that a secret stays with its issuer",
     async (status) => {
       const elsewhere = await issuerThat(() => Response.json({ access_token: "t" }));
       const { url } = await issuerThat(
@@ -248,7 +246,7 @@ describe("a POST to an issuer", () => {
     },
   );
 
-  it("passes on how long the issuer wants to be left alone", async () => {
+  it("passes on the Retry-After of the issuer", async () => {
     const { url } = await issuerThat(
       () => new Response(null, { status: 429, headers: { "retry-after": "7" } }),
     );
@@ -258,7 +256,7 @@ describe("a POST to an issuer", () => {
     });
   });
 
-  it("that is not answered in time is unavailable", async () => {
+  it("reports an issuer that does not respond in time as unavailable", async () => {
     const { url } = await issuerThat(() => silence({ signal: never }));
     const post = postToIssuer({ url, body: form, signal: AbortSignal.timeout(50) });
     await expect(post).rejects.toMatchObject({
@@ -267,7 +265,7 @@ describe("a POST to an issuer", () => {
     });
   });
 
-  it("to nobody is unavailable, with the network's own code", async () => {
+  it("reports an unreachable issuer as unavailable with the code of the network", async () => {
     const { url, close } = await startIssuer({ answer: () => Response.json({}) });
     await close();
     const post = postToIssuer({ url, body: form, signal: never });
@@ -277,7 +275,7 @@ describe("a POST to an issuer", () => {
     });
   });
 
-  it("goes over TLS alone, except on this machine", async () => {
+  it("requires TLS except on loopback", async () => {
     const post = postToIssuer({ url: "http://issuer.example/token", body: form, signal: never });
     await expect(post).rejects.toThrow("must be https");
   });

@@ -47,7 +47,7 @@ async function received({ path, service = scope.service, now = Date.now }: Recei
 }
 
 describe("the check that these tests rest on", () => {
-  it("accepts the official example (post-vanilla of the AWS test suite), and nothing else", () => {
+  it("the signature check accepts the official example of AWS and rejects any other path", () => {
     const signature = "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b";
     const example = (target: string): Received => ({
       target,
@@ -88,7 +88,7 @@ describe("the sigv4 authorizer", () => {
     expect(sigv4Problem({ received: tampered, credentials, ...scope })).toBe("wrong signature");
   });
 
-  it("signs the session header, and leaves out what proxies may rewrite", async () => {
+  it("signs the session header and leaves out headers that proxies may rewrite", async () => {
     const { request } = await received({ path: "/" });
     const signed = /SignedHeaders=([^,]+)/
       .exec(request.headers.get("authorization") ?? "")?.[1]
@@ -103,7 +103,7 @@ describe("the sigv4 authorizer", () => {
     expect(signed).not.toContain("traceparent");
   });
 
-  it("signs for the service and the time that it is given", async () => {
+  it("signs for the configured service and the current time", async () => {
     const request = await received({
       path: "/",
       service: "lambda",
@@ -161,7 +161,7 @@ describe("the sigv4 authorizer with another role", () => {
     );
   }
 
-  it("signs as that role, which it assumes once for many calls", async () => {
+  it("signs as the assumed role and assumes it once for many calls", async () => {
     const { aws, authorizer } = await setUp();
     const signers = await Promise.all(
       Array.from({ length: 10 }, () => signedBy({ aws, authorizer })),
@@ -177,7 +177,7 @@ describe("the sigv4 authorizer with another role", () => {
     ]);
   });
 
-  it("assumes it anew shortly before the credentials expire", async () => {
+  it("assumes the role again shortly before the credentials expire", async () => {
     const { aws, clock, authorizer } = await setUp();
     expect(await signedBy({ aws, authorizer })).toBe(0);
     clock.nowMs += 280_000;
@@ -187,7 +187,7 @@ describe("the sigv4 authorizer with another role", () => {
     expect(headers?.["x-amz-security-token"]).toBe(aws.lent[1]?.sessionToken);
   });
 
-  it("assumes it anew once after many refusals of the same session, and not for those of an earlier one", async () => {
+  it("assumes the role again once after many refusals of one session and ignores those of an earlier one", async () => {
     const { aws, authorizer } = await setUp();
     const refused = await Promise.all(
       Array.from({ length: 5 }, () => added(authorizer, agent.url)),
@@ -199,7 +199,7 @@ describe("the sigv4 authorizer with another role", () => {
     expect(aws.lent).toHaveLength(2);
   });
 
-  it("is refused without the external id", async () => {
+  it("refuses a role whose external id is missing", async () => {
     const { authorizer } = await setUp({});
     await expect(added(authorizer, agent.url)).rejects.toMatchObject({
       reason: "unauthenticated",
@@ -207,7 +207,7 @@ describe("the sigv4 authorizer with another role", () => {
     });
   });
 
-  it("takes an answer without credentials for none", async () => {
+  it("rejects an AssumeRole response that holds no credentials", async () => {
     const { aws, authorizer } = await setUp();
     aws.instead = () =>
       new Response("<AssumeRoleResponse><AssumeRoleResult/></AssumeRoleResponse>", {
@@ -219,7 +219,7 @@ describe("the sigv4 authorizer with another role", () => {
     });
   });
 
-  it("has nothing to renew where it signs as itself", () => {
+  it("offers no refresh if it signs with its own credentials", () => {
     const authorizer = createSigV4Authorizer({ ...scope, credentials: async () => credentials });
     expect(authorizer.refresh).toBeUndefined();
   });

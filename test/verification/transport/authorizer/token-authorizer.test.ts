@@ -41,14 +41,14 @@ function request(url: string) {
 
 describe("no authorizer", () => {
   it.each(["http://127.0.0.1:1", "http://localhost", "http://[::1]"])(
-    "adds nothing for %s",
+    "adds nothing to a request to %s",
     async (url) => {
       expect(await noAuthorizer.authorize(request(url))).toEqual({});
     },
   );
 
   it.each(["https://example.com", "https://10.0.0.1", "https://127.0.0.1.example.com"])(
-    "refuses %s",
+    "refuses to call %s if no authorizer is configured",
     (url) => {
       expect(() => noAuthorizer.authorize(request(url))).toThrow(
         new SekishoError("unauthenticated"),
@@ -58,7 +58,7 @@ describe("no authorizer", () => {
 });
 
 describe("the bearer authorizer", () => {
-  it("reads the token once, and anew after it was refused", async () => {
+  it("reads the token once and again after a refusal", async () => {
     let reads = 0;
     const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
     const read = () => authorizer.authorize(request("https://example.com"));
@@ -73,7 +73,7 @@ describe("the bearer authorizer", () => {
   });
 
   it.each(["", "two words", "line\nbreak", "関所"])(
-    "refuses %p as no token, and does not repeat it",
+    "refuses the malformed token %p without repeating it",
     async (token) => {
       const authorized = createBearerAuthorizer({ readToken: async () => token }).authorize(
         request("https://example.com"),
@@ -103,7 +103,7 @@ describe("the azure authorizer", () => {
     };
   }
 
-  it("shows a token of AWS as the client's assertion, and keeps the token that it gets", async () => {
+  it("presents a token of AWS as the client assertion and caches the token that it gets", async () => {
     const { entra, clock, authorizer } = await setUp();
     expect(await tokenOf(authorizer)).toBe("access-token-1");
     clock.nowMs += 2800_000;
@@ -113,7 +113,7 @@ describe("the azure authorizer", () => {
     expect(entra.issued).toHaveLength(2);
   });
 
-  it("is refused for good where the assertion is not trusted, or the client is another", async () => {
+  it("reports an untrusted assertion or an unknown client as unauthenticated", async () => {
     const { aws, authorizer } = await setUp();
     aws.tokens.issued.includes = () => false;
     await expect(added(authorizer)).rejects.toMatchObject({
@@ -158,7 +158,7 @@ describe("the oauth-client-credentials authorizer", () => {
   }
 
   it.each(["basic", "post"] as const)(
-    "shows id and secret in one place (%s), encoded as it must be",
+    "sends id and secret in one place (%s), correctly encoded",
     async (way) => {
       const { issuer, authorizer } = await setUp({ clientAuthentication: way });
       expect(await tokenOf(authorizer)).toBe("access-token-1");
@@ -169,7 +169,7 @@ describe("the oauth-client-credentials authorizer", () => {
     },
   );
 
-  it("takes a rotated secret for the next token", async () => {
+  it("uses a rotated secret for the next token", async () => {
     const { issuer, secrets, authorizer } = await setUp();
     const refused = await added(authorizer);
     secrets.current = "rotated";
@@ -185,7 +185,7 @@ describe("the oauth-client-credentials authorizer", () => {
     [{ expires_in: null }, 240],
     [{ expires_in: "soon" }, 240],
     [{ expires_in: -5 }, 240],
-  ])("renews a token that lives as long as %j says after %d seconds", async (lifetime, seconds) => {
+  ])("renews a token with the lifetime %j after %d seconds", async (lifetime, seconds) => {
     const { clock, authorizer } = await setUp({ lifetime });
     await tokenOf(authorizer);
     clock.nowMs += (seconds - 1) * 1000;
@@ -203,7 +203,7 @@ describe("the oauth-client-credentials authorizer", () => {
       { token_type: "bearer", access_token: "t\r\nx-injected: yes" },
     ],
     ["a number", { token_type: "bearer", access_token: 12 }],
-  ])("takes %s for none", async (_what, body) => {
+  ])("rejects a token response with %s", async (_what, body) => {
     const { issuer, authorizer } = await setUp();
     issuer.instead = () => Response.json(body);
     await expect(added(authorizer)).rejects.toMatchObject({
@@ -212,7 +212,7 @@ describe("the oauth-client-credentials authorizer", () => {
     });
   });
 
-  it("is unavailable where the secret cannot be read in time", async () => {
+  it("times out if the secret cannot be read in time", async () => {
     const authorizer = createOAuthClientCredentialsAuthorizer({
       tokenUrl: "https://issuer.example/token",
       clientId: id,
@@ -248,7 +248,7 @@ describe("the google authorizer", () => {
     return { aws, google, clock, authorizer };
   }
 
-  it("makes an ID token for the service out of a token of AWS, in two exchanges", async () => {
+  it("exchanges a token of AWS for an ID token of the service in two steps", async () => {
     const { google, authorizer } = await setUp();
     const { aud, email } = decodeJwt(await tokenOf(authorizer));
     expect({ aud, email }).toEqual({ aud: audience, email: serviceAccount });
@@ -258,7 +258,7 @@ describe("the google authorizer", () => {
     ]);
   });
 
-  it("keeps the ID token for as long as its own times say, whatever the clocks", async () => {
+  it("caches the ID token for its own lifetime, independent of the clocks", async () => {
     const { aws, google, clock, authorizer } = await setUp();
     const first = await tokenOf(authorizer);
     clock.nowMs += 2800_000;
@@ -270,7 +270,7 @@ describe("the google authorizer", () => {
     expect(aws.tokens.issued).toHaveLength(2);
   });
 
-  it("is refused for good where AWS, the pool or the service account's permissions say so", async () => {
+  it("reports a refusal of AWS, the pool or the service account as unauthenticated", async () => {
     const { aws, google, authorizer } = await setUp();
     const refusal = () => added(authorizer).catch(({ reason, cause }) => [reason, cause.code]);
     aws.instead = () => refuse("AccessDenied");
@@ -296,7 +296,7 @@ describe("the google authorizer", () => {
       "a token with a line of its own",
       { token: `a.${segment({ iat: 1, exp: 2 })}.c\r\nx-injected: yes` },
     ],
-  ])("takes %s of Google's for none", async (_what, body) => {
+  ])("rejects a response of Google with %s", async (_what, body) => {
     const { google, authorizer } = await setUp();
     google.instead = ({ target }) =>
       Response.json(target === "/v1/token" ? { access_token: "f", token_type: "Bearer" } : body);
@@ -326,7 +326,7 @@ async function setUp() {
 }
 
 describe("the web-identity authorizer", () => {
-  it("adds a token that says whose request it is, for whom, and not for long", async () => {
+  it("adds a short-lived token with the caller and the audience", async () => {
     const { aws, authorizer } = await setUp();
     const token = await tokenOf(authorizer);
     expect(aws.tokens.issued).toEqual([token]);
@@ -337,7 +337,7 @@ describe("the web-identity authorizer", () => {
     ]);
   });
 
-  it("keeps it, and renews it before it expires, even while the issuer is down for a moment", async () => {
+  it("caches a token and renews it before it expires, even if the issuer is down for a moment", async () => {
     const { aws, clock, authorizer } = await setUp();
     const first = await tokenOf(authorizer);
     clock.nowMs += 200_000;
@@ -350,7 +350,7 @@ describe("the web-identity authorizer", () => {
     expect(await tokenOf(authorizer)).not.toBe(first);
   });
 
-  it("fetches one for many calls at once, and another one when that is refused to all of them", async () => {
+  it("fetches one token for many calls and another one after all of them were refused", async () => {
     const { aws, authorizer } = await setUp();
     const refused = await Promise.all(Array.from({ length: 10 }, () => added(authorizer)));
     for (const credential of refused) authorizer.refresh?.(credential);
@@ -359,7 +359,7 @@ describe("the web-identity authorizer", () => {
     expect(aws.tokens.issued).toHaveLength(2);
   });
 
-  it("asks for what it is told to", async () => {
+  it("requests the configured algorithm and lifetime", async () => {
     const { aws, sts } = await setUp();
     aws.instead = () => refuse("ValidationError", "", 400);
     const authorizer = createWebIdentityAuthorizer({
@@ -398,20 +398,17 @@ describe("the web-identity authorizer", () => {
       "ExpiredTokenException",
     ],
     ["an outage", () => refuse("InternalFailure", "", 500), "unavailable", "InternalFailure"],
-  ])(
-    "refused by %s, says what that means and gives the name",
-    async (_who, answer, reason, code) => {
-      const { aws, authorizer } = await setUp();
-      aws.instead = answer;
-      await expect(added(authorizer)).rejects.toMatchObject({
-        reason,
-        certainty: "undelivered",
-        cause: { code },
-      });
-    },
-  );
+  ])("reports a refusal by %s with its reason and its name", async (_who, answer, reason, code) => {
+    const { aws, authorizer } = await setUp();
+    aws.instead = answer;
+    await expect(added(authorizer)).rejects.toMatchObject({
+      reason,
+      certainty: "undelivered",
+      cause: { code },
+    });
+  });
 
-  it("is unavailable, and not in doubt, where the connection to the issuer breaks", async () => {
+  it("reports a broken connection to the issuer as unavailable and not as ambiguous", async () => {
     const { aws, authorizer } = await setUp();
     aws.instead = () => Promise.reject(connectionReset);
     await expect(added(authorizer)).rejects.toMatchObject({
@@ -420,7 +417,7 @@ describe("the web-identity authorizer", () => {
     });
   });
 
-  it("is refused where the signature is not that of known credentials", async () => {
+  it("reports an unknown signature as unauthenticated", async () => {
     const { aws } = await setUp();
     const others = { ...credentials, secretAccessKey: "another-secret" };
     const sts = createSts({ region, credentials: async () => others, endpoint: aws.url });
@@ -437,7 +434,7 @@ describe("the web-identity authorizer", () => {
       "what is no token",
       "<GetWebIdentityTokenResult><WebIdentityToken>a b</WebIdentityToken></GetWebIdentityTokenResult>",
     ],
-  ])("takes %s for none", async (_what, inner) => {
+  ])("rejects a token response with %s", async (_what, inner) => {
     const { aws, authorizer } = await setUp();
     const body = `<GetWebIdentityTokenResponse>${inner}</GetWebIdentityTokenResponse>`;
     aws.instead = () => new Response(body, { headers: { "content-type": "text/xml" } });

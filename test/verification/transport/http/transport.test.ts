@@ -74,13 +74,13 @@ describe("the https transport", () => {
     "http://localhost.example.com",
     "ftp://127.0.0.1",
     "https://user:pass@example.com",
-  ])("refuses %s when it is made, without repeating what it was given", (url) => {
+  ])("refuses the address %s at creation without repeating its password", (url) => {
     const make = () => createHttpsTransport({ url, authorizer: noAuthorizer });
     expect(make).toThrow(/must/);
     expect(make).not.toThrow(/user:pass/);
   });
 
-  it("sends JSON, wants JSON back uncompressed, and names the session", async () => {
+  it("sends JSON, accepts uncompressed JSON and names the session", async () => {
     const { transport, requests } = await peer(() => json({}));
     await send(transport);
     const headers = Object.fromEntries(requests()[0]?.headers ?? []);
@@ -102,7 +102,7 @@ describe("the https transport", () => {
   });
 
   it.each([301, 302, 303, 307, 308])(
-    "follows no redirect (%i): credentials go nowhere else",
+    "never follows a redirect (%i), so that credentials stay with their peer",
     async (status) => {
       const elsewhere = await peer(() => json({}));
       const { transport } = await peer(
@@ -138,12 +138,12 @@ describe("the https transport", () => {
     "application/json;profile=x;charset=UTF8",
     "application/json;",
     "application/a2a+json; version=1.0",
-  ])("takes the content type %s", async (type) => {
+  ])("accepts the content type %s", async (type) => {
     const { transport } = await peer(() => raw("{}", { headers: { "content-type": type } }));
     await expect(send(transport)).resolves.toMatchObject({ status: 200 });
   });
 
-  it("takes a body without a content type at its word", async () => {
+  it("accepts a body whose content type is missing", async () => {
     const { transport } = await socketPeer((socket) =>
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"),
     );
@@ -151,7 +151,7 @@ describe("the https transport", () => {
   });
 
   it.each(["gzip", "br", "x-unknown"])(
-    "refuses a body encoded as %s, which defeats the limit",
+    "refuses a body encoded as %s, because that would defeat the size limit",
     async (encoding) => {
       const { transport } = await peer(() =>
         raw("{}", { headers: { "content-encoding": encoding } }),
@@ -160,7 +160,7 @@ describe("the https transport", () => {
     },
   );
 
-  it("hands over the status and the delay asked for, where the body tells nothing", async () => {
+  it("returns status and Retry-After of a response whose body is unusable", async () => {
     const { transport } = await peer(() =>
       raw("<p>", { status: 503, headers: { "content-type": "text/html", "retry-after": "3" } }),
     );
@@ -175,7 +175,7 @@ describe("the https transport", () => {
     ["nothing", "", "HTTP/1.1 200 OK"],
     ["half of its JSON", '{"jsonrpc":"2.0","id', "HTTP/1.0 200 OK"],
   ])(
-    "is in doubt about a response without a length that ends after %s",
+    "treats a response of unknown length that ends after %s as ambiguous",
     async (_what, body, status) => {
       const { transport } = await socketPeer((socket) =>
         socket.end(`${status}\r\ncontent-type: application/json\r\n\r\n${body}`),
@@ -187,19 +187,19 @@ describe("the https transport", () => {
     },
   );
 
-  it("takes a response without a length whose JSON is whole", async () => {
+  it("accepts a response of unknown length if its JSON is complete", async () => {
     const { transport } = await socketPeer((socket) => socket.end("HTTP/1.0 200 OK\r\n\r\n{}"));
     expect(await send(transport)).toMatchObject({ status: 200, body: Buffer.from("{}") });
   });
 
-  it("takes a refusal without a length for an answer, whatever its body", async () => {
+  it("accepts a refusal of unknown length with any body", async () => {
     const { transport } = await socketPeer((socket) =>
       socket.end("HTTP/1.0 400 Bad Request\r\n\r\n<p>"),
     );
     expect(await send(transport)).toMatchObject({ status: 400 });
   });
 
-  it("takes an empty or broken body with a length as it is", async () => {
+  it("returns an empty or broken body of known length unchanged", async () => {
     for (const body of ["", "{"]) {
       const head = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`;
       const { transport } = await socketPeer((socket) => socket.end(head + body));
@@ -207,24 +207,24 @@ describe("the https transport", () => {
     }
   });
 
-  it("takes what is not HTTP for an invalid response", async () => {
+  it("rejects a response that is not HTTP", async () => {
     const { transport } = await socketPeer((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"));
     await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
   });
 
-  it("takes a failed TLS handshake for unavailable: nothing of the request was sent", async () => {
+  it("treats a failed TLS handshake as undelivered", async () => {
     const { transport } = await socketPeer((socket) => socket.end("no TLS here"), "https");
     await expect(send(transport)).rejects.toMatchObject({ reason: "unavailable" });
   });
 
-  it("takes a handshake that never ends, up to the signal, for unavailable as well", async () => {
+  it("treats a handshake that lasts until the signal as unavailable", async () => {
     const { transport } = await socketPeer(() => {}, "https");
     await expect(send(transport, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({
       reason: "unavailable",
     });
   });
 
-  it("does not wait longer for a handshake than a connection may take, and says that nothing was sent", async () => {
+  it("limits a handshake to the connect timeout and reports the request as undelivered", async () => {
     const { url } = await socketPeer(() => {}, "https");
     const transport = closeAfterTest(
       createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs: 50 }),
@@ -236,7 +236,7 @@ describe("the https transport", () => {
     });
   });
 
-  it("waits for the answer as long as the call may take, however soon it must be connected", async () => {
+  it("waits for the response for the whole call, independent of the connect timeout", async () => {
     jest.useFakeTimers({ doNotFake: [...realTimeButTimers] });
     closeAfterTest({ close: () => jest.useRealTimers() });
     const connectTimeoutMs = 1000;
@@ -251,7 +251,7 @@ describe("the https transport", () => {
       await expect(send(transport)).resolves.toMatchObject({ status: 200 });
   });
 
-  it("takes a peer that switches protocols unasked for one that may have got the request", async () => {
+  it("treats an unrequested switch of protocols as ambiguous", async () => {
     const { transport } = await socketPeer((socket) =>
       socket.end(
         "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n",
@@ -263,7 +263,7 @@ describe("the https transport", () => {
     });
   });
 
-  it("takes a name that does not resolve for unavailable", async () => {
+  it("treats a name that does not resolve as unavailable", async () => {
     const transport = transportTo(
       "https://sekisho.invalid",
       createBearerAuthorizer({ readToken: async () => "t" }),
@@ -271,7 +271,7 @@ describe("the https transport", () => {
     await expect(send(transport)).rejects.toMatchObject({ reason: "unavailable" });
   });
 
-  it("leaves in doubt what was written into a kept connection that the peer closed just then", async () => {
+  it("treats a request on a kept connection that the peer just closed as ambiguous", async () => {
     let count = 0;
     const { transport } = await socketPeer((socket) => {
       count += 1;
@@ -323,7 +323,7 @@ describe("authorization of the https transport", () => {
     expect(requests()).toHaveLength(2);
   });
 
-  it("renews once what many calls at once were refused", async () => {
+  it("renews the token once after many calls were refused at the same time", async () => {
     let reads = 0;
     const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
     const { transport } = await peer(
@@ -336,7 +336,7 @@ describe("authorization of the https transport", () => {
     expect(reads).toBe(2);
   });
 
-  it("lets a 403 stand, but shows it no old token again", async () => {
+  it("returns a 403 and uses a new token for the next request", async () => {
     let reads = 0;
     const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
     const { transport, requests } = await peer(() => raw("", { status: 403 }), authorizer);
@@ -350,13 +350,13 @@ describe("authorization of the https transport", () => {
     ]);
   });
 
-  it("does not repeat a 401 where there is nothing to renew", async () => {
+  it("returns a 401 if the authorizer has nothing to renew", async () => {
     const { transport, requests } = await peer(() => raw("", { status: 401 }));
     expect(await send(transport)).toMatchObject({ status: 401 });
     expect(requests()).toHaveLength(1);
   });
 
-  it("sends nothing when the credentials cannot be had, or not in time", async () => {
+  it("sends nothing if credentials are missing or late", async () => {
     const failing = createBearerAuthorizer({
       readToken: () => Promise.reject(new Error("the store is down")),
     });
@@ -403,7 +403,7 @@ describe("one POST to a peer that asks for a certificate", () => {
 
   // The alert comes at the end of the handshake in TLS 1.3, and in the middle of it in TLS 1.2.
   it.each(["TLSv1.3", "TLSv1.2"] as const)(
-    "is certainly not delivered where the peer takes no certificate (%s)",
+    "treats a request that the peer refuses for its missing certificate as undelivered (%s)",
     async (maxVersion) => {
       const { port, clients } = closeAfterTest(await startTlsPeer({ authority, maxVersion }));
       await expect(send({}, port)).rejects.toMatchObject({
@@ -414,12 +414,12 @@ describe("one POST to a peer that asks for a certificate", () => {
     },
   );
 
-  it("gets through with one of the peer's authority", async () => {
+  it("connects with a certificate of the authority that the peer trusts", async () => {
     expect(await send(await authority.issue({ name: "alice" }))).toMatchObject({ status: 200 });
     expect(peer.clients).toEqual(["alice"]);
   });
 
-  it("is in doubt where the peer ends the connection without a word", async () => {
+  it("treats a connection that the peer closes silently as ambiguous", async () => {
     const expired = await authority.issue({ name: "bob", notAfter: new Date(Date.now() - 1000) });
     await expect(send(expired)).rejects.toMatchObject({
       reason: "ambiguous",

@@ -18,7 +18,7 @@ async function waitingWorld(pollsUntilDone: number) {
 }
 
 describe("a completion push", () => {
-  it("brings the answer before the next poll is due, and leaves one chain of wake-ups", async () => {
+  it("a completion push brings the answer before the next poll and leaves one chain of wake-ups", async () => {
     const world = await waitingWorld(1);
     expect(await world.push(pushOf(ask.requestId))).toBe(1);
     expect(world.answers()).toEqual(["A checkpoint."]);
@@ -45,7 +45,7 @@ describe("a completion push", () => {
     return world;
   }
 
-  it("is handled again where its worker died in the delivery", async () => {
+  it("handles a push again after its worker died in the delivery", async () => {
     const world = await deadWorld("update");
     expect(world.taskOf(ask)?.state).toBe("delivering");
     expect(await world.push(pushOf(ask.requestId, "t-2"))).toBe(0);
@@ -55,7 +55,7 @@ describe("a completion push", () => {
     expect(world.posts).toHaveLength(1);
   });
 
-  it("whose step failed leaves a wake-up for the end of the lease, since the push itself comes again much later", async () => {
+  it("leaves a wake-up for the end of the lease if the step of a push failed", async () => {
     let writes = Number.NEGATIVE_INFINITY;
     const world = await runWorld(
       // The store can be reached until the delivery is to begin.
@@ -78,7 +78,7 @@ describe("a completion push", () => {
     expect(world.posts).toHaveLength(1);
   });
 
-  it("is dropped for an unknown task, another task id, what is none, and a task that is over", async () => {
+  it("drops a push for an unknown task, another task id, a finished task, or with a malformed body", async () => {
     const world = await waitingWorld(1);
     const other = "00000000-0000-5000-8000-00000000000f";
     const forged = [
@@ -95,7 +95,7 @@ describe("a completion push", () => {
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
-  it("does not press a host that could not be asked, nor a task that is being canceled", async () => {
+  it("ignores a push while the host cannot be reached or the task is being canceled", async () => {
     let isAway = false;
     const world = await runWorld(
       {
@@ -119,7 +119,7 @@ describe("a completion push", () => {
     expect(world.taskOf(ask)).toEqual(ending);
   });
 
-  it("polls once a second at most, however many come", async () => {
+  it("polls at most once a second for any number of pushes", async () => {
     const world = await waitingWorld(1000);
     const before = world.calls();
     for (let i = 0; i < 50; i++) await world.push(pushOf(ask.requestId));
@@ -132,7 +132,7 @@ describe("a completion push", () => {
   });
 });
 
-it("polls as soon as a second has passed since the poll before", async () => {
+it("polls as soon as a second has passed since the last poll", async () => {
   const world = await runWorld({ pollsUntilDone: 1000, pollAfterMs: 60_000 }, { maxSteps: 1 });
   world.pass(5000);
   await world.push(pushOf(ask.requestId));
@@ -145,7 +145,7 @@ it("polls as soon as a second has passed since the poll before", async () => {
   expect(world.calls()).toBe(callCount + 1);
 });
 
-it("polls no sooner after a large answer, however many pushes come", async () => {
+it("keeps the gap after a large answer for any number of pushes", async () => {
   const world = await waitingWorld(1000);
   const task = world.taskOf(ask);
   if (task === undefined) throw new Error("the task has no record");
@@ -173,7 +173,7 @@ async function oldWorld() {
 }
 
 describe("a completion push that comes before what it tells of can have been seen", () => {
-  it("brings the answer a second after the last poll, though the next one is minutes away", async () => {
+  it("polls a second after the last poll for an early push, even if the next poll is minutes away", async () => {
     const { world, polledAtMs, calls } = await oldWorld();
     for (const _ of [1, 2, 3]) expect(await world.push(pushOf(ask.requestId))).toBe(0);
     await world.run({ until: () => world.answers().length > 0 });
@@ -183,7 +183,7 @@ describe("a completion push that comes before what it tells of can have been see
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
-  it("brings a poll a second later where the acceptance is not stored yet", async () => {
+  it("polls a second later for a push that comes before the acceptance is stored", async () => {
     let sentAtMs: number | undefined;
     const world = createWorld({
       pollsUntilDone: 1,
@@ -203,7 +203,7 @@ describe("a completion push that comes before what it tells of can have been see
     expect(world.doubled()).toBe(0);
   });
 
-  it("brings the answer at once where it comes while a worker polls", async () => {
+  it("delivers the answer at once for a push that comes while a worker polls", async () => {
     const polls = 50;
     let gets = 0;
     let pushed: number | undefined;
@@ -246,7 +246,7 @@ describe("completion pushes to a task that a worker holds", () => {
     return { world, sends: world.sends() - before };
   }
 
-  it("make one link in each process, which comes again only a few times, and the answer comes", async () => {
+  it("keeps one repeated link per process for pushes to a leased task, and the answer arrives", async () => {
     const one = await heldWorld({ times: 1000, processes: 1 });
     expect(one.sends).toBeLessThanOrEqual(12);
     const five = await heldWorld({ times: 200, processes: 5 });
@@ -255,7 +255,7 @@ describe("completion pushes to a task that a worker holds", () => {
     expect(five.world.answers()).toEqual(["A checkpoint."]);
   });
 
-  it("are not dropped for a link that could not be sent", async () => {
+  it("keeps a push whose link could not be sent", async () => {
     let isAway = true;
     const world = createWorld({
       pollsUntilDone: 1000,
@@ -279,7 +279,7 @@ describe("completion pushes to a task that a worker holds", () => {
 });
 
 describe("a completion push after a poll that found no slot", () => {
-  it("brings a poll a second later, though the time of the poll that was not made has passed", async () => {
+  it("polls a second later for a push after a poll that found no slot", async () => {
     const world = await waitingWorld(1);
     const record = world.taskOf(ask);
     if (record === undefined) throw new Error("the task has no record");

@@ -32,7 +32,7 @@ async function buriedAfter(
 }
 
 describe("a dead letter of a task at work", () => {
-  it("fails in the record first, then is canceled at the host by the next wake-up, and only then told in the thread", async () => {
+  it("fails the task in its record, then cancels it at the host, and only then reports it in the thread", async () => {
     for (const steps of [accepted, polled]) {
       const world = await buriedAfter(steps);
       const before = world.calls();
@@ -52,7 +52,7 @@ describe("a dead letter of a task at work", () => {
     }
   });
 
-  it("is canceled once, whatever becomes of the worker that does it, and told all the same", async () => {
+  it("cancels a task at most once and reports it, even if the worker dies while canceling", async () => {
     for (const fate of deaths) {
       let left = 1;
       const world = await buriedAfter(polled, {
@@ -64,7 +64,7 @@ describe("a dead letter of a task at work", () => {
     }
   });
 
-  it("is told once, whichever operation the handler dies of", async () => {
+  it("reports a dead letter once even if its handler dies at any operation", async () => {
     for (const fate of deaths) {
       for (let nth = 0; nth < 6; nth++) {
         let isOn = false;
@@ -83,7 +83,7 @@ describe("a dead letter of a task at work", () => {
     }
   });
 
-  it("is kept before anything is changed: what cannot be kept at once comes again as it was", async () => {
+  it("stores a dead letter before it changes anything, and leaves the task unchanged if that fails", async () => {
     const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps: polled });
     const before = structuredClone(world.taskOf(ask));
     await expect(
@@ -92,7 +92,7 @@ describe("a dead letter of a task at work", () => {
     expect(world.taskOf(ask)).toEqual(before);
   });
 
-  it("is kept for an operator", async () => {
+  it("stores a dead letter for an operator", async () => {
     const world = await buriedAfter(polled);
     expect(world.archive.map((body) => JSON.parse(body))).toEqual([
       { type: "wake", requestId: ask.requestId, seq: 1, polls: 1 },
@@ -105,7 +105,7 @@ describe("a dead letter of a task that asks", () => {
   const { channel, user, team } = ask.message;
   const button = { type: "answer", question: 0, option: 0 } as const;
 
-  it("costs no answer: a question that was not asked yet is asked later", async () => {
+  it("asks a question later if its first post became a dead letter", async () => {
     const isAsking = () => world.taskOf(ask)?.state === "asking";
     let isAway = true;
     const world = createWorld({
@@ -122,7 +122,7 @@ describe("a dead letter of a task that asks", () => {
     expect(world.cancels).toEqual([]);
   });
 
-  it("of a click is kept, and changes nothing; of a greeting not even that", async () => {
+  it("stores a dead letter of a click without an effect, and drops that of an opened conversation", async () => {
     const world = createWorld({ questions });
     await world.deliver(ask).run({ until: () => world.questions().length > 0 });
     const wakes = world.loseMessages();
@@ -137,7 +137,7 @@ describe("a dead letter of a task that asks", () => {
 });
 
 describe("a dead letter", () => {
-  it("of a task that was never sent asks nobody to cancel", async () => {
+  it("cancels nothing at the host for a task that was never sent", async () => {
     let isAway = true;
     const world = await buriedAfter(1, {
       fate: ({ party }) => (isAway && party === "slack" ? "refused" : "ok"),
@@ -149,7 +149,7 @@ describe("a dead letter", () => {
     expect(world.answers()).toEqual(['{"type":"failed","reason":"internal","lost":false}']);
   });
 
-  it("of a wish to cancel is kept, and stays a wish: somebody was told that the task is being canceled", async () => {
+  it("still cancels the task after a dead letter of a cancel, and stores the message", async () => {
     const world = await runWorld(
       { pollsUntilDone: 10_000, cancelable: true },
       { maxSteps: accepted },
@@ -162,7 +162,7 @@ describe("a dead letter", () => {
     expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
   });
 
-  it("of a wish to cancel whose workers died in the delivery is kept, and goes on with it long before the next wake-up", async () => {
+  it("continues a delivery soon after a dead letter of a cancel whose workers died", async () => {
     let dies = false;
     const world = createWorld({
       cancelable: true,
@@ -187,14 +187,14 @@ describe("a dead letter", () => {
     expect(record()).toMatchObject({ state: "done", cleanupDone: true });
   });
 
-  it("that is none of ours is kept", async () => {
+  it("stores a malformed dead letter", async () => {
     const world = createWorld();
     world.deliver({ nonsense: true } as never);
     await world.buryAll();
     expect(world.archive).toEqual(['{"nonsense":true}']);
   });
 
-  it("of a link that is finished is not kept, since nothing was lost with it", async () => {
+  it("drops a dead letter of a finished link, since nothing is lost with it", async () => {
     const world = createWorld();
     world.deliver(ask);
     await world.deliver(ask).run({ maxSteps: 1 });
@@ -202,7 +202,7 @@ describe("a dead letter", () => {
     expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["wake"]);
   });
 
-  it("whose task could not even be recorded goes on by itself for a week, and is kept once", async () => {
+  it("stores a message that cannot be recorded once and keeps retrying it for a week", async () => {
     let isDown = true;
     const world = await runWorld(
       { fate: ({ name }) => (isDown && name === "create" ? "refused" : "ok") },
@@ -232,7 +232,7 @@ describe("a dead letter", () => {
 });
 
 describe("a redrive", () => {
-  it("lets a task go on whose wake-up is gone, wherever it stands, to one answer from one run", async () => {
+  it("a redrive continues a task without a wake-up from any state to one answer of one run", async () => {
     for (let steps = 1; steps < longest; steps++) {
       const world = await runWorld({ pollsUntilDone: 3 }, { maxSteps: steps });
       world.loseMessages();
@@ -244,7 +244,7 @@ describe("a redrive", () => {
     }
   });
 
-  it("doubles nothing where the task has its wake-up, at whatever moment it comes", async () => {
+  it("a redrive doubles nothing if the task still has its wake-up, at any moment", async () => {
     for (let steps = 0; steps < 12; steps++) {
       const world = await runWorld({ pollsUntilDone: 3 }, { maxSteps: steps });
       world.redrive(ask.requestId);
@@ -258,7 +258,7 @@ describe("a redrive", () => {
     }
   });
 
-  it("of a task that has ended repeats its delivery: what is missing is posted, nothing is doubled, nothing is run", async () => {
+  it("a redrive repeats the delivery of a task that has ended and posts only missing parts", async () => {
     const story = () => ({ status: "success", response_text: "one|two" }) as const;
     for (const isDeleted of [true, false]) {
       const world = createWorld({ story });
@@ -272,7 +272,7 @@ describe("a redrive", () => {
     }
   });
 
-  it("of a failure repeats its delivery also when all is swept", async () => {
+  it("a redrive repeats the delivery of a failure even after the cleanup", async () => {
     const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps: 3 });
     world.pass(16 * 60_000);
     await world.buryAll();
@@ -285,14 +285,14 @@ describe("a redrive", () => {
     expect(world.posts).toHaveLength(1);
   });
 
-  it("changes nothing once the texts are forgotten", async () => {
+  it("a redrive changes nothing once the texts are erased", async () => {
     const world = await runWorld();
     await world.redrive(ask.requestId).run();
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.posts).toHaveLength(1);
   });
 
-  it("waits while a worker holds the task", async () => {
+  it("a redrive waits while a worker holds the task", async () => {
     let sends = 0;
     const world = createWorld({
       fate: async ({ name }): Promise<Fate> => {
@@ -308,7 +308,7 @@ describe("a redrive", () => {
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
-  it("of an unknown task is dropped; as a dead letter it is kept and changes nothing", async () => {
+  it("drops a redrive of an unknown task and stores one that is a dead letter", async () => {
     const world = createWorld();
     await world.redrive(ask.requestId).run();
     expect(world.posts).toEqual([]);
@@ -322,7 +322,7 @@ describe("a redrive", () => {
     expect(world.taskOf(ask)).toEqual(before);
   });
 
-  it("whose workers died in the delivery goes on after it was a dead letter, as the task has no other wake-up", async () => {
+  it("a redrive continues after its dead letter if its workers died in the delivery", async () => {
     let dies = false;
     const world = createWorld({
       pollsUntilDone: 5,
@@ -343,7 +343,7 @@ describe("a redrive", () => {
     expect(world.taskOf(ask)).toMatchObject({ state: "done", cleanupDone: true });
   });
 
-  it("lets a task go on that asks: before the question is there, while it is open, and once it is answered", async () => {
+  it("a redrive continues an asking task before its question is posted, while it is open, and afterwards", async () => {
     const options = [{ id: "yes", label: "Yes" }];
     for (let steps = 1; steps < 3; steps++) {
       const world = await runWorld(
@@ -384,7 +384,7 @@ async function taskAfter(steps: number, settings: Parameters<typeof createWorld>
 }
 
 describe("the message that docs/how-to/restore.md shows", () => {
-  it("is a redrive", () => {
+  it("the message in docs/how-to/restore.md is a redrive", () => {
     const page = readFileSync(join(__dirname, "../../../../docs/how-to/restore.md"), "utf8");
     const [, body = ""] = /aws sqs send-message .*--message-body '(.+)'/.exec(page) ?? [];
     const message = queueMessageSchema.parse(JSON.parse(body.replace("REQUEST_ID", ask.requestId)));
@@ -395,7 +395,7 @@ describe("the message that docs/how-to/restore.md shows", () => {
 describe("a record that is restored as it was earlier, after its answer", () => {
   const story = () => ({ status: "success", response_text: "one|two" }) as const;
 
-  it("leaves one post of each part after the cleanup, in any order, and runs nothing again at a host that deduplicates", async () => {
+  it("a restored record leads to one post of each part and to one run at a host that deduplicates", async () => {
     for (let steps = 1; steps < longest; steps++) {
       const { world, record } = await taskAfter(steps, { story });
       await world.run();
@@ -409,7 +409,7 @@ describe("a record that is restored as it was earlier, after its answer", () => 
     }
   });
 
-  it("of a task that had not been sent runs its agent again at a host that does not deduplicate", async () => {
+  it("a restored record of an unsent task runs the agent again at a host that does not deduplicate", async () => {
     let record: Task | undefined;
     const world = createWorld({
       story,

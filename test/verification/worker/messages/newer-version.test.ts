@@ -25,14 +25,14 @@ describe.each([
   ["a message of an unknown type", { type: "next_wake", requestId }],
   ["a wake-up of a record that cannot be read", { type: "wake", requestId, seq: 1 }],
 ])("%s", (_what, message) => {
-  it("is sent again", async () => {
+  it("sends a message for a newer version to the queue again", async () => {
     expect(await bury(message, 5)).toEqual({
       sent: [{ ...message, leftSinceMs: 5 }],
       isKept: false,
     });
   });
 
-  it("is stored for an operator after a week", async () => {
+  it("stores a message for a newer version for an operator after a week", async () => {
     expect(await bury({ ...message, leftSinceMs: 0 }, weekMs + 1)).toEqual({
       sent: [],
       isKept: true,
@@ -40,6 +40,6 @@ describe.each([
   });
 });
 
-it("a message without a type of ours and without a task is stored at once", async () => {
+it("a message of unknown type that names no task is stored at once", async () => {
   expect(await bury({ type: "next_wake" }, 5)).toEqual({ sent: [], isKept: true });
 });

@@ -14,20 +14,20 @@ describe("the ids of a queue message", () => {
     ["a user message", { type: "ask", requestId, trace, message: { text: requestId } }],
     ["a wake-up", { type: "wake", requestId, seq: 1 }],
     ["a completion push", { request_id: requestId, task_id: taskId }],
-  ])("include the request id of %s", (_name, message) => {
+  ])("reads the request id of %s", (_name, message) => {
     expect(readQueuedIds(JSON.stringify(message)).request_id).toBe(requestId);
   });
 
-  it("include the task id of a completion push", () => {
+  it("reads the task id of a completion push", () => {
     const push = { request_id: requestId, task_id: taskId };
     expect(readQueuedIds(JSON.stringify(push)).task_id).toBe(taskId);
   });
 
-  it("include the trace that came with the message", () => {
+  it("reads the trace of the message", () => {
     expect(readQueuedIds(JSON.stringify({ requestId, trace })).trace_id).toBe(readTraceId(trace));
   });
 
-  it("hold nothing of an invalid message", () => {
+  it("reads nothing from an invalid message", () => {
     forAll(fc.oneof(fc.string(), fc.json()), fc.string()).hold((body, text) => {
       const bodies = [
         body,

@@ -61,7 +61,7 @@ const aborted = (signal: AbortSignal) =>
   new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("aborted")));
 
 describe("the lease of a call that takes several leases", () => {
-  it("is renewed until the call has ended, and the record can be saved then", async () => {
+  it("renews the lease until the call ends, and the record can be saved afterwards", async () => {
     const { record, stored, read, keep, save } = await heldTask();
     expect(await settle(keep((signal) => delay(5 * leaseMs).then(() => signal.aborted)))).toBe(
       false,
@@ -78,7 +78,7 @@ describe("the lease of a call that takes several leases", () => {
     expect((await read())?.revision).toBe(revision + 1);
   });
 
-  it("is renewed although the answer to a renewal is lost, or the store is away for a moment", async () => {
+  it("renews the lease after a lost response or a short outage of the store", async () => {
     let times = 0;
     const { keep, read, save, stored } = await heldTask((store) => ({
       async replace(request) {
@@ -96,7 +96,7 @@ describe("the lease of a call that takes several leases", () => {
     expect(await save(stored)).toBeDefined();
   });
 
-  it("ends the call where another worker has taken over, or the store stays away", async () => {
+  it("aborts the call if another worker takes over or the store stays away", async () => {
     const taken = await heldTask();
     await taken.takeOver();
     expect(await settle(taken.keep(aborted))).toBe("aborted");
@@ -105,7 +105,7 @@ describe("the lease of a call that takes several leases", () => {
     expect(await settle(keep(aborted))).toBe("aborted");
   });
 
-  it("is not renewed for a call that goes on although it was told to end", async () => {
+  it("stops renewing the lease for a call that continues after its abort", async () => {
     const { keep, read, stored } = await heldTask();
     await settle(keep(() => delay(3 * leaseMs), AbortSignal.abort()));
     expect(await read()).toEqual(stored);

@@ -44,7 +44,7 @@ function ended(outcome: TaskOutcome | undefined, changes: Partial<Task> = {}) {
 }
 
 describe("a task that is over", () => {
-  it("is counted once, with its time, its last stage and its delivery", () => {
+  it("counts a task once with its duration, its last stage and its delivery", () => {
     expect(counted(ended({ type: "answer", text: "secret words" }))).toEqual([
       ["sekisho_stage_seconds", { stage: "delivering" }, 1],
       ["sekisho_answers_delivered_total", { outcome: "answer" }, 1],
@@ -53,7 +53,7 @@ describe("a task that is over", () => {
     ]);
   });
 
-  it("and is delivered again by an operator is delivered again, and no further task", () => {
+  it("counts a repeated delivery as a delivery and not as a task", () => {
     const again = {
       history: [...history, at("done", 6, "delivered"), at("delivering", 60, "redriven")],
     };
@@ -61,7 +61,7 @@ describe("a task that is over", () => {
     expect(names).toEqual(["sekisho_stage_seconds", "sekisho_answers_delivered_total"]);
   });
 
-  it("and that nobody spoke to is none", () => {
+  it("counts no task for a message that was not for the bot", () => {
     const { previousTask, task } = ended(undefined);
     expect(counted({ previousTask, event: woken, task }).map(([name]) => name)).toEqual([
       "sekisho_stage_seconds",
@@ -82,26 +82,29 @@ describe("a task that is over", () => {
     ],
     [{ type: "too_old" }, "too_old", "none", "too_old"],
     [{ type: "unanswered" }, "unanswered", "none", undefined],
-  ])("with %j is counted as %s, %s; refused as %s", (outcome, name, reason, kind) => {
-    const all = counted(ended(outcome));
-    expect(all).toContainEqual([
-      "sekisho_tasks_total",
-      { outcome: name, reason, destination: "far" },
-      1,
-    ]);
-    const refusals = all.filter(([metric]) => metric === "sekisho_refusals_total");
-    expect(refusals).toEqual(kind === undefined ? [] : [["sekisho_refusals_total", { kind }, 1]]);
-  });
+  ])(
+    "counts the outcome %j as %s with the reason %s and the refusal %s",
+    (outcome, name, reason, kind) => {
+      const all = counted(ended(outcome));
+      expect(all).toContainEqual([
+        "sekisho_tasks_total",
+        { outcome: name, reason, destination: "far" },
+        1,
+      ]);
+      const refusals = all.filter(([metric]) => metric === "sekisho_refusals_total");
+      expect(refusals).toEqual(kind === undefined ? [] : [["sekisho_refusals_total", { kind }, 1]]);
+    },
+  );
 
   it.each([
     ["agent_not_found", "no_route"],
     ["rate_limited", "thread_full"],
-  ] as const)("with %s before it was announced is refused as %s", (reason, kind) => {
+  ] as const)("counts %s before the announcement as the refusal %s", (reason, kind) => {
     const all = counted(ended({ type: "failed", reason, lost: false }, { placeholder: undefined }));
     expect(all).toContainEqual(["sekisho_refusals_total", { kind }, 1]);
   });
 
-  it("without a place to be told in is counted as undelivered, by why", () => {
+  it("counts an answer that cannot be posted as undelivered with the reason", () => {
     const event: TaskEvent = {
       type: "slack_failed",
       nowMs: askedAtMs,
@@ -120,7 +123,7 @@ describe("a task that is over", () => {
 });
 
 describe("a task under way", () => {
-  it("has waited in the queue when its first wake-up comes, and not again when that is repeated", () => {
+  it("measures the wait in the queue at the first wake-up only", () => {
     const previousTask = sampleTask();
     const wait: Counted = ["sekisho_queue_wait_seconds", {}, 0.25];
     expect(counted({ previousTask, event: woken, task: previousTask })).toEqual([wait]);
@@ -134,7 +137,7 @@ describe("a task under way", () => {
     expect(counted({ previousTask: overheard, event: woken, task: overheard })).toEqual([]);
   });
 
-  it("was in a stage from when it entered it, whatever people wished meanwhile", () => {
+  it("measures a stage from its beginning, even if people asked for something meanwhile", () => {
     const wish = at("sent", 3, "cancel_asked");
     const previousTask = sampleTask({ state: "sent", history: [...history.slice(0, 3), wish] });
     const task: Task = {
@@ -147,7 +150,7 @@ describe("a task under way", () => {
     ]);
   });
 
-  it("that a slower clock wrote has not been in a stage for less than nothing", () => {
+  it("measures a stage as zero seconds if a slower clock wrote its end", () => {
     const previousTask = sampleTask({ state: "received" });
     const task: Task = {
       ...previousTask,
@@ -159,7 +162,7 @@ describe("a task under way", () => {
     ]);
   });
 
-  it("is polled, by what came of it", () => {
+  it("counts a poll by its result", () => {
     const previousTask = sampleTask({ state: "waiting", call: sampleCall({ destination: "far" }) });
     const error = {
       reason: "unavailable",
@@ -178,7 +181,7 @@ describe("a task under way", () => {
     ]);
   });
 
-  it("counts the tokens of its answer when that comes, and not at the steps after it", () => {
+  it("counts the tokens of an answer once when it arrives", () => {
     const previousTask = sampleTask({ state: "sent", call: sampleCall({ destination: "far" }) });
     const task: Task = {
       ...previousTask,

@@ -16,7 +16,7 @@ import { InterruptedStep } from "@sekisho/verification/worker/step/lease.ts";
 import { collectLog } from "../../../doubles/collect-log.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../../task/sample.ts";
 import { createWorld, runWorld } from "../world.ts";
-import { unreadable, unwritable } from "../world-fates.ts";
+import { failReads, failWrites } from "../world-fates.ts";
 import { worldText } from "../world-people.ts";
 
 const ask = sampleAsk();
@@ -55,28 +55,31 @@ const deep: Artifact = { data: JSON.parse("[".repeat(50_000) + "]".repeat(50_000
 const answer = { status: "success", response_text: "A checkpoint." } as const;
 
 describe("a result on which the task machine fails", () => {
-  it.each([0, 2])("ends the task at once, in words, after %i polls", async (pollsUntilDone) => {
-    const { world, answers, failures, tookMs } = await run({
-      story: () => ({ ...answer, artifacts: [deep] }),
-      pollsUntilDone,
-    });
-    expect(answers).toEqual([internal]);
-    expect(tookMs).toBeLessThan(10_000);
-    expect(failures).toMatchObject([
-      {
-        level: "error",
-        request_id: ask.requestId,
-        cause_kind: "RangeError",
-        state: pollsUntilDone ? "waiting" : "sent",
-      },
-    ]);
-    // What may be at work is canceled.
-    expect(world.cancels).toHaveLength(1);
-  });
+  it.each([0, 2])(
+    "fails the task at once with a message after %i polls",
+    async (pollsUntilDone) => {
+      const { world, answers, failures, tookMs } = await run({
+        story: () => ({ ...answer, artifacts: [deep] }),
+        pollsUntilDone,
+      });
+      expect(answers).toEqual([internal]);
+      expect(tookMs).toBeLessThan(10_000);
+      expect(failures).toMatchObject([
+        {
+          level: "error",
+          request_id: ask.requestId,
+          cause_kind: "RangeError",
+          state: pollsUntilDone ? "waiting" : "sent",
+        },
+      ]);
+      // What may be at work is canceled.
+      expect(world.cancels).toHaveLength(1);
+    },
+  );
 });
 
 describe("an answer that cannot be shown", () => {
-  it("is replaced by words of ours, and no part of it stays", async () => {
+  it("replaces an answer that cannot be shown by a failure and leaves no part of it", async () => {
     const { answers, failures, tookMs } = await run({
       story: () => ({ ...answer, response_text: poison }),
       text: {
@@ -91,7 +94,7 @@ describe("an answer that cannot be shown", () => {
     expect(failures).toMatchObject([{ state: "delivering", cause_kind: "TypeError" }]);
   });
 
-  it("is given up where even those cannot be shown: nothing is tried for ever", async () => {
+  it("gives the delivery up if even the failure cannot be shown", async () => {
     const { world, failures, undelivered } = await run({
       text: {
         parts: () => {
@@ -109,7 +112,7 @@ describe("an answer that cannot be shown", () => {
 });
 
 describe("a placeholder, a question or a status that cannot be shown with the texts of others", () => {
-  it("is shown without them, and the task goes on", async () => {
+  it("shows the placeholder without the agent's text and continues the task", async () => {
     const { world, failures } = await run({
       story: () => ({ ...answer, response_text: JSON.stringify("done") }),
       pollsUntilDone: 3,
@@ -125,7 +128,7 @@ describe("a placeholder, a question or a status that cannot be shown with the te
     expect(failures).toEqual([]);
   });
 
-  it("asks without the words of the agent", async () => {
+  it("asks the question without the agent's text", async () => {
     const world = createWorld({
       questions: [{ prompt: poison, options: [{ id: "a", label: "A" }] }],
       text: {
@@ -147,24 +150,27 @@ describe("a record that cannot be written", () => {
       ({ state, lease }) => state === "delivering" && lease !== undefined,
     ],
     ["when a step of it ends", ({ outcome }) => outcome?.type === "answer"],
-  ])("ends its task in words, %s", async (_when, isUnwritable) => {
-    const { answers, tookMs } = await run({
-      fate: unwritable((task) => task.outcome?.type === "answer" && isUnwritable(task)),
-    });
-    expect(answers).toEqual([instead]);
-    expect(tookMs).toBeLessThan(10_000);
-  });
+  ])(
+    "fails the task with a message if its record cannot be written %s",
+    async (_when, isUnwritable) => {
+      const { answers, tookMs } = await run({
+        fate: failWrites((task) => task.outcome?.type === "answer" && isUnwritable(task)),
+      });
+      expect(answers).toEqual([instead]);
+      expect(tookMs).toBeLessThan(10_000);
+    },
+  );
 
-  it("while the agent may be at work has it canceled", async () => {
+  it("cancels a task at the host whose record cannot be written while the agent may be running", async () => {
     const { world, answers } = await run({
       pollsUntilDone: 2,
-      fate: unwritable(({ state }) => state === "waiting"),
+      fate: failWrites(({ state }) => state === "waiting"),
     });
     expect(answers).toEqual([internal]);
     expect(world.cancels).toHaveLength(1);
   });
 
-  it("with the words that stand for its answer is given up: that is logged, and its thread is free", async () => {
+  it("gives up, logs and frees the thread if even the record of the failure cannot be written", async () => {
     const { world, undelivered } = await run({
       text: {
         parts(task) {
@@ -172,7 +178,7 @@ describe("a record that cannot be written", () => {
           return worldText.parts(task);
         },
       },
-      fate: unwritable(
+      fate: failWrites(
         ({ state, outcome }) =>
           state === "delivering" && outcome?.type === "failed" && outcome.insteadOfAnswer === true,
       ),
@@ -185,9 +191,9 @@ describe("a record that cannot be written", () => {
 });
 
 describe("a record that cannot be read", () => {
-  it("ends its task in words when the queue gives up, and is kept for an operator", async () => {
+  it("fails a task with an unreadable record after its dead letter and stores that for an operator", async () => {
     let isUnreadable = false;
-    const world = createWorld({ pollsUntilDone: 3, fate: unreadable(() => isUnreadable) });
+    const world = createWorld({ pollsUntilDone: 3, fate: failReads(() => isUnreadable) });
     await world.deliver(ask).run({ until: () => world.taskOf(ask)?.state === "waiting" });
     isUnreadable = true;
     await world.run({ maxSteps: 3 });
@@ -203,7 +209,7 @@ describe("a record that cannot be read", () => {
     expect(world.posts.filter(({ key }) => key?.kind === "placeholder")).toEqual([]);
   });
 
-  it("is told to nobody where nobody is known, and blocks nothing", () => {
+  it("rejects a record that names nobody and keeps the placeholder of a damaged one", () => {
     expect(salvageTask({ id: 7 })).toBeUndefined();
     expect(salvageTask(undefined)).toBeUndefined();
     const placeholder = { ts: "1.1", postedAtMs: 1 };
@@ -219,7 +225,7 @@ describe("a record that cannot be read", () => {
     ["the task id", { taskId: 17 }, { destination: "host", sessionId: "s-1" }],
     ["the session id", { sessionId: 17 }, { destination: "host", taskId: "t-1" }],
   ])(
-    "keeps the destination where %s cannot be read: what may be at work there is canceled",
+    "keeps the destination of a record if %s is unreadable, so that the task can be canceled",
     (_what, damage, kept) => {
       const call = { ...sampleCall({ taskId: "t-1" }), ...damage };
       expect(salvageTask({ ...sampleTask({ state: "waiting" }), call })).toMatchObject({
@@ -228,7 +234,7 @@ describe("a record that cannot be read", () => {
     },
   );
 
-  it("keeps the placeholder where its time cannot be read: it becomes the words", () => {
+  it("keeps the placeholder of a record whose time is unreadable", () => {
     const placeholder = { ts: "1.1", postedAtMs: "yesterday" };
     expect(salvageTask({ ...sampleTask(), placeholder })).toMatchObject({
       placeholder: { ts: "1.1" },
@@ -237,7 +243,7 @@ describe("a record that cannot be read", () => {
 });
 
 describe("a step that fails", () => {
-  it("says until when its lease keeps others away, if it has one", async () => {
+  it("reports the end of the lease of a failed step, if it holds one", async () => {
     for (const [nth, expected] of [
       [0, Error],
       [1, InterruptedStep],
@@ -257,7 +263,7 @@ describe("a step that fails", () => {
     }
   });
 
-  it("brings its message back when the lease is over, so that the queue goes on counting; any other sooner", async () => {
+  it("returns the message of a failed step when its lease ends, and any other message sooner", async () => {
     const seconds: (number | undefined)[] = [];
     const client = {
       async call(_operation: string, input: ChangeMessageVisibilityRequest) {
@@ -286,7 +292,7 @@ function thrownBy(run: () => unknown): unknown {
   }
 }
 
-it("what is too long for a stack or a text is the data's fault, and memory that is short is not", () => {
+it("an overflow of stack or string is a failure of the data, and exhausted memory is not", () => {
   const recurse = (): unknown => [recurse()];
   expect(isDataFailure(thrownBy(recurse))).toBe(true);
   expect(isDataFailure(thrownBy(() => "x".repeat(2 ** 30)))).toBe(true);
@@ -311,7 +317,7 @@ async function linesOf({ fate, story }: Parameters<typeof createWorld>[0] = {}) 
 const ids = { request_id: ask.requestId, task_id: "t-1" };
 
 describe("the log of the worker", () => {
-  it("names the task on both sides where a call failed, with the reason", async () => {
+  it("logs the request id, the task id and the reason of a failed call", async () => {
     const lines = await linesOf({
       story: () => {
         throw new SekishoError("execution_failed");
@@ -321,7 +327,7 @@ describe("the log of the worker", () => {
     expect(failed).toMatchObject([{ message: "task_step", ...ids, reason: "execution_failed" }]);
   });
 
-  it("names the task on both sides where its answer could not be delivered, with what was tried and why not", async () => {
+  it("logs both ids, the operation and the reason of an undelivered answer", async () => {
     let accepted = false;
     const lines = await linesOf({
       fate: ({ party, name }) => {
@@ -334,7 +340,7 @@ describe("the log of the worker", () => {
     ]);
   });
 
-  it("says of a message that is none of ours why it was refused, and nothing that is in it", async () => {
+  it("logs why a malformed message was refused and nothing of its content", async () => {
     const { log, lines, entries } = collectLog();
     const world = createWorld({ log });
     world.queueRaw("the text of nobody");

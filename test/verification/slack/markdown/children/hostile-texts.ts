@@ -1,16 +1,10 @@
 /** Texts over which a parser or an expression could be at work for hours: a program of its own, so that a test can end it. */
 
-import { fencedTables } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
-import {
-  maxMarkdownLength,
-  maxMrkdwnLength,
-  splitAnswer,
-} from "@sekisho/verification/slack/markdown/split.ts";
-import { newestText } from "@sekisho/verification/slack/messages/placeholder.ts";
+import { maxMarkdownLength, maxMrkdwnLength } from "@sekisho/verification/slack/markdown/split.ts";
 import { nextStreamPiece } from "@sekisho/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import { askedAtMs, sampleTask } from "../../../task/sample.ts";
-import { mrkdwnText, safeText } from "../as-text.ts";
+import { drawnText, mrkdwnText, newestText, safeText, splitText } from "../as-text.ts";
 
 const length = 15_000;
 /** Of one line, which costs little unless something goes wrong. */
@@ -133,13 +127,13 @@ const texts: string[] = [
 for (const text of texts) {
   const safe = safeText(text);
   const shown = [
-    fencedTables(safe),
+    drawnText(safe),
     mrkdwnText(safe),
     newestText({ text, maxLength: maxMarkdownLength }),
   ];
   const parts = [
-    ...splitAnswer({ text: safe, maxLength: maxMarkdownLength }),
-    ...splitAnswer({ text: safe, maxLength: maxMrkdwnLength }),
+    ...splitText({ text: safe, maxLength: maxMarkdownLength }),
+    ...splitText({ text: safe, maxLength: maxMrkdwnLength }),
   ];
   const tasks = [
     question({
