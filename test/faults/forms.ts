@@ -6,14 +6,15 @@ import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
 import { askAboutShortcut } from "@sekisho/verification/slack/api/manifest.ts";
 import type { ModalView } from "@sekisho/verification/slack/api/slack.ts";
 import { interactionIdOf } from "@sekisho/verification/task/routing.ts";
+import type { Post } from "../doubles/slack/memory-slack.ts";
 import { buttonsOf } from "./button-clicks.ts";
 import type { Asked } from "./people.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
 import { workspace } from "./settings.ts";
 import { signed } from "./signed.ts";
-import { type Post, type SimSlack, tsOf } from "./sim-slack.ts";
-import { later, worldMs } from "./virtual-time.ts";
+import { type SimSlack, tsOf } from "./sim-slack.ts";
+import { later } from "./virtual-time.ts";
 import { laterInStory, meet, type World } from "./world.ts";
 
 type Around = { world: World; slack: SimSlack; process: Process; ingresses: Pool<Ingress> };
@@ -102,7 +103,7 @@ type Use = {
 };
 
 function useModal(
-  { world, process, ingresses }: Around,
+  { world, slack, process, ingresses }: Around,
   { use, payload, values, isThere, onTaken }: Use,
 ): void {
   begin(1);
@@ -110,10 +111,10 @@ function useModal(
   function begin(tries: number): void {
     if (!isThere() || tries > mostTries) return;
     const triggerId = `${use.length}.${tries}.${use.toLowerCase()}`;
-    world.modals.issue(triggerId, worldMs());
+    slack.issueTrigger(triggerId);
     void tell(`${use} ${tries}`, payload(triggerId));
     const waited = () => {
-      const view = world.modals.opened(triggerId);
+      const view = slack.findModal(triggerId);
       if (view === undefined) begin(tries + 1);
       else later({ delayMs: writingMs, run: () => void submit(view, 1) });
     };

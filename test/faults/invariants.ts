@@ -1,6 +1,7 @@
 /** The invariants that hold after every run, whatever went wrong in it. Each is one small function with one sentence. */
 
 import { isSamePost } from "@sekisho/verification/slack/api/post-keys.ts";
+import type { Post } from "../doubles/slack/memory-slack.ts";
 import {
   answeredByOtherText,
   disagreement,
@@ -19,7 +20,6 @@ import { excessCopies, excessOperations } from "./operations.ts";
 import { awayMs } from "./outages.ts";
 import { quotaMs } from "./settings.ts";
 import { agentsAnswer } from "./sim-agent.ts";
-import type { Post } from "./sim-slack.ts";
 import type { AgentRun, World } from "./world.ts";
 
 export type Ending = {

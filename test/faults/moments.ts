@@ -2,10 +2,12 @@
  * Moments of a story: all records, all queue messages, and what is in Slack, as plain data. A world can begin in one. So the records of an
  * earlier version, kept as files, are continued by this one.
  */
+
+import type { Post } from "../doubles/slack/memory-slack.ts";
 import type { Asked } from "./people.ts";
 import type { Plan } from "./plan.ts";
 import type { Message } from "./sim-queue.ts";
-import type { Post, SimSlack } from "./sim-slack.ts";
+import type { SimSlack } from "./sim-slack.ts";
 import { worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 

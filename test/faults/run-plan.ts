@@ -15,7 +15,6 @@ import { awayMs } from "./outages.ts";
 import { writeMessages } from "./people.ts";
 import type { Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";
-import { createSimModals } from "./sim-modals.ts";
 import { createSimQueue, type SimQueue } from "./sim-queue.ts";
 import { createSimSlack } from "./sim-slack.ts";
 import { type Story, stories } from "./stories.ts";
@@ -97,7 +96,6 @@ export async function runPlan({
     isRetryTaken: false,
     ephemeralMessages: [],
     lookups: [],
-    modals: createSimModals(),
     sessions: new Map(),
     homes: new Map(),
     canceledAtHome: [],

@@ -15,7 +15,6 @@ import type { Moment } from "./moments.ts";
 import type { Names } from "./names.ts";
 import { type Outage, outageFate } from "./outages.ts";
 import type { Process, Zone } from "./processes.ts";
-import type { SimModals } from "./sim-modals.ts";
 import type { Message } from "./sim-queue.ts";
 import type { Story } from "./stories.ts";
 import { currentEvent, later, worldMs } from "./virtual-time.ts";
@@ -98,7 +97,6 @@ export type World = {
   agentRuns: AgentRun[];
   /** The messages of people, as Slack returns them in the thread. */
   said: (PostedMessage & { channel: string; threadTs: string | undefined })[];
-  modals: SimModals;
   /** The votes that reached the app, in order, and whether their person heard that they were taken. */
   votes: { user: string; vote: "up" | "down"; isTaken: boolean }[];
   /** The asker's click on the button to try again was taken. */

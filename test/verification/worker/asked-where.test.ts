@@ -7,7 +7,7 @@ import type { ButtonClick, UserMessage } from "@sekisho/verification/task/messag
 import { askedAtMs, numberedAsk, sampleAsk, sampleFile } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 import { createWorld, runWorld } from "./world.ts";
-import { failing, nthFate, troubles } from "./world-fates.ts";
+import { failing, nthFate, refuseContent, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -114,9 +114,9 @@ describe("a slash command", () => {
   });
 
   it("answers a command privately if configured so or if the bot cannot post in the channel", async () => {
-    const privately = createWorld({ commandsPrivately: true });
+    const privately = createWorld({ policy: { commandsPrivately: true } });
     let posts = 0;
-    const outside = createWorld({ refuses: () => posts++ === 0 });
+    const outside = createWorld({ fate: refuseContent(() => posts++ === 0) });
     for (const world of [privately, outside]) {
       await world.deliver(command).run();
       expect(world.posts.map(({ channel }) => channel)).toEqual(["DU1", "DU1"]);
@@ -150,8 +150,7 @@ describe("a slash command", () => {
 describe("what goes along with a message", () => {
   it("sends the files of a message in a readable form, the same at every try", async () => {
     const world = createWorld({
-      fate: ({ name }) =>
-        name === "execute_task" && world.sent.length < 2 ? "done_unknown" : "ok",
+      fate: ({ name }) => (name === "execute_task" && world.sent.length < 2 ? "answer_lost" : "ok"),
     });
     await world.deliver(say(1, { files: [sampleFile] })).run();
     expect(world.sent[0]?.attachments).toMatchObject([
@@ -184,14 +183,14 @@ describe("a conversation with the bot", () => {
   } as const;
 
   it("opens a conversation with prompts", async () => {
-    const world = createWorld({ assistant: { prompts } });
+    const world = createWorld({ slack: { assistant: { prompts } } });
     await world.interact(opened).run();
     expect(world.prompts).toEqual(["What can you do?"]);
   });
 
   it("never shows a canceled task as running, even though its result is polled", async () => {
     const world = createWorld({
-      ...{ status: true, pollsUntilDone: 1 },
+      ...{ slack: { status: true }, pollsUntilDone: 1 },
       fate: failing(new SekishoError("invalid_state"), ({ name }) => name === "cancel_task"),
     });
     await world.deliver(ask).run({ maxSteps: 1 });
@@ -204,26 +203,26 @@ describe("a conversation with the bot", () => {
   });
 
   it("shows the status from the first poll on and clears it at the end", async () => {
-    const world = createWorld({ status: true, pollsUntilDone: 3 });
+    const world = createWorld({ slack: { status: true }, pollsUntilDone: 3 });
     await world.deliver(ask).run();
     expect(world.statuses).toEqual(["is working", ""]);
   });
 
   it("sets no status for a task that is answered at once", async () => {
-    const world = createWorld({ status: true });
+    const world = createWorld({ slack: { status: true } });
     await world.deliver(ask).run();
     expect(world.statuses).toEqual([]);
   });
 
   it("renews the status of a task that takes longer than Slack shows it", async () => {
-    const world = createWorld({ status: true, pollsUntilDone: 200 });
+    const world = createWorld({ slack: { status: true }, pollsUntilDone: 200 });
     await world.deliver(ask).run();
     expect(world.statuses.filter((status) => status === "is working").length).toBeGreaterThan(2);
     expect(world.statuses.at(-1)).toBe("");
   });
 
   it("shows in the session whether the bot is processing, waiting for a reply or done", async () => {
-    const world = createWorld({ assistant: {}, questions: [{ prompt: "Shall I?" }] });
+    const world = createWorld({ slack: { assistant: {} }, questions: [{ prompt: "Shall I?" }] });
     await world
       .deliver(ask)
       .run({ until: () => world.posts.some(({ text }) => text === "Shall I?") });
@@ -235,7 +234,7 @@ describe("a conversation with the bot", () => {
   });
 
   it("keeps the session in processing while another task of the thread is running", async () => {
-    const world = createWorld({ assistant: {}, pollsUntilDone: 3 });
+    const world = createWorld({ slack: { assistant: {} }, pollsUntilDone: 3 });
     world.deliver(ask);
     await world.deliver(reply(1)).run();
     expect(world.starts).toHaveLength(2);
@@ -246,8 +245,7 @@ describe("a conversation with the bot", () => {
   it("answers without indicators if Slack refuses all of them", async () => {
     const indicators = ["setStatus", "suggestPrompts", "setSession", "renameSession", "react"];
     const world = createWorld({
-      assistant: { prompts },
-      status: true,
+      slack: { assistant: { prompts }, status: true },
       fate: ({ name }) => (indicators.includes(name) ? "refused" : "ok"),
     });
     world.interact(opened);
@@ -265,7 +263,7 @@ describe("Slack's own stop button", () => {
 
   it("cancels the task for its person and refuses the stop of anyone else", async () => {
     const world = await runWorld(
-      { pollsUntilDone: 1000, cancelable: true, assistant: {} },
+      { pollsUntilDone: 1000, cancelable: true, slack: { assistant: {} } },
       { maxSteps: 4 },
     );
     await world
@@ -284,7 +282,7 @@ describe("Slack's own stop button", () => {
     "ignores the stop button of another workspace (%j)",
     async (of) => {
       const world = await runWorld(
-        { pollsUntilDone: 1000, cancelable: true, assistant: {} },
+        { pollsUntilDone: 1000, cancelable: true, slack: { assistant: {} } },
         { maxSteps: 4 },
       );
       await world.interact({ ...stopped, ...of, user: "U1", streams: ["1"] }).run({ maxSteps: 4 });
@@ -293,7 +291,7 @@ describe("Slack's own stop button", () => {
   );
 
   it("ends the session of a thread without running tasks", async () => {
-    const world = createWorld({ assistant: {} });
+    const world = createWorld({ slack: { assistant: {} } });
     await world.interact({ ...stopped, user: "U2" }).run();
     expect([world.sessions, world.ephemeralMessages]).toEqual([["active"], []]);
   });

@@ -238,7 +238,7 @@ describe("the calls of a task", () => {
 
 describe("a task that finds no slot", () => {
   it("keeps a task that finds no slot as not sent, without counting a failure", async () => {
-    const world = createWorld({ maxSends: 0 });
+    const world = createWorld({ destination: { maxSends: 0 } });
     const ask = sampleAsk();
     await world.deliver(ask).run({ maxSteps: 10 });
     const record = world.taskOf(ask);

@@ -127,7 +127,7 @@ describe("a message that speaks to nobody", () => {
     await buried.buryAll();
     await buried.run();
     const again = await afterAnAnswer({
-      threadReplies: false,
+      policy: { threadReplies: false },
       inSlack: [{ ts: bare.message.ts, text: "Delete everything" }],
     });
     await again
@@ -183,7 +183,7 @@ describe("a wish to cancel that comes while a worker holds a task that waits", (
     const world = createWorld({
       pollsUntilDone: 1000,
       cancelable: true,
-      deadlineMs: 8 * 3600_000,
+      policy: { deadlineMs: 8 * 3600_000 },
       async fate({ party, name }): Promise<Fate> {
         // The worker has its answer, and sends the next wake-up, which is minutes away.
         if (!isLast || party !== "queue" || name !== "send") return "ok";

@@ -8,11 +8,21 @@ import { announceTask } from "@sekisho/verification/worker/acts/progress.ts";
 import { cleanUpThread, deliver } from "@sekisho/verification/worker/deliver.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
+import type { Post } from "../../doubles/slack/memory-slack.ts";
 import { askedAtMs, numberedAsk, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
-import { createFates, deaths, failing, nthFate, plannedFates, troubles } from "./world-fates.ts";
+import {
+  createFates,
+  deaths,
+  failing,
+  failReads,
+  nthFate,
+  plannedFates,
+  refuseContent,
+  troubles,
+} from "./world-fates.ts";
 import { worldText } from "./world-people.ts";
-import { createWorldSlack, type Post } from "./world-slack.ts";
+import { createWorldSlack } from "./world-slack.ts";
 
 const task = sampleTask({
   state: "delivering",
@@ -55,8 +65,6 @@ function slackThread(
     operate,
     now: () => 0,
     newTs,
-    inSlack: [],
-    refuses: () => false,
   });
   const first: Post = {
     ts: task.placeholder?.ts ?? "",
@@ -67,7 +75,8 @@ function slackThread(
     from: "self",
     user: "UBOT",
     fileIds: [],
-    hasBlocks: true,
+    blocks: [{ type: "markdown", text: "Working on it" }],
+    ...{ streams: false, atMs: 0, isLate: false },
   };
   posts.push(first);
   const add = (post: Partial<Post>) =>
@@ -148,7 +157,7 @@ describe("a delivery", () => {
     const late = { ...request, nowMs: task.receivedAtMs + 60_001 };
     await deliver({ ...late, task, slack, reconcile: false });
     expect(texts()).toEqual(["Replaced.", "A checkpoint."]);
-    expect(posts[0]).toMatchObject({ hasBlocks: false, key: { kind: "replaced" } });
+    expect(posts[0]).toMatchObject({ blocks: [], key: { kind: "replaced" } });
   });
 
   it("posts a new message if an edit of the placeholder may still arrive", async () => {
@@ -181,7 +190,7 @@ describe("a delivery", () => {
       ...changes,
     };
     await deliver({ ...request, task: { ...task, question }, slack, reconcile: false });
-    expect(posts.find((post) => post.ts === ts)).toMatchObject({ text, hasBlocks: false });
+    expect(posts.find((post) => post.ts === ts)).toMatchObject({ text, blocks: [] });
     expect(posts.map((post) => post.text)).toContain("A checkpoint.");
   });
 
@@ -411,7 +420,7 @@ describe("the files of an answer", () => {
     for (const kind of ["refused", "gone", "no_such_message"] as const) {
       for (const pollsUntilDone of [0, 40]) {
         const world = createWorld({
-          ...{ deadlineMs: 8 * 3600_000, pollsUntilDone },
+          ...{ policy: { deadlineMs: 8 * 3600_000 }, pollsUntilDone },
           story: () => ({ ...story(), response_text: "Here|they are." }),
           fate: failing(new SlackError(kind), ({ name }) => name === "shareUploads"),
         });
@@ -453,9 +462,12 @@ describe("the files of an answer", () => {
   it("shares files with a plain-text answer, but not with a failure in its place", async () => {
     const plain = createWorld({
       story,
-      refuses: ({ text, blocks }) => text === "Here they are." && blocks !== undefined,
+      fate: refuseContent(({ text, blocks }) => text === "Here they are." && blocks !== undefined),
     });
-    const never = createWorld({ story, refuses: ({ text }) => text === "Here they are." });
+    const never = createWorld({
+      story,
+      fate: refuseContent(({ text }) => text === "Here they are."),
+    });
     for (const world of [plain, never]) {
       await world.deliver(ask).run();
     }
@@ -490,7 +502,7 @@ it.each(["And then?", "cancel"])(
     let isUnreadable = false;
     const world = createWorld({
       pollsUntilDone: 3,
-      unreadable: ({ id }) => isUnreadable && id === first.requestId,
+      fate: failReads(({ id }) => isUnreadable && id === first.requestId),
     });
     await world.deliver(first).run({ until: () => world.taskOf(first)?.state === "waiting" });
     isUnreadable = true;

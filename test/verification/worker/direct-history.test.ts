@@ -4,6 +4,7 @@ import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import type { Foreign } from "./world-slack.ts";
 
+const policy = { oneDirectConversation: true };
 const direct = { direct: true, channel: "D1" };
 
 /** Sends the person's messages at those minutes, one after the other. Returns the history that the agent gets with each. */
@@ -27,7 +28,7 @@ async function historiesOf(
     if (operation.name === "posts" || operation.name === "replies") reads += 1;
     return options.fate?.(operation) ?? "ok";
   };
-  const world = createWorld({ ...options, inSlack, tsByClock: true, fate });
+  const world = createWorld({ ...options, inSlack, fate });
   const readsBefore: number[] = [];
   for (const [n, ask] of asks.entries()) {
     world.pass(askedAtMs + (minutes[n] ?? 0) * 60_000 - world.now());
@@ -48,21 +49,21 @@ describe("a message outside of a thread in a direct message", () => {
   });
 
   it("includes the direct message since the last pause if it is one conversation", async () => {
-    const { texts } = await historiesOf([0, 45, 60], { oneDirectConversation: true });
+    const { texts } = await historiesOf([0, 45, 60], { policy });
     expect(texts).toEqual([[], [], ["Message at 45", "A checkpoint."]]);
   });
 
   it("includes posts of the person through another app, unless posts of other apps are switched off", async () => {
-    const fromApp = { from: "other_bot", oneDirectConversation: true } as const;
+    const fromApp = { from: "other_bot", policy } as const;
     const { texts } = await historiesOf([0, 5], fromApp);
     expect(texts[1]).toEqual(["Message at 0", "A checkpoint."]);
-    const off = await historiesOf([0, 5], { ...fromApp, context: { otherApps: false } });
+    const off = await historiesOf([0, 5], { ...fromApp, slack: { context: { otherApps: false } } });
     expect(off.texts[1]).toEqual(["A checkpoint."]);
   });
 
   it("includes the five latest messages and their answers at most", async () => {
     const { texts, readsBefore } = await historiesOf([0, 5, 10, 15, 20, 25, 30], {
-      oneDirectConversation: true,
+      policy,
     });
     expect(texts.at(-1)?.[0]).toBe("Message at 5");
     expect(texts.at(-1)).toHaveLength(10);
@@ -72,7 +73,7 @@ describe("a message outside of a thread in a direct message", () => {
   it("sends a message without history if the bot is not allowed to read the direct message", async () => {
     const fate = ({ name }: { name: string }) =>
       name === "posts" ? ("refused" as const) : ("ok" as const);
-    const { texts } = await historiesOf([0], { oneDirectConversation: true, fate });
+    const { texts } = await historiesOf([0], { policy, fate });
     expect(texts).toEqual([[]]);
   });
 });

@@ -103,7 +103,7 @@ it("waits a while for a transfer of optional files", async () => {
 
 it("sends only the message's own files if configured so, and names no others", async () => {
   const world = createWorld({
-    context: { files: false },
+    slack: { context: { files: false } },
     inSlack: [{ ts: threadTs, text: "Look", files: [fileOf("F1"), unreadable] }],
     files: { transfers: { max: 1, tryTake: () => () => {} } },
   });
@@ -121,7 +121,7 @@ it("leaves out the posts and files of other apps if configured so", async () => 
     { ts: tsAt(-50), text: "Look", files: [fileOf("F2")] },
   ];
   const sentWith = async (otherApps: boolean) => {
-    const world = createWorld({ context: { otherApps }, inSlack });
+    const world = createWorld({ slack: { context: { otherApps } }, inSlack });
     await world.deliver(reply).run();
     return [world.sent[0]?.history?.map(({ text }) => text), ...filesSent(world)];
   };

@@ -49,7 +49,7 @@ describe("a message that is nothing but the word for help", () => {
   );
 
   it("opens no session of an agent for the word for help", async () => {
-    const { world } = await said({ text: "help" }, { assistant: {} });
+    const { world } = await said({ text: "help" }, { slack: { assistant: {} } });
     expect(world.sessions).toEqual([]);
   });
 
@@ -59,7 +59,7 @@ describe("a message that is nothing but the word for help", () => {
   });
 
   it("sends the word for help to the agent if the feature is switched off", async () => {
-    const { world } = await said({ text: "help" }, { helpWord: false });
+    const { world } = await said({ text: "help" }, { policy: { helpWord: false } });
     expect(world.starts).toHaveLength(1);
     expect(world.answers()).toEqual(["A checkpoint."]);
   });

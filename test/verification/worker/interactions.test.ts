@@ -11,7 +11,7 @@ import {
   refusalWindowMs,
 } from "@sekisho/verification/gate/refusals.ts";
 import { parseStoredRules } from "@sekisho/verification/gate/rules.ts";
-import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { SlackErrorKind } from "@sekisho/verification/task/events.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { postRefusalOnce } from "@sekisho/verification/worker/acts/permit.ts";
@@ -19,8 +19,9 @@ import { createNotify } from "@sekisho/verification/worker/notices.ts";
 import { askedAtMs, numberedAsk, sampleTask } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 import { createWorld } from "./world.ts";
-import { nthFate, troubles } from "./world-fates.ts";
+import { createFates, failing, nthFate, type Operation, troubles } from "./world-fates.ts";
 import { worldGate, worldText } from "./world-people.ts";
+import { createWorldSlack } from "./world-slack.ts";
 
 type Fates = NonNullable<NonNullable<Parameters<typeof createWorld>[0]>["fate"]>;
 const refused = '{"type":"refused"}';
@@ -230,32 +231,27 @@ describe("buttons", () => {
 const { signal } = new AbortController();
 
 async function refusedWhere(kind: SlackErrorKind): Promise<unknown[]> {
-  const told: unknown[] = [];
-  const slack: Pick<SlackApi, "postEphemeral" | "openDirect" | "post"> = {
-    postEphemeral: () => Promise.reject(new SlackError(kind)),
-    openDirect: async ({ user }) => ({ channel: `D${user}` }),
-    post: async ({ channel, threadTs, content }) => {
+  const isWhisper = ({ name }: Operation) => name === "postEphemeral";
+  const { operate } = createFates({
+    async fate(operation) {
       // The refusal counts as shown when Slack has taken it.
       await new Promise(setImmediate);
-      told.push([channel, threadTs, content.text]);
-      return { ts: "1.0" };
+      return failing(new SlackError(kind), isWhisper)(operation);
     },
-  };
-  const gate = worldGate({
-    operate: async ({ effect }) => effect(),
-    alive: { yes: true },
-    underWay: new Set(),
-    rules: {},
+    now: Date.now,
   });
+  const alive = { yes: true };
+  const slack = createWorldSlack({ operate, now: Date.now, newTs: () => "1.0" });
+  const gate = worldGate({ operate, alive, underWay: new Set(), rules: {} });
   const task = sampleTask({ outcome: { type: "refused" } });
   await postRefusalOnce({
-    slack: slack as SlackApi,
+    slack: slack.api(alive),
     notify: createNotify({ gate }),
     task,
     text: worldText,
     signal,
   });
-  return told;
+  return slack.posts.map(({ channel, threadTs, text }) => [channel, threadTs, text]);
 }
 
 describe("a refusal that the channel does not show", () => {

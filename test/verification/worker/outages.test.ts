@@ -32,7 +32,7 @@ describe("a task whose worker died when it had its place and was counted", () =>
       let isDying = true;
       const world = createWorld({
         // Where it stands in the thread counts for as long as its day and its deadline together.
-        deadlineMs: 8 * 3600_000,
+        policy: { deadlineMs: 8 * 3600_000 },
         fate: ({ name }): Fate => (isDying && name === "post" ? "dies_before" : "ok"),
       });
       await world.deliver(first).run({ maxSteps: 1 });

@@ -5,6 +5,7 @@ import { createTaskText } from "@sekisho/verification/slack/messages/task-text.t
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
+import { refuseContent } from "./world-fates.ts";
 
 /** Says the texts in one thread. Returns the history that the agent gets with the last one. */
 async function historyAfter(texts: readonly string[], options: Parameters<typeof createWorld>[0]) {
@@ -21,7 +22,7 @@ async function historyAfter(texts: readonly string[], options: Parameters<typeof
 describe("the history of a thread", () => {
   it("leaves out the text of help", async () => {
     const texts = ["first", "help", "And then?"];
-    expect(await historyAfter(texts, { helpWord: true })).toEqual(["A checkpoint."]);
+    expect(await historyAfter(texts, { policy: { helpWord: true } })).toEqual(["A checkpoint."]);
   });
 
   it.each([false, true])(
@@ -33,8 +34,8 @@ describe("the history of a thread", () => {
         if (runs === 1) throw new SekishoError("execution_failed");
         return { status: "success" as const, response_text: "A checkpoint." };
       };
-      const refuses = ({ blocks }: { blocks?: unknown }) => isPlain && blocks !== undefined;
-      expect(await historyAfter(["first", "And then?"], { story, refuses })).toEqual([]);
+      const fate = refuseContent(({ blocks }) => isPlain && blocks !== undefined);
+      expect(await historyAfter(["first", "And then?"], { story, fate })).toEqual([]);
     },
   );
 });

@@ -80,20 +80,8 @@ export async function runWithPowerCut({
 
   const { operate } = createFates({ fate: () => (isCut() ? "dies_before" : "ok"), now });
   const newTs = () => (askedAtMs / 1000 + ++posts / 1000).toFixed(6);
-  const slack = createWorldSlack({ operate, now, newTs, inSlack: [], refuses: () => false });
-  const host = createWorldHost({
-    operate,
-    now,
-    story: () => ({ status: "success", response_text: "A checkpoint." }),
-    questions: [],
-    questionIds: true,
-    progress: () => undefined,
-    pollsUntilDone,
-    pollAfterMs: 1000,
-    idempotent: isIdempotent,
-    cancelable: false,
-    seen: () => ({ recordedAs: undefined, answers: 0 }),
-  });
+  const slack = createWorldSlack({ operate, now, newTs });
+  const host = createWorldHost({ operate, now, pollsUntilDone, idempotent: isIdempotent });
 
   function open({ file, alive }: { file: string; alive: Alive }): Database {
     const sizeOfLog = () => statSync(`${file}-wal`).size;

@@ -8,7 +8,7 @@ import { forAll } from "../../doubles/for-all.ts";
 import { askedAtMs, numberedAsk, sampleAsk, sampleFile, sampleTask } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 import { createWorld, type Fate } from "./world.ts";
-import { deaths, nthFate, plannedFates, troubles } from "./world-fates.ts";
+import { deaths, nthFate, plannedFates, refuseContent, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -105,8 +105,7 @@ describe("a question", () => {
       const text = createTaskText({ locale: "en" });
       const world = await askingWorld({
         text,
-        streaming,
-        tsByClock: true,
+        slack: { streaming },
         cancelable: true,
         pollsUntilDone: 3,
         progress: () => ({ partial_text: "Written so far." }),
@@ -165,7 +164,7 @@ describe("a question", () => {
   });
 
   it("accepts a reply even if replies in threads are switched off", async () => {
-    const world = await askingWorld({ threadReplies: false });
+    const world = await askingWorld({ policy: { threadReplies: false } });
     await world.deliver(reply(1, { text: "Yes" })).run();
     expect(world.given).toHaveLength(1);
   });
@@ -227,7 +226,7 @@ describe("a question", () => {
   });
 
   it("cancels the task of an expired question and refuses a late click", async () => {
-    const world = await askingWorld({ questionMs: 120_000, cancelable: true });
+    const world = await askingWorld({ policy: { questionMs: 120_000 }, cancelable: true });
     world.clickButton(buttonClick());
     world.pass(121_000);
     await world.run();
@@ -278,7 +277,7 @@ describe("a question", () => {
 
   it("holds the thread of an open question, so that nothing overtakes it", async () => {
     const world = await askingWorld({
-      questionMs: 5 * 3600_000,
+      policy: { questionMs: 5 * 3600_000 },
       gate: { mayAnswer: async ({ person }) => person.user === "U1" },
     });
     world.pass(4 * 3600_000);
@@ -306,9 +305,9 @@ describe("a question", () => {
 
   it("asks without blocks if Slack refuses them", async () => {
     const world = await askingWorld({
-      refuses: ({ text, blocks }) => text === "Shall I?" && blocks !== undefined,
+      fate: refuseContent(({ text, blocks }) => text === "Shall I?" && blocks !== undefined),
     });
-    expect(world.posts.find(({ text }) => text === "Shall I?")).toMatchObject({ hasBlocks: false });
+    expect(world.posts.find(({ text }) => text === "Shall I?")).toMatchObject({ blocks: [] });
   });
 
   it("accepts a click that comes while a worker acts on the task, once that is done", async () => {
@@ -444,7 +443,7 @@ async function answer(world: World, index = 0): Promise<void> {
 }
 
 describe("a yes to a peer that does not know the repetition of a call", () => {
-  it.each(["dies_after", "done_unknown"] as const)(
+  it.each(["dies_after", "answer_lost"] as const)(
     "never uses a repeated answer for the next question at a peer that does not deduplicate (%s)",
     async (fate) => {
       for (const questionIds of [true, false]) {
@@ -515,7 +514,8 @@ async function play(world: World, { times = 1, inText = false } = {}): Promise<v
     answered.add(question.index);
     const { index } = question;
     for (let time = 0; time < times; time++) {
-      if (inText) world.deliver(reply(index, { text: "Yes", unaddressed: undefined }));
+      const ts = (world.now() / 1000 + 1).toFixed(6);
+      if (inText) world.deliver(reply(index, { text: "Yes", ts, unaddressed: undefined }));
       else world.clickButton(buttonClick({ atMs: askedAtMs + index }, 0, index));
     }
   }
@@ -570,7 +570,7 @@ describe("a task that asks twice", () => {
   );
 
   it("sends an answer under one id on every try", async () => {
-    for (const fate of ["refused", "lost", "done_unknown", ...deaths] as const) {
+    for (const fate of ["refused", "lost", "answer_lost", ...deaths] as const) {
       const world = createWorld({
         questions,
         fate: nthFate(0, fate, ({ name }) => name === "answer_task"),
@@ -581,7 +581,7 @@ describe("a task that asks twice", () => {
   });
 
   it("finds a question again whose post was in doubt and removes a late duplicate", async () => {
-    for (const fate of ["lost", "done_unknown", "late"] as const) {
+    for (const fate of ["lost", "answer_lost", "slow"] as const) {
       const world = createWorld({
         questions,
         fate: nthFate(1, fate, ({ name }) => name === "post"),
@@ -610,7 +610,7 @@ describe("at a peer that does not deduplicate", () => {
   it.each([true, false])(
     "gives an answer once to one question at a peer that does not deduplicate (question ids: %s)",
     async (questionIds) => {
-      for (const fate of ["refused", "lost", "done_unknown", "late", ...deaths] as const) {
+      for (const fate of ["refused", "lost", "answer_lost", "slow", ...deaths] as const) {
         for (let nth = 0; nth < 2; nth++) {
           const world = createWorld({
             questions,

@@ -147,7 +147,9 @@ describe("a message that a person asks about", () => {
   });
 
   it("never uses a chosen message as the reply to a question of its thread", async () => {
-    const world = createWorld({ inSlack, questions: [{ prompt: "Shall I?" }], questionMs: 60_000 });
+    const world = createWorld({
+      ...{ inSlack, questions: [{ prompt: "Shall I?" }], policy: { questionMs: 60_000 } },
+    });
     await world.deliver(submitted(1)).run({ until: () => world.questions().length > 0 });
     await world
       .deliver(submitted(2, "Another thing", { ts: `${askedAtMs / 1000 + 20}.5` }))

@@ -4,7 +4,7 @@ import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 import { createWorld, type Fate } from "./world.ts";
-import { deaths, failing, nthFate } from "./world-fates.ts";
+import { deaths, failing, nthFate, refuseContent } from "./world-fates.ts";
 
 const ask = sampleAsk();
 const full = "A checkpoint on an old highway, where travellers were verified.";
@@ -42,7 +42,7 @@ describe("a stream", () => {
     ["T1", {}],
     ["T2", { userTeam: "T2" }],
   ])("streams to the person in their own workspace: %s", async (team, from) => {
-    const { world } = watched({ streaming: true });
+    const { world } = watched({ slack: { streaming: true } });
     await world.deliver({ ...ask, message: { ...ask.message, ...from } }).run();
     expect(new Set(world.recipients)).toEqual(new Set([`U1 of ${team}`]));
   });
@@ -50,7 +50,7 @@ describe("a stream", () => {
 
 it("leaves the stream unchanged while the agent adds only spaces", async () => {
   const { world, count } = watched({
-    streaming: true,
+    slack: { streaming: true },
     pollsUntilDone: 20,
     progress: (polls) => ({ partial_text: `A checkpoint on${" ".repeat(polls)}` }),
   });
@@ -74,10 +74,10 @@ describe("a stream that a person stops in Slack", () => {
       let isStopped = false;
       const { world, operations } = watched({
         ...{
-          streaming: true,
+          slack: { streaming: true },
           cancelable: true,
           pollsUntilDone: 600,
-          deadlineMs: 3600_000,
+          policy: { deadlineMs: 3600_000 },
           progress: told,
         },
         fate: async (operation): Promise<Fate> => {
@@ -113,7 +113,7 @@ describe("the agent's progress", () => {
     const steps = [{ id: "a", title: "Read", status: "in_progress" as const }];
     const shown: string[] = [];
     const { world, count } = watched({
-      streaming: true,
+      slack: { streaming: true },
       progress: (polls) => ({ ...progress(polls), steps }),
       text: {
         placeholder(task) {
@@ -122,7 +122,7 @@ describe("the agent's progress", () => {
           return { text: "Working", ...(hasPlan && { blocks: [{ type: "plan" }] }) };
         },
       },
-      refuses: ({ blocks = [] }) => blocks.some(({ type }) => type === "plan"),
+      fate: refuseContent(({ blocks = [] }) => blocks.some(({ type }) => type === "plan")),
     });
     await world.deliver(ask).run();
     expect(shown.slice(0, 2)).toEqual(["plan", "lines"]);
@@ -131,7 +131,7 @@ describe("the agent's progress", () => {
   });
 
   it("posts the answer as a new message if an edit may still arrive", async () => {
-    for (const fate of ["lost", "done_unknown", "late"] as const) {
+    for (const fate of ["lost", "answer_lost", "slow"] as const) {
       let edits = 0;
       const { world } = watched({
         fate: ({ name }): Fate => (name === "update" && edits++ === 1 ? fate : "ok"),
@@ -163,9 +163,9 @@ describe("the agent's progress", () => {
 
 describe("a stream of Slack", () => {
   it("starts a stream with the first piece, appends to it and turns it into the answer", async () => {
-    const { world, count } = watched({ streaming: true });
+    const { world, count } = watched({ slack: { streaming: true } });
     await world.deliver(ask).run({ until: () => count("appendStream") > 1 });
-    const stream = world.posts.find(({ streamingSinceMs }) => streamingSinceMs !== undefined);
+    const stream = world.posts.find(({ streams }) => streams);
     expect(full.startsWith(stream?.text ?? "?")).toBe(true);
     await world.run();
     expect(count("startStream")).toBe(1);
@@ -176,20 +176,20 @@ describe("a stream of Slack", () => {
   it("continues a stream in a new message before four minutes, so that Slack never closes it", async () => {
     const slow = (polls: number) => ({ partial_text: "word ".repeat(polls + 1) });
     const { world, count } = watched({
-      streaming: true,
+      slack: { streaming: true },
       progress: slow,
       pollsUntilDone: 600,
-      deadlineMs: 3600_000,
+      policy: { deadlineMs: 3600_000 },
     });
     world.deliver(ask);
     let longest = 0;
     const began = new Map<string, number>();
     for (let round = 0; round < 5000 && world.answers().length === 0; round++) {
       await world.run({ maxSteps: 1 });
-      for (const { ts, streamingSinceMs } of world.posts) {
-        if (streamingSinceMs === undefined) continue;
-        began.set(ts, streamingSinceMs);
-        longest = Math.max(longest, world.now() - streamingSinceMs);
+      for (const { ts, streams, atMs } of world.posts) {
+        if (!streams) continue;
+        began.set(ts, atMs);
+        longest = Math.max(longest, world.now() - atMs);
       }
     }
     await world.run();
@@ -204,7 +204,7 @@ describe("a stream of Slack", () => {
     "falls back to edits and leaves nothing of the stream if Slack refuses %s",
     async (name) => {
       const { world, count } = watched({
-        streaming: true,
+        slack: { streaming: true },
         fate: failing(new SlackError("refused"), (operation) => operation.name === name),
       });
       await world.deliver(ask).run();
@@ -216,10 +216,10 @@ describe("a stream of Slack", () => {
 
   it("removes an unknown stream or turns it into the answer, so that the thread shows it once", async () => {
     for (const name of ["startStream", "appendStream", "stopStream", "update"]) {
-      for (const fate of ["refused", "lost", "done_unknown", "late", ...deaths] as const) {
+      for (const fate of ["refused", "lost", "answer_lost", "slow", ...deaths] as const) {
         for (let nth = 0; nth < 2; nth++) {
           const { world } = watched({
-            streaming: true,
+            slack: { streaming: true },
             fate: nthFate(nth, fate, (operation) => operation.name === name),
           });
           await world.deliver(ask).run();
@@ -232,7 +232,7 @@ describe("a stream of Slack", () => {
 
   it.each(deaths)("leaves one answer after a crash at any single point (%s)", async (fate) => {
     for (let nth = 0; nth < 90; nth++) {
-      const { world } = watched({ streaming: true, fate: nthFate(nth, fate) });
+      const { world } = watched({ slack: { streaming: true }, fate: nthFate(nth, fate) });
       await world.deliver(ask).run();
       const texts = world.posts.map(({ text }) => text);
       expect({ fate, nth, texts, starts: world.starts.length }).toEqual({
@@ -251,7 +251,7 @@ async function shown(partials: readonly string[]) {
   let edits = 0;
   let streams = 0;
   const world: ReturnType<typeof createWorld> = createWorld({
-    streaming: true,
+    slack: { streaming: true },
     story: () => ({ status: "success", response_text: "The answer." }),
     progress: (polls) => ({
       partial_text: partials[Math.min(Math.max(0, polls - 1), partials.length - 1)] ?? "",
@@ -263,8 +263,7 @@ async function shown(partials: readonly string[]) {
       return "ok";
     },
   });
-  const isStreamed = () =>
-    world.posts.find(({ streamingSinceMs }) => streamingSinceMs !== undefined);
+  const isStreamed = () => world.posts.find(({ streams }) => streams);
   await world.deliver(ask).run({
     until() {
       const text = isStreamed()?.text;
@@ -335,7 +334,7 @@ const recordOf = (world: World, { requestId }: typeof first) => world.records.ge
 function writingWorld(more: Parameters<typeof createWorld>[0] = {}): World {
   let appends = 0;
   return createWorld({
-    ...{ streaming: true, deadlineMs: 3600_000, pollsUntilDone: 300 },
+    ...{ slack: { streaming: true }, policy: { deadlineMs: 3600_000 }, pollsUntilDone: 300 },
     progress: (polls) => ({ partial_text: "word ".repeat(polls + 1) }),
     story: (requestId) => ({ status: "success", response_text: textOf(requestId) }),
     fate: ({ name }): Fate => (name === "appendStream" && appends++ === 0 ? "dies_after" : "ok"),
@@ -345,7 +344,7 @@ function writingWorld(more: Parameters<typeof createWorld>[0] = {}): World {
 
 describe("a task that may have begun a stream unknown to us", () => {
   it("leaves the stream of another task in the thread unchanged", async () => {
-    const world = writingWorld({ concurrency: "parallel" });
+    const world = writingWorld({ policy: { concurrency: "parallel", deadlineMs: 3600_000 } });
     await world
       .deliver(first)
       .run({ until: () => (recordOf(world, first)?.wait?.polls ?? 0) > 80 });
@@ -396,7 +395,9 @@ describe("an agent that writes, asks, and writes on", () => {
   async function askingWorld({ openMs, writesOn }: { openMs: number; writesOn: boolean }) {
     let turn: 0 | 1 = 0;
     const world = createWorld({
-      ...{ streaming: true, deadlineMs: 3600_000, questionMs: 8 * 3600_000, pollsUntilDone: 4 },
+      slack: { streaming: true },
+      policy: { deadlineMs: 3600_000, questionMs: 8 * 3600_000 },
+      pollsUntilDone: 4,
       questions: [{ prompt: "Shall I?", options }],
       progress: (polls) =>
         turn === 0 || writesOn
@@ -419,7 +420,7 @@ describe("an agent that writes, asks, and writes on", () => {
     await world.run({ until: () => (recordOf(world, first)?.stream?.messages.length ?? 0) > 1 });
     const [before, after] = recordOf(world, first)?.stream?.messages ?? [];
     const at = (ts: string | undefined) => world.posts.find((post) => post.ts === ts);
-    expect(at(before?.ts)).toMatchObject({ text: turns[0], streamingSinceMs: undefined });
+    expect(at(before?.ts)).toMatchObject({ text: turns[0], streams: false });
     expect(turns[1].startsWith(at(after?.ts)?.text ?? "?")).toBe(true);
     const order = world.posts.map(({ ts, text }) =>
       text.startsWith("Shall I?") ? "question" : ts,

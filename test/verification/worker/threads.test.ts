@@ -62,7 +62,7 @@ describe("messages of one thread", () => {
   });
 
   it("runs tasks of different threads or of a parallel destination at the same time", async () => {
-    const parallel = watchedWorld({ pollsUntilDone: 3, concurrency: "parallel" });
+    const parallel = watchedWorld({ pollsUntilDone: 3, policy: { concurrency: "parallel" } });
     for (const n of [1, 2, 3]) parallel.world.deliver(askOf(n));
     await parallel.world.run();
     expect(parallel.answersAtSend).toEqual([0, 0, 0]);
@@ -230,8 +230,6 @@ it("a destination that hangs holds only its own slots, and the tasks of others a
     operate,
     now: Date.now,
     newTs: () => `${++ts}.0`,
-    inSlack: [],
-    refuses: () => false,
   };
   function told(): Fate {
     answered.resolve();
@@ -367,7 +365,7 @@ describe("a reply over a quota", () => {
     for (const isTold of [true, false]) {
       let isFirst = true;
       const world = createWorld({
-        fate: ({ name }) => (name === "whisper" && !isTold ? "refused" : "ok"),
+        fate: ({ name }) => (name === "postEphemeral" && !isTold ? "refused" : "ok"),
         gate: {
           async charge() {
             if (!isFirst) return { by: "channel", retryAtMs: 1_760_000_900_000 };
@@ -405,7 +403,7 @@ describe("a reply in a channel of Slack Connect that mentions somebody", () => {
     ts: `${askedAtMs / 1000 + 200}`,
     perhapsAddressed: true as const,
   };
-  const settings = { threadReplies: false };
+  const settings = { policy: { threadReplies: false } };
 
   it("runs one task if Slack sends both a message and a mention, even with replies switched off", async () => {
     for (const order of ["message first", "mention first"]) {

@@ -54,7 +54,7 @@ async function openZone({
   const alive = { yes: true };
   let count = 0;
   const slack = createWorldSlack({
-    ...{ operate, now: Date.now, newTs: () => `${++count}.0`, inSlack: [], refuses: () => false },
+    ...{ operate, now: Date.now, newTs: () => `${++count}.0` },
   });
   const fetching: string[] = [];
   let running = 0;

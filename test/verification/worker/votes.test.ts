@@ -155,7 +155,7 @@ describe("an Execution zone", () => {
   });
 
   it("keeps a vote without sending it over A2A", async () => {
-    const world = await runWorld({ takesVotes: false });
+    const world = await runWorld({ destination: { takesVotes: false } });
     await world.clickButton(click("up")).run();
     expect([toldVotes(world), storedVotes(world)]).toEqual([[], ["up"]]);
   });

@@ -19,7 +19,7 @@ import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { askedAtMs, sampleAsk, sampleCall, samplePolicy, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
-import { deaths, nthFate, plannedFates, troubles } from "./world-fates.ts";
+import { deaths, nthFate, plannedFates, refuseContent, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -228,7 +228,7 @@ describe("the worker", () => {
     const fates = fc.constantFrom<Fate>(
       "refused",
       "lost",
-      "done_unknown",
+      "answer_lost",
       "dies_before",
       "dies_after",
     );
@@ -255,7 +255,7 @@ describe("the worker", () => {
   it("replaces an answer that Slack refuses in part by a failure", async () => {
     const world = await runWorld({
       story: () => ({ status: "success", response_text: "one|two" }),
-      refuses: ({ text }) => text === "two",
+      fate: refuseContent(({ text }) => text === "two"),
     });
     expect(world.answers()).toEqual([expect.stringContaining('"reason":"internal"')]);
     expect(world.posts).toHaveLength(1);
@@ -264,9 +264,9 @@ describe("the worker", () => {
   it("posts the answer without blocks if Slack refuses them, and removes the first try", async () => {
     const world = await runWorld({
       story: () => ({ status: "success", response_text: "one|two" }),
-      refuses: ({ text, blocks }) => text === "two" && blocks !== undefined,
+      fate: refuseContent(({ text, blocks }) => text === "two" && blocks !== undefined),
     });
-    expect(world.posts.map(({ text, hasBlocks }) => [text, hasBlocks])).toEqual([
+    expect(world.posts.map(({ text, blocks }) => [text, blocks.length > 0])).toEqual([
       ["one", false],
       ["two", false],
     ]);

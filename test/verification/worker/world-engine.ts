@@ -1,7 +1,8 @@
 /** The engine in memory: records by id, and messages that come after their delay. */
 
 import type { TaskItem, TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
-import { ItemError } from "@sekisho/runtime/engine/records.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import type { Thread } from "@sekisho/verification/task/thread.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 export type QueuedMessage = { body: string; visibleAtMs: number };
@@ -11,48 +12,35 @@ const errors = {
   unknown: () => new Error("engine out of reach"),
 };
 
-export function worldStore<T extends TaskItem>({
+export function worldStore<T extends TaskItem & (Task | Thread)>({
   operate,
   alive,
   records,
-  unwritable = () => false,
-  unreadable = () => false,
 }: {
   operate: Operate;
   alive: Alive;
   records: Map<string, T>;
-  unwritable?: (item: T) => boolean;
-  unreadable?: (item: T) => boolean;
 }): TaskStore<T> {
-  const at = <R>(name: string, effect: () => R): Promise<R> =>
-    operate({ alive, operation: { party: "store", name }, errors, effect });
+  const at = <R>(name: string, item: T | undefined, effect: () => R): Promise<R> =>
+    operate({ alive, operation: { party: "store", name, item }, errors, effect });
+  const write = (item: T): T => {
+    records.set(item.id, structuredClone(item));
+    return item;
+  };
   return {
-    get: ({ id }) =>
-      at("get", () => {
-        const record = structuredClone(records.get(id));
-        if (record !== undefined && unreadable(record)) {
-          throw new ItemError({
-            cause: new TypeError(),
-            json: { ...record, wait: "many", outcome: 7 },
-          });
-        }
-        return record;
-      }),
+    get: ({ id }) => at("get", records.get(id), () => structuredClone(records.get(id))),
     create: ({ item }) =>
-      at("create", () => {
-        if (records.has(item.id)) return undefined;
-        records.set(item.id, structuredClone({ ...item, revision: 1 }));
-        return structuredClone(records.get(item.id));
-      }),
+      at("create", item, () =>
+        records.has(item.id) ? undefined : write({ ...item, revision: 1 }),
+      ),
     replace: ({ item }) =>
-      at("replace", () => {
-        if (unwritable(item)) throw new ItemError({ cause: new RangeError() });
-        if (records.get(item.id)?.revision !== item.revision) return undefined;
-        records.set(item.id, structuredClone({ ...item, revision: item.revision + 1 }));
-        return structuredClone(records.get(item.id));
-      }),
+      at("replace", item, () =>
+        records.get(item.id)?.revision === item.revision
+          ? write({ ...item, revision: item.revision + 1 })
+          : undefined,
+      ),
     list: ({ index, key, limit }) =>
-      at("list", () => {
+      at("list", undefined, () => {
         if (index !== "principal") throw new Error("not used");
         const listed = [...records.values()].filter(
           (item) => item.principal === key && item.listedAtMs !== undefined,

@@ -1,25 +1,29 @@
 /** What becomes of the operations of a worker: each may go wrong, or be the worker's last. */
+import { ItemError } from "@sekisho/runtime/engine/records.ts";
+import { type MessageContent, SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import type { Thread } from "@sekisho/verification/task/thread.ts";
+import type { Kind } from "../../faults/faults.ts";
 
-/** `refused`: certainly not done. `lost`: not done, nobody knows. `done_unknown`: done, nobody knows. `late`: done within a minute, nobody knows. */
-export type Fate =
-  | "ok"
-  | "refused"
-  | "lost"
-  | "done_unknown"
-  | "late"
-  | "dies_before"
-  | "dies_after";
-export type Operation = { party: "store" | "queue" | "slack" | "host" | "gate"; name: string };
-/** Everything that may go wrong with an operation. */
+/** Everything that may go wrong with an operation: the kinds of the simulation that need no other process. */
 export const troubles = [
   "refused",
   "lost",
-  "done_unknown",
-  "late",
+  "answer_lost",
+  "slow",
   "dies_before",
   "dies_after",
-] as const;
+] as const satisfies readonly Kind[];
 export const deaths = ["dies_before", "dies_after"] as const;
+export type Fate = "ok" | (typeof troubles)[number];
+export type Operation = {
+  party: "store" | "queue" | "slack" | "host" | "gate";
+  name: string;
+  /** The record of a store that is read, or that is to be written. */
+  item?: Task | Thread | undefined;
+  /** What Slack is to show. */
+  content?: MessageContent | undefined;
+};
 
 /** The `nth` of the operations that fit has this fate, counted from 0; all others go well. */
 export function nthFate(
@@ -37,6 +41,30 @@ export function failing(error: Error, fits: (operation: Operation) => boolean) {
     if (fits(operation)) throw error;
     return "ok";
   };
+}
+
+/** Slack does not take that content. */
+export function refuseContent(fits: (content: MessageContent) => boolean) {
+  const error = new SlackError("refused");
+  return failing(error, ({ content }) => content !== undefined && fits(content));
+}
+
+/** The store cannot write those records of tasks. */
+export function failWrites(fits: (task: Task) => boolean) {
+  const error = new ItemError({ cause: new RangeError() });
+  return failing(error, ({ name, item }) => name === "replace" && isTask(item) && fits(item));
+}
+
+/** The store cannot read those records of tasks. */
+export function failReads(fits: (task: Task) => boolean) {
+  return ({ name, item }: Operation): Fate => {
+    if (name !== "get" || !isTask(item) || !fits(item)) return "ok";
+    throw new ItemError({ cause: new TypeError(), json: { ...item, wait: "many", outcome: 7 } });
+  };
+}
+
+function isTask(item: Task | Thread | undefined): item is Task {
+  return item !== undefined && "message" in item;
 }
 
 /** The operations have the fates of a plan, by their number; all others go well. */
@@ -81,10 +109,10 @@ export function createFates({ fate, now }: CreateFatesOptions): {
         throw errors.refused();
       case "lost":
         throw errors.unknown();
-      case "done_unknown":
+      case "answer_lost":
         effect();
         throw errors.unknown();
-      case "late":
+      case "slow":
         landings.push({ atMs: now() + lateMs, land: () => attempt(effect) });
         throw errors.unknown();
       case "dies_before":

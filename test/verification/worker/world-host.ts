@@ -38,6 +38,25 @@ type GivenAnswer = {
   params: Record<string, unknown>;
 };
 
+/** What the agent does, and what its host can. */
+export type AgentOptions = {
+  /** What the agent's run comes to; throws a SekishoError for a failure. */
+  story?: (requestId: string) => TaskResult;
+  /** What it asks before that, one after the other. */
+  questions?: readonly Asked[];
+  /** Its host tells one question from the other. */
+  questionIds?: boolean;
+  /** What it tells at the poll of that number. */
+  progress?: (polls: number) => Accepted["progress"];
+  /** With more than 0 the host answers `accepted`, and that many polls find the task still working: before each question, too. */
+  pollsUntilDone?: number;
+  /** When it asks to be polled again. */
+  pollAfterMs?: number;
+  idempotent?: boolean;
+  /** Canceling works at the host. */
+  cancelable?: boolean;
+};
+
 export type WorldHost = {
   client(alive: Alive): ExecutionClient;
   /** The request id of each time that the agent was started. */
@@ -59,29 +78,21 @@ const errors = {
 export function createWorldHost({
   operate,
   now,
-  story,
-  questions,
-  questionIds,
-  progress,
-  pollsUntilDone,
-  pollAfterMs,
-  idempotent,
-  cancelable,
-  seen,
+  seen = () => ({ recordedAs: undefined, answers: 0 }),
+  story = () => ({ status: "success", response_text: "A checkpoint." }),
+  questions = [],
+  questionIds = true,
+  progress = () => undefined,
+  pollsUntilDone = 0,
+  pollAfterMs = 1000,
+  idempotent = true,
+  cancelable = false,
 }: {
   operate: Operate;
   now: () => number;
-  story: (requestId: string) => TaskResult;
-  questions: readonly Asked[];
-  questionIds: boolean;
-  progress: (polls: number) => Accepted["progress"];
-  pollsUntilDone: number;
-  pollAfterMs: number;
-  idempotent: boolean;
-  cancelable: boolean;
   /** What the other side shows while it cancels. */
-  seen: (requestId: string) => { recordedAs: Task["state"] | undefined; answers: number };
-}): WorldHost {
+  seen?: (requestId: string) => { recordedAs: Task["state"] | undefined; answers: number };
+} & AgentOptions): WorldHost {
   const runs = new Map<string, Run>();
   const starts: string[] = [];
   const sent: ExecuteTaskParams[] = [];

@@ -46,23 +46,17 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
     release: async ({ task }) => void underWay.delete(task.id),
     ...rules,
   };
-  const at = async <T>(name: string, effect: () => Promise<T>): Promise<T> =>
-    operate({ alive, operation: { party: "gate", name }, errors: gateErrors, effect });
-  return {
-    permit: (request) => at("permit", () => gate.permit(request)),
-    isIgnored: (request) => at("isIgnored", () => gate.isIgnored(request)),
-    identify: gate.identify,
-    isStranger: gate.isStranger,
-    mayRefuse: (request) => at("mayRefuse", () => gate.mayRefuse(request)),
-    mayAskThere: (request) => at("mayAskThere", () => gate.mayAskThere(request)),
-    mayCancel: (request) => at("mayCancel", () => gate.mayCancel(request)),
-    mayAnswer: (request) => at("mayAnswer", () => gate.mayAnswer(request)),
-    localeOf: (request) => at("localeOf", () => gate.localeOf(request)),
-    accessOf: (request) => at("accessOf", () => gate.accessOf(request)),
-    charge: (request) => at("charge", () => gate.charge(request)),
-    findOver: (request) => at("findOver", () => gate.findOver(request)),
-    release: (request) => at("release", () => gate.release(request)),
-  };
+  const { identify, isStranger, ...decisions } = gate;
+  const operations = Object.entries(decisions).map(([name, decide]) => [
+    name,
+    (request: never) =>
+      operate({
+        ...{ alive, operation: { party: "gate", name }, errors: gateErrors },
+        effect: () => decide(request) as Promise<unknown>,
+      }),
+  ]);
+  // Each has the name of its decision.
+  return { identify, isStranger, ...Object.fromEntries(operations) } as Gate;
 }
 
 /** `uploads` has each time that Slack was given a file. */
@@ -128,7 +122,7 @@ export const worldText: TaskText = {
       };
     return nowMs >= expiresAtMs
       ? { text: `${prompt} It is too late.` }
-      : content(prompt, mrkdwnFallback);
+      : content(prompt || "A question", mrkdwnFallback);
   },
   opening: ({ message }) => content(`${message.user} asks: ${message.text}`),
   status: () => "is working",

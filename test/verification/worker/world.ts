@@ -5,14 +5,12 @@
 
 import { parseConfig } from "@sekisho/config/load.ts";
 import type { Config } from "@sekisho/config/schema.ts";
-import type { TaskResult } from "@sekisho/contracts/methods.ts";
 import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import type { Files } from "@sekisho/verification/files/files.ts";
 import type { Gate } from "@sekisho/verification/gate/gate.ts";
 import { createPolicy } from "@sekisho/verification/gate/rules.ts";
 import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
-import type { MessageContent } from "@sekisho/verification/slack/api/slack.ts";
 import type { TaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type {
   AskMessage,
@@ -33,7 +31,7 @@ import { oneByOne } from "../../doubles/one-by-one.ts";
 import { askedAtMs, sampleAsk, samplePolicy } from "../task/sample.ts";
 import { type QueuedMessage, worldQueue, worldStore } from "./world-engine.ts";
 import { type Alive, createFates, type Fate, type Operation } from "./world-fates.ts";
-import { type Asked, createWorldHost } from "./world-host.ts";
+import { type AgentOptions, createWorldHost } from "./world-host.ts";
 import { worldFiles, worldGate, worldText } from "./world-people.ts";
 import { createWorldSlack, type Foreign } from "./world-slack.ts";
 
@@ -77,86 +75,46 @@ export async function runWorld(
   return world;
 }
 
-export function createWorld({
-  fate = () => "ok",
-  story = () => ({ status: "success", response_text: "A checkpoint." }),
-  questions = [],
-  questionIds = true,
-  progress = () => undefined,
-  pollsUntilDone = 0,
-  pollAfterMs = 1000,
-  idempotent = true,
-  cancelable = false,
-  maxSends = 10,
-  inSlack = [],
-  refuses = () => false,
-  gate = {},
-  files = {},
-  text = {},
-  unwritable = () => false,
-  unreadable = () => false,
-  streaming = false,
-  tsByClock = false,
-  assistant,
-  context = {},
-  status = false,
-  takesVotes = true,
-  routing,
-  log = silentLog,
-  ...policy
-}: {
+export type WorldOptions = {
+  /** What becomes of each operation: a fault strikes. */
   fate?: (operation: Operation) => Fate | Promise<Fate>;
-  /** What the agent's run comes to; throws a SekishoError for a failure. */
-  story?: (requestId: string) => TaskResult;
-  /** What it asks before that, one after the other. */
-  questions?: Asked[];
-  /** Its host tells one question from the other. */
-  questionIds?: boolean;
-  /** What it tells at the poll of that number. */
-  progress?: (polls: number) => Extract<TaskResult, { status: "accepted" }>["progress"];
-  /** With more than 0 the host answers `accepted`, and that many polls find the task still working: before each question, too. */
-  pollsUntilDone?: number;
-  /** When it asks to be polled again. */
-  pollAfterMs?: number;
-  idempotent?: boolean;
-  /** Canceling works at the host. */
-  cancelable?: boolean;
-  maxSends?: number;
   /** What others wrote into the thread. */
   inSlack?: Foreign[];
-  /** What Slack does not take. */
-  refuses?: (content: MessageContent) => boolean;
   gate?: Partial<Gate>;
   files?: Partial<Files>;
   text?: Partial<TaskText>;
-  /** Records that the store cannot write, or read. */
-  unwritable?: (task: Task) => boolean;
-  unreadable?: (task: Task) => boolean;
-  streaming?: boolean;
-  /** The `ts` of posts follow the clock, as Slack has it. Otherwise all are of the first moments. */
-  tsByClock?: boolean;
-  assistant?: Partial<NonNullable<Config["slack"]["assistant"]>>;
-  context?: Partial<Config["slack"]["context"]>;
-  /** Shows in the thread what the bot does. Default: false. */
-  status?: boolean;
-  /** False as for A2A. */
-  takesVotes?: boolean;
+  /** The section of the configuration, by default without streams, assistant and status. */
+  slack?: {
+    streaming?: boolean;
+    assistant?: Partial<NonNullable<Config["slack"]["assistant"]>>;
+    context?: Partial<Config["slack"]["context"]>;
+    status?: boolean;
+  };
+  policy?: Omit<NonNullable<Parameters<typeof samplePolicy>[0]>, "idempotent">;
+  /** `takesVotes` is false as for A2A. */
+  destination?: { maxSends?: number; takesVotes?: boolean };
   /** The routes of the configuration, and the destinations that there are, which all lead to the one host. May change meanwhile. */
   routing?: Routing;
   log?: Log;
-} & Pick<
-  NonNullable<Parameters<typeof samplePolicy>[0]>,
-  | "concurrency"
-  | "deadlineMs"
-  | "questionMs"
-  | "threadReplies"
-  | "helpWord"
-  | "oneDirectConversation"
-  | "commandsPrivately"
-> = {}) {
+} & AgentOptions;
+
+export function createWorld({
+  fate = () => "ok",
+  inSlack = [],
+  gate = {},
+  files = {},
+  text = {},
+  slack: slackConfig = {},
+  policy = {},
+  destination = {},
+  routing,
+  log = silentLog,
+  ...agent
+}: WorldOptions = {}) {
   let clockMs = askedAtMs + 500;
   let counter = 0;
   let sends = 0;
+  let lastTsSeconds = 0;
   const now = () => clockMs;
   const records = new Map<string, Task>();
   const threads = new Map<string, Thread>();
@@ -173,22 +131,15 @@ export function createWorld({
   const underWay = new Set<string>();
   const uploads: { index: number; fileId: string }[] = [];
   const { operate, land } = createFates({ fate, now });
-  const newTs = () =>
-    ((tsByClock ? clockMs : askedAtMs + 1000) / 1000 + counter++ / 1000).toFixed(6);
-  const slack = createWorldSlack({ operate, now, newTs, inSlack, refuses });
+  const newTs = () => {
+    lastTsSeconds = Math.max(clockMs / 1000, lastTsSeconds + 0.000_001);
+    return lastTsSeconds.toFixed(6);
+  };
+  const slack = createWorldSlack({ operate, now, newTs, inSlack });
   const { posts } = slack;
   const answers = () => posts.filter(({ key }) => isOutcome(key));
   const host = createWorldHost({
-    operate,
-    now,
-    story,
-    questions,
-    questionIds,
-    progress,
-    pollsUntilDone,
-    pollAfterMs,
-    idempotent,
-    cancelable,
+    ...{ operate, now, ...agent },
     seen: (id) => ({ recordedAs: records.get(id)?.state, answers: answers().length }),
   });
 
@@ -200,7 +151,7 @@ export function createWorld({
         sends += 1;
       },
     };
-    const store = worldStore({ operate, alive, records, unwritable, unreadable });
+    const store = worldStore({ operate, alive, records });
     const threadStore = worldStore({ operate, alive, records: threads });
     const writer = oneByOne({ kinds: { "thread:": threadStore }, rest: store });
     return createVerificationWorker({
@@ -212,7 +163,9 @@ export function createWorld({
         queue,
       },
       policy: routedPolicy(
-        samplePolicy({ idempotent, deadlineMs: 15 * 60_000, ...policy }),
+        samplePolicy({
+          ...{ idempotent: agent.idempotent ?? true, deadlineMs: 15 * 60_000, ...policy },
+        }),
         routing,
       ),
       slack: slack.api(alive),
@@ -223,7 +176,8 @@ export function createWorld({
         (routing?.destinations ?? ["host"]).map((name) => [
           name,
           {
-            ...{ callTimeoutMs: 30_000, maxSends, longPollMs: 0, takesVotes },
+            ...{ callTimeoutMs: 30_000, maxSends: 10, longPollMs: 0, takesVotes: true },
+            ...destination,
             client: noteSends(host.client(alive), () => sentTo.push(name)),
           },
         ]),
@@ -233,14 +187,15 @@ export function createWorld({
         slack: {
           ...defaults.slack,
           reactions: { received: "eyes", done: "check", failed: "cross" },
-          status,
-          context: { ...defaults.slack.context, ...context },
-          assistant: assistant && {
+          status: false,
+          streaming: false,
+          ...slackConfig,
+          context: { ...defaults.slack.context, ...slackConfig.context },
+          assistant: slackConfig.assistant && {
             description: "A bot",
             prompts: [],
-            ...assistant,
+            ...slackConfig.assistant,
           },
-          streaming,
         },
         limits: { ...defaults.limits, leaseMs },
       },
@@ -312,8 +267,13 @@ export function createWorld({
     uploads,
     secretStore,
     now,
-    /** Slack delivers the message: the ingress puts it into the queue. */
-    deliver: (ask: AskMessage | MessageChange) => enqueue(ask),
+    /** Slack delivers the message, once it is written: the ingress puts it into the queue. */
+    deliver(ask: AskMessage | MessageChange) {
+      const { ts = "0", command = false } = Object(ask).message ?? {};
+      // The time of a command is the one of our own clock.
+      if (!command) clockMs = Math.max(clockMs, 1000 * Number(ts));
+      return enqueue(ask);
+    },
     clickButton: (buttonClick: ButtonClick) => enqueue(buttonClick),
     interact: (interaction: Interaction) => enqueue(interaction),
     /** Somebody puts something into the queue that is none of ours. */

@@ -30,7 +30,7 @@ export function openLoadSlack({
     Number(database.prepare(`SELECT COUNT(*) AS count FROM posts WHERE ${condition}`).get()?.count);
 
   const unexpected = async () => Promise.reject(new SlackError("refused"));
-  const api: SlackApi = {
+  const calls: Partial<SlackApi> = {
     async post({ channel, threadTs, content: { text }, key }) {
       onCall("chat.postMessage");
       const ts = newTs();
@@ -67,31 +67,13 @@ export function openLoadSlack({
       onCall("users.info");
       return { locale: "en-US", workspaces: [], organization: undefined };
     },
-    posts: unexpected,
-    message: unexpected,
-    channelInfo: unexpected,
-    openModal: unexpected,
-    postEphemeral: unexpected,
-    openDirect: unexpected,
-    publishHome: unexpected,
-    groupMembers: unexpected,
-    groupHandles: unexpected,
-    channelMembers: unexpected,
-    startStream: unexpected,
-    appendStream: unexpected,
-    stopStream: unexpected,
-    fileInfo: unexpected,
-    canvasContent: unexpected,
-    startUpload: unexpected,
-    sendUpload: unexpected,
-    shareUploads: unexpected,
     async setStatus() {
       onCall("assistant.threads.setStatus");
     },
-    setSession: unexpected,
-    renameSession: unexpected,
-    suggestPrompts: unexpected,
   };
+  const api = new Proxy(calls, {
+    get: (_, name) => Reflect.get(calls, name) ?? unexpected,
+  }) as SlackApi;
   return {
     api,
     answered: () => count("key ->> 'kind' = 'answer' AND key ->> 'index' = 0"),

@@ -166,7 +166,7 @@ async function oldWorld() {
   const recordOf = () => world.taskOf(ask);
   const isAfter = (times: number) =>
     recordOf()?.wait?.polls === times && recordOf()?.lease === undefined;
-  const world = createWorld({ pollsUntilDone: polls + 1, deadlineMs: 8 * hoursMs });
+  const world = createWorld({ pollsUntilDone: polls + 1, policy: { deadlineMs: 8 * hoursMs } });
   await world.deliver(ask).run({ until: () => isAfter(polls) });
   expect((recordOf()?.wait?.nextPollAtMs ?? 0) - world.now()).toBeGreaterThan(60_000);
   return { world, polledAtMs: world.now(), calls: world.calls() };
@@ -211,7 +211,7 @@ describe("a completion push that comes before what it tells of can have been see
     const world = createWorld({
       log,
       pollsUntilDone: polls,
-      deadlineMs: 8 * hoursMs,
+      policy: { deadlineMs: 8 * hoursMs },
       async fate({ name }): Promise<Fate> {
         if (name === "get_task" && ++gets === polls)
           pushed = await world.push(pushOf(ask.requestId));

@@ -16,6 +16,7 @@ import { InterruptedStep } from "@sekisho/verification/worker/step/lease.ts";
 import { collectLog } from "../../../doubles/collect-log.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../../task/sample.ts";
 import { createWorld, runWorld } from "../world.ts";
+import { failReads, failWrites } from "../world-fates.ts";
 import { worldText } from "../world-people.ts";
 
 const ask = sampleAsk();
@@ -138,7 +139,7 @@ describe("a placeholder, a question or a status that cannot be shown with the te
       },
     });
     await world.deliver(ask).run({ until: () => world.questions().length > 0 });
-    expect(world.questions()).toEqual([""]);
+    expect(world.questions()).toEqual(["A question"]);
   });
 });
 
@@ -153,7 +154,7 @@ describe("a record that cannot be written", () => {
     "fails the task with a message if its record cannot be written %s",
     async (_when, isUnwritable) => {
       const { answers, tookMs } = await run({
-        unwritable: (task) => task.outcome?.type === "answer" && isUnwritable(task),
+        fate: failWrites((task) => task.outcome?.type === "answer" && isUnwritable(task)),
       });
       expect(answers).toEqual([instead]);
       expect(tookMs).toBeLessThan(10_000);
@@ -163,7 +164,7 @@ describe("a record that cannot be written", () => {
   it("cancels a task at the host whose record cannot be written while the agent may be running", async () => {
     const { world, answers } = await run({
       pollsUntilDone: 2,
-      unwritable: ({ state }) => state === "waiting",
+      fate: failWrites(({ state }) => state === "waiting"),
     });
     expect(answers).toEqual([internal]);
     expect(world.cancels).toHaveLength(1);
@@ -177,8 +178,10 @@ describe("a record that cannot be written", () => {
           return worldText.parts(task);
         },
       },
-      unwritable: ({ state, outcome }) =>
-        state === "delivering" && outcome?.type === "failed" && outcome.insteadOfAnswer === true,
+      fate: failWrites(
+        ({ state, outcome }) =>
+          state === "delivering" && outcome?.type === "failed" && outcome.insteadOfAnswer === true,
+      ),
     });
     expect(world.answers()).toEqual([]);
     expect(world.taskOf(ask)).toMatchObject({ state: "done", outcome: instead });
@@ -190,7 +193,7 @@ describe("a record that cannot be written", () => {
 describe("a record that cannot be read", () => {
   it("fails a task with an unreadable record after its dead letter and stores that for an operator", async () => {
     let isUnreadable = false;
-    const world = createWorld({ pollsUntilDone: 3, unreadable: () => isUnreadable });
+    const world = createWorld({ pollsUntilDone: 3, fate: failReads(() => isUnreadable) });
     await world.deliver(ask).run({ until: () => world.taskOf(ask)?.state === "waiting" });
     isUnreadable = true;
     await world.run({ maxSteps: 3 });
