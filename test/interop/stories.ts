@@ -67,7 +67,7 @@ export const stories: readonly Story[] = [
     ],
     ["data", "tck-artifact-data", { data: { key: "value", count: 42 } }],
   ].map(([what, text, artifact]) => ({
-    name: `what an agent made comes as it is: ${what}`,
+    name: `delivers the files of an agent unchanged: ${what}`,
     async tell({ execute, outcome }: Teller) {
       const result = await outcome(await execute(String(text)));
       expect(result).toMatchObject({ status: "success", artifacts: [artifact] });

@@ -183,7 +183,7 @@ const listingCases: readonly StoreCase[] = [
 
 const removalCases: readonly StoreCase[] = [
   {
-    name: "what is removed is in no listing, and its id can be created again",
+    name: "a removed item is in no listing, and its id can be created again",
     run: async ({ store, openAgain, clock }) => {
       const { revision } = await createdIn(store, { ...sample(clock), listedAtMs: 1, text: "old" });
       expect(await store.remove({ id: "a", revision })).toBe(true);
@@ -242,7 +242,7 @@ const removalCases: readonly StoreCase[] = [
 
 const togetherCases: readonly StoreCase[] = [
   {
-    name: "what is written together is there as if each had been written by itself",
+    name: "writes several items together as if each had been written by itself",
     run: async ({ store, openAgain, clock }) => {
       const first = await createdIn(store, sample(clock));
       const made = { ...sample(clock), id: "b", revision: 5, thread: "u", state: "made" };
@@ -272,7 +272,7 @@ const togetherCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "what is written together keeps each one's condition, and says so where one does not hold",
+    name: "checks the condition of each item of a joint write, and reports one that fails",
     run: async ({ store, clock }) => {
       const newItem = await createdIn(store, sample(clock));
       const nextItem = await store.replace({ item: newItem });
@@ -310,7 +310,7 @@ const togetherCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "what cannot be written rejects as an ItemError, also among several",
+    name: "rejects an item that cannot be written as an ItemError, also among several",
     run: async ({ store, clock }) => {
       const item: SampleItem = { ...sample(clock) };
       Object.assign(item, { text: item });
@@ -324,7 +324,7 @@ const togetherCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "of twenty callers that write the same item together with others one wins",
+    name: "one of twenty callers that write the same item together with others wins",
     run: async ({ store, openAgain, clock }) => {
       const other = await openAgain();
       const newItem = await createdIn(store, sample(clock));
@@ -364,7 +364,7 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "of fifty callers that create the same id at once one wins, and what it wrote is stored",
+    name: "one of fifty callers that create the same id at once wins, and its item is stored",
     run: async ({ store, openAgain, clock }) => {
       const other = await openAgain();
       const tries = Array.from({ length: 50 }, (_, count) =>
@@ -409,7 +409,7 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "what was written is read at once by another client",
+    name: "another client reads a write at once",
     run: async ({ store, openAgain, clock }) => {
       const other = await openAgain();
       let item = await createdIn(store, sample(clock));
@@ -424,7 +424,7 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "what happens to an object after it was handed over is not stored",
+    name: "does not store later changes of an object that was passed to it",
     run: async ({ store, clock }) => {
       const item = sample(clock);
       const creating = store.create({ item });
@@ -464,7 +464,7 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "of many expired ids any can be created again",
+    name: "creates any of many expired ids again",
     run: async ({ store, clock }) => {
       const ids = ["a", "b", "c", "d", "e", "f"];
       for (const [index, id] of ids.entries()) {

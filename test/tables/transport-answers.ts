@@ -48,7 +48,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "what is written of an answer comes back while the task is under way",
+    name: "returns the partial answer while the task is in progress",
     needs: ["extra-fields"],
     script: (call) =>
       result(call, { ...accepted, progress: { text: "Writing", partial_text: "関所は" } }),
@@ -433,7 +433,7 @@ export const largeCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "what is too large without its texts says nothing of the task",
+    name: "reports an oversized response as unread if shorter texts would not help",
     maxResponseBytes,
     script: ({ id }) => {
       const text = JSON.stringify({

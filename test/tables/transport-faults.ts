@@ -141,7 +141,7 @@ export const faultCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "where nobody listens the destination is unavailable, and tried again",
+    name: "reports a destination as unavailable if nothing listens there, and tries again",
     needs: ["connection"],
     unreachable: true,
     script: success,

@@ -53,7 +53,7 @@ describe("the key of a post", () => {
     });
   });
 
-  it("is some kind for each number, and none for what is no number of a post", () => {
+  it("reads a kind for each number of a post, and none for other values", () => {
     forAll(fc.nat()).hold((part) => {
       const key = readNumber(part);
       expect(key && write(key).event_payload.part).toBe(part);

@@ -327,7 +327,7 @@ describe("parts of the tree", () => {
           : entry,
     );
 
-  it("are what a parser reads in the part, and are still safe", () => {
+  it("each part has the nodes that a parser reads in it, and they are still safe", () => {
     const pieces = fc.array(fc.constantFrom(...blocks, ...fragments), { maxLength: 60 });
     forAll(pieces, fc.integer({ min: 200, max: 600 })).hold((texts, length) => {
       const safe = safeMarkdown(texts.join(""));
