@@ -25,13 +25,6 @@ export async function listen(server: Server & { closeAllConnections?(): void }):
   return (server.address() as AddressInfo).port;
 }
 
-/** A port of loopback where nobody listens. */
-export async function unusedPort(): Promise<number> {
-  const { url, close } = await startWebServer({ handle: async () => new Response() });
-  await close();
-  return Number(new URL(url).port);
-}
-
 /** A web server that keeps what it received. */
 export async function serve(handle: (call: Received) => Response | Promise<Response>) {
   const requests: Received[] = [];

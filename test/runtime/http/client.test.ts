@@ -1,4 +1,5 @@
 /** The HTTP client, against real sockets. */
+
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -10,6 +11,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it, jest } from "@jest/globals";
+import { freePort } from "@sekisho/local/free-port.ts";
 import {
   createHttpClient,
   type HttpError,
@@ -17,7 +19,7 @@ import {
   upTo,
 } from "@sekisho/runtime/http/client.ts";
 import { createAuthority } from "../../doubles/issuers/certificates.ts";
-import { closeAfterTest, listen, unusedPort } from "../../doubles/serving.ts";
+import { closeAfterTest, listen } from "../../doubles/serving.ts";
 import { hangSignal } from "../../tooling/hang.ts";
 
 type Given = Partial<HttpRequest<Buffer>> & { maxBytes?: number };
@@ -240,7 +242,7 @@ describe("a failed request", () => {
 
   it("reports a request as unsent if the port is closed or the name has no address", async () => {
     const { send } = clientOf();
-    const refusal = send(`http://127.0.0.1:${await unusedPort()}/`);
+    const refusal = send(`http://127.0.0.1:${await freePort()}/`);
     await expect(refusal).rejects.toMatchObject({
       kind: "unsent",
       cause: { code: "ECONNREFUSED" },

@@ -1,4 +1,5 @@
 /** Proxies of the environment: the rules, and each way out of a process. */
+import { freePort } from "@sekisho/local/free-port.ts";
 import "reflect-metadata";
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -10,7 +11,7 @@ import type { Proxies } from "@sekisho/runtime/http/proxy.ts";
 import { findProxy } from "@sekisho/runtime/http/proxy.ts";
 import { startConnectProxy } from "../../doubles/connect-proxy.ts";
 import { createAuthority } from "../../doubles/issuers/certificates.ts";
-import { listen, serve, unusedPort } from "../../doubles/serving.ts";
+import { listen, serve } from "../../doubles/serving.ts";
 import { folderOfTest } from "../../tooling/cleanup.ts";
 
 const host = "peer.proxy-only.test";
@@ -95,7 +96,7 @@ describe("a process behind a proxy", () => {
 
   it("names the proxy if it is down", async () => {
     const network = await openNetwork();
-    const origin = `http://127.0.0.1:${await unusedPort()}`;
+    const origin = `http://127.0.0.1:${await freePort()}`;
     const outcomes = await callEachWay(network, { HTTPS_PROXY: origin });
     expect(outcomes).toEqual(
       eachWay(

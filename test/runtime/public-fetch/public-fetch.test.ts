@@ -1,3 +1,4 @@
+import { freePort } from "@sekisho/local/free-port.ts";
 import "reflect-metadata";
 import { createServer as createTlsServer } from "node:https";
 import { createServer } from "node:net";
@@ -14,7 +15,7 @@ import fc from "fast-check";
 import { halfOf, raw, silence } from "../../doubles/answers.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { type Certified, createAuthority } from "../../doubles/issuers/certificates.ts";
-import { listen, serve, unusedPort } from "../../doubles/serving.ts";
+import { listen, serve } from "../../doubles/serving.ts";
 import { connectionReset } from "../../doubles/web-server.ts";
 
 function readValue(
@@ -329,7 +330,7 @@ describe("what a guarded fetch brings back", () => {
       throw connectionReset;
     });
     const broken = await serve(() => halfOf("x".repeat(100), { rest: "break" }));
-    for (const url of [reset.url, broken.url, `http://127.0.0.1:${await unusedPort()}/`]) {
+    for (const url of [reset.url, broken.url, `http://127.0.0.1:${await freePort()}/`]) {
       await expect(readValue(fetchHere, { url })).rejects.toMatchObject({ reason: "unavailable" });
     }
   });

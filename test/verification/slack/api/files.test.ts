@@ -1,10 +1,11 @@
 import { createServer } from "node:http";
 import { describe, expect, it } from "@jest/globals";
 import type { FileOfPerson } from "@sekisho/local/fake-slack/persons.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
 import { isUploadUrl } from "@sekisho/verification/slack/api/files.ts";
 import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
-import { listen, serve, unusedPort } from "../../../doubles/serving.ts";
+import { listen, serve } from "../../../doubles/serving.ts";
 import { appId, failure, slackClient } from "./slack-client.ts";
 
 const client = slackClient();
@@ -116,7 +117,7 @@ describe("the bytes of a file", () => {
 
   it("reports a closed port as unavailable and a time-out as ambiguous", async () => {
     const { api, common } = client();
-    const gone = `http://127.0.0.1:${await unusedPort()}/`;
+    const gone = `http://127.0.0.1:${await freePort()}/`;
     const dead = api({ apiUrl: `${gone}api/` }).sendUpload({
       ...common,
       url: `${gone}upload`,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { otherBot, workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
 import { createBotTokens } from "@sekisho/verification/installations/installations.ts";
 import { type BotTokens, SlackError } from "@sekisho/verification/slack/api/slack.ts";
-import { serve, unusedPort } from "../../../doubles/serving.ts";
+import { serve } from "../../../doubles/serving.ts";
 import { appId, botToken, failure, requestId, slackClient, text } from "./slack-client.ts";
 
 const organizationToken = "xoxb-organization";
@@ -87,7 +88,7 @@ describe("what goes wrong on the way", () => {
 
   it("reports a post as unavailable if nobody listens or no token can be read", async () => {
     const { api, post } = client();
-    const apiUrl = `http://127.0.0.1:${await unusedPort()}/api/`;
+    const apiUrl = `http://127.0.0.1:${await freePort()}/api/`;
     expect((await failure(post(api({ apiUrl })))).kind).toBe("unavailable");
     const noToken = api({ apiUrl, ...tokensOf(() => Promise.reject(new Error("no token"))) });
     expect((await failure(post(noToken))).kind).toBe("unavailable");
