@@ -185,7 +185,7 @@ export function onGivenUpNotCanceled(
   return isInDoubt && !isUnknown ? setOutcome(task, ambiguousOutcome) : onActOver(task);
 }
 
-/** Posts one plain text instead, without edits and look-ups, to avoid the cause of the failed delivery. */
+/** Posts one plain text as a new message instead. An unreadable thread does not prevent it, unless an earlier try may have posted it. */
 function postFailureNotice(task: Task): Transition {
   return {
     task: advance(task, { delivery: { ...task.delivery, status: "failure_notice" } }),
@@ -231,7 +231,7 @@ export function planCleanup({ cleanupDone }: Task, { sweepAfterMs }: Policy): Ta
 }
 
 /** The clocks of two workers may differ by this much. */
-const clockErrorMs = 30_000;
+const workerClockErrorMs = 30_000;
 
 /** A copy of an earlier wake-up may come with the number of the cleanup's. The cleanup still waits until late posts have arrived. */
 export function onWokenDone(
@@ -244,7 +244,10 @@ export function onWokenDone(
   if (resumed) return releaseThread(task);
   const doneAtMs = task.history.findLast(({ state }) => state === "done")?.atMs ?? 0;
   const restMs = doneAtMs + sweepAfterMs - nowMs;
-  return { task, effects: restMs > clockErrorMs ? [wake(restMs)] : [{ type: "check_thread" }] };
+  return {
+    task,
+    effects: restMs > workerClockErrorMs ? [wake(restMs)] : [{ type: "check_thread" }],
+  };
 }
 
 export function onLeftoversFound(task: Task): Transition {

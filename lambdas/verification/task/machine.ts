@@ -189,8 +189,9 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
 };
 
 /**
- * Returns the next record and its effects. The caller stores the record before it begins the first act, so that the record says `sent`
- * before anything is sent. Every other act can be repeated by a worker that finds the record from before it.
+ * Returns the next record and its effects. The caller stores the record before a step's first act and at each wake-up without a delay
+ * (`worker/step/run.ts`), but not between acts that follow each other directly. So no handler of an act's event returns the first `send` or
+ * `deliver` directly: it returns `wake(0)`, and the record says `sent` or `delivering` before anything is sent or posted.
  */
 export function next({
   task,

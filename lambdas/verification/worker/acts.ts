@@ -1,4 +1,4 @@
-/** Assembles the acts that the task machine returns (`acts/`). Each act calls one service and returns one event. */
+/** Assembles the acts that the task machine returns (`acts/`). Each act has effects outside of the record, and ends in one event. */
 
 import { FetchTimedOut, FileRefused } from "../files/files.ts";
 import { SlackError } from "../slack/api/slack.ts";
@@ -47,7 +47,7 @@ export function createActs(options: ActOptions): { runAct: RunAct; stopSession: 
   return { runAct, stopSession: calls.stopSession };
 }
 
-/** Returns the event of a failure that a repetition of the act does not mend at once. Throws every other failure. */
+/** Returns the event of a failure that a repetition of the act does not mend at once. Throws every other failure: the step ends, and the queue delivers the message again. */
 function toFailure(act: Act, { thrown, nowMs }: { thrown: unknown; nowMs: number }): TaskEvent {
   if (thrown instanceof SlackError) {
     const { kind, retryAfterMs } = thrown;

@@ -31,7 +31,7 @@ type Request = {
   signal: AbortSignal;
 };
 
-/** Posts the outcome. With `reconcile` it first looks for posts that an earlier try may have left. */
+/** Posts the outcome. Reads the thread first if it may have posts that the record does not have, such as those of an earlier try. */
 export async function deliver(
   request: Request & { reconcile: boolean },
 ): Promise<"delivered" | "share_refused"> {
@@ -68,7 +68,7 @@ async function deliverFailureNotice(
   return "delivered";
 }
 
-/** True if `cleanUpThread` has something to do. Only reads. */
+/** True if `cleanUpThread` has something to do. Changes nothing in Slack. */
 export async function hasLeftovers(request: Request): Promise<boolean> {
   return (await readCleanup(request)).length > 0;
 }
@@ -89,7 +89,7 @@ async function apply(request: Request, action: ThreadAction): Promise<void> {
   const { channel, threadTs } = threadRefOf(task);
   switch (action.type) {
     case "stop_stream": {
-      // If that fails, the answer is a new post.
+      // A failure is ignored: Slack then refuses the edit, and the answer is a new post.
       const call = { installation, channel, ts: action.ts, requestId: task.id, signal };
       return ignoreMissing(slack.stopStream(call));
     }

@@ -7,8 +7,8 @@ import { concludedAtMs } from "../task/history.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
 import { deliveryMs, graceMs, threadReleaseMs } from "../task/time-limits.ts";
 
-/** The possible error of the difference between Slack's clock and ours, which is derived from the placeholder's post. */
-const clockErrorMs = 5000;
+/** Slack's clock is known from the time of the placeholder's post. This is the possible error of that. */
+const slackClockErrorMs = 5000;
 
 type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
@@ -34,7 +34,7 @@ export async function readOwnPosts(request: Request): Promise<OwnPost[]> {
   const { task } = request;
   const messages = await readMessages(request);
   const uploadedIds = uploadedIdsOf(task);
-  const endTs = hasReleasedThread(task) ? nextTaskTs(task, messages) : threadReleaseTs(task);
+  const endTs = hasReleasedThread(task) ? nextTaskTs(task, messages) : threadReleaseSeconds(task);
   return messages.flatMap((message): OwnPost[] => {
     const { ts, key, from, fileIds, text, hasButtons } = message;
     const buttons = hasButtons ? { text } : undefined;
@@ -107,14 +107,14 @@ function isOwnStream({
   return stream.inDoubt === true && isBetween;
 }
 
-/** Returns until when no other task streams in the thread, because this one held it or did not release it yet. */
-function threadReleaseTs({ history, placeholder, call }: Task): number {
+/** Returns the time on Slack's clock until which no other task can have streamed in the thread, because this task held it. */
+function threadReleaseSeconds({ history, placeholder, call }: Task): number {
   const outcomeAtMs = concludedAtMs({ history }) ?? Number.POSITIVE_INFINITY;
   const deadlineAtMs = call?.deadlineAtMs ?? Number.POSITIVE_INFINITY;
   const releaseAtMs = Math.min(outcomeAtMs + threadReleaseMs, deadlineAtMs + graceMs + deliveryMs);
   const slackAheadMs =
     placeholder === undefined ? 0 : Number(placeholder.ts) * 1000 - placeholder.postedAtMs;
-  return (releaseAtMs + slackAheadMs - clockErrorMs) / 1000;
+  return (releaseAtMs + slackAheadMs - slackClockErrorMs) / 1000;
 }
 
 function hasReleasedThread({ state, history }: Task): boolean {

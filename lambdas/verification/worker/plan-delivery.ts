@@ -21,7 +21,7 @@ export type ThreadAction =
   /** Edits the message to the first of the contents that Slack accepts. */
   | ({ type: "remove_buttons"; ts: string; contents: readonly MessageContent[] } & PostId);
 
-/** In this order. The thread shows the outcome once it has the posts, and the shared files if they are due. */
+/** `posting` comes first, then the files, then `tidying`. The thread shows the outcome once it has the posts, and the shared files if they are due. */
 type DeliveryPlan = { posting: ThreadAction[]; isShareDue: boolean; tidying: ThreadAction[] };
 
 /** `posts` are the task's own posts, oldest first. */
@@ -36,14 +36,14 @@ export function planDelivery(request: PlanRequest): DeliveryPlan {
   const kind = outcomeKindOf(task);
   const contents = renderOutcome(request);
   const wanted = { kind, count: contents.length, isNew: isNew(request) };
-  const { find, edited, surplus } = sortPosts(request, wanted);
+  const { find, editTarget, surplus } = assignPosts(request, wanted);
   const parts = contents.flatMap((content, index): ThreadAction[] => {
     const part = { kind, index, content };
     const post = find(part);
     if (post !== undefined)
       return task.delivery?.rewriteParts ? [{ type: "update", ts: post.ts, ...part }] : [];
-    return index === 0 && edited !== undefined
-      ? [{ type: "update", ts: edited.ts, ...part }]
+    return index === 0 && editTarget !== undefined
+      ? [{ type: "update", ts: editTarget.ts, ...part }]
       : [{ type: "post", ...part }];
   });
   const { question } = task;
@@ -76,7 +76,7 @@ export function planCleanup(
   // Every outcome has a first part, so its text is not rendered again to find out that this one stays.
   const hasFurtherParts = posts.some((post) => post.kind === kind && post.index > 0);
   const count = isNoticed || !hasFurtherParts ? 1 : renderOutcome(request).length;
-  const { surplus } = sortPosts(request, { kind, count, isNew: true });
+  const { surplus } = assignPosts(request, { kind, count, isNew: true });
   const removals = toRemovals(task, surplus);
   const removed = new Set(removals.map(({ ts }) => ts));
   return [
@@ -109,7 +109,7 @@ function renderOutcome({ task, text }: PlanRequest): MessageContent[] {
  * but the recorded or else the earliest post of each key, and what showed that the task was under way. Questions and openings are no parts
  * of an outcome, so only their duplicates go.
  */
-function sortPosts(
+function assignPosts(
   request: PlanRequest,
   { kind, count, isNew }: { kind: OutcomeKind; count: number; isNew: boolean },
 ) {
@@ -129,9 +129,13 @@ function sortPosts(
   const placeholder = find(placeholderId);
   const latestStream = isStreamRecent(request) ? streams.at(-1) : undefined;
   const editable = latestStream ?? (isNew || streams.length > 0 ? undefined : placeholder);
-  const edited = find({ kind, index: 0 }) === undefined ? editable : undefined;
+  const editTarget = find({ kind, index: 0 }) === undefined ? editable : undefined;
   const ended = [...streams, ...(placeholder === undefined ? [] : [placeholder])];
-  return { find, edited, surplus: [...surplus, ...ended.filter((post) => post !== edited)] };
+  return {
+    find,
+    editTarget,
+    surplus: [...surplus, ...ended.filter((post) => post !== editTarget)],
+  };
 }
 
 function isStream({ kind }: OwnPost): boolean {

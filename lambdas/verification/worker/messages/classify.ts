@@ -161,7 +161,7 @@ function notice({ message, task }: Recorded<MessageChange>): Decision {
 function run({ message, task, nowMs }: Recorded): Decision {
   const resumed = task.lease !== undefined;
   const event = toEvent(message, { nowMs, resumed });
-  // A copy of a wake-up, and one of a completion push, claim the lease first, so that of many with one number one is worked at.
+  // `early` is set on copies of a wake-up and of a completion push. Several may have the same number, so they claim first and one goes on.
   const mayLook = message.type === "wake" && message.early === undefined && !resumed;
   return { type: "run", task, event, mayLook, noticeFollows: false };
 }

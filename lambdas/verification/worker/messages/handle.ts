@@ -83,7 +83,7 @@ async function defer(
   return redelivery;
 }
 
-/** The host is asked at once, so that the call of the other worker returns early. */
+/** The Execution zone is told at once, so that the call of the other worker returns early. */
 async function cancelRunning(
   handling: Handling,
   { task, redelivery }: DecisionOf<"cancel_running">,
@@ -96,7 +96,7 @@ async function cancelRunning(
 
 /**
  * Adds late files to the record under the lease of another worker, which is about to send the task and takes them over when it saves its
- * next step (`step/lease.ts`). A worker of an older version takes its lease as lost then, so the message comes again at the end of the lease.
+ * next step (`step/lease.ts`). A worker of an older version then believes that it has lost its lease, so the message comes again at the end of the lease.
  */
 async function addFiles(
   { options, facts }: Handling,

@@ -1,4 +1,4 @@
-/** Finds out what is known about a message: finds its task, or creates the record if the message asks the bot something. */
+/** Finds the record of a message's task, or creates it with this worker's lease if the message asks the bot something. */
 import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { deletedTask, findLateFiles } from "../../task/edited.ts";
 import type { AskMessage, MessageChange, TaskMessage, UserMessage } from "../../task/messages.ts";
@@ -16,7 +16,7 @@ export async function receive(
   const { store, now = Date.now } = options;
   const task = mayHaveRecord(message) ? await store.get({ id: message.requestId }) : undefined;
   const nowMs = now();
-  if (task !== undefined) return { type: "recorded", ...withLateFiles(message, task), nowMs };
+  if (task !== undefined) return { type: "recorded", ...asLateFilesChange(message, task), nowMs };
   return beginsTask(message, nowMs)
     ? admit(options, message, signal)
     : { type: "unrecorded", message, nowMs };
@@ -37,7 +37,7 @@ function beginsTask(message: TaskMessage, nowMs: number): message is AskMessage 
   return !isTooOld({ ts: message.message.ts, receivedAtMs, nowMs });
 }
 
-function withLateFiles(message: TaskMessage, task: Task): { message: TaskMessage; task: Task } {
+function asLateFilesChange(message: TaskMessage, task: Task): { message: TaskMessage; task: Task } {
   const lateFiles = message.type === "ask" ? findLateFiles(task, message) : undefined;
   return { message: lateFiles ?? message, task };
 }
@@ -64,7 +64,7 @@ async function admit(
   const task = await store.get({ id: message.requestId });
   return task === undefined
     ? { type: isIgnored ? "ignored" : "unrecorded", message, nowMs: now() }
-    : { type: "recorded", ...withLateFiles(message, task), nowMs: now() };
+    : { type: "recorded", ...asLateFilesChange(message, task), nowMs: now() };
 }
 
 /** A deletion asks for nothing, so nobody is refused because of it. */

@@ -27,8 +27,8 @@ export async function runAct(options: StepOptions, step: Step): Promise<Step> {
       : { result: await withinLease(options, step, work), record };
   const { request, event, writes } = ended.result;
   const move = decide(options, { task, event, atMs: now() });
-  const unstored = writes && { request, writes };
-  return reportClaimed(options, { ...step, ...move, record: ended.record, unstored }, act.type);
+  const unstoredAct = writes && { request, writes };
+  return reportClaimed(options, { ...step, ...move, record: ended.record, unstoredAct }, act.type);
 }
 
 /** A delivery has a span of its own. */
@@ -45,9 +45,9 @@ function callAct(options: StepOptions, request: ActRequest): Promise<ActResult> 
 
 /** Repeats the act whose writes are not stored with the record. This time it does them itself; some may be stored already. */
 export async function repeatUnstored(options: StepOptions, step: Step): Promise<Step> {
-  if (step.unstored !== undefined)
-    await options.runAct?.({ ...step.unstored.request, storesWrites: false });
-  return { ...step, unstored: undefined };
+  if (step.unstoredAct !== undefined)
+    await options.runAct?.({ ...step.unstoredAct.request, storesWrites: false });
+  return { ...step, unstoredAct: undefined };
 }
 
 /** Ends the work a tenth of the lease before its end, which leaves time for the wake-up and the record. */

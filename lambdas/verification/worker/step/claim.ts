@@ -10,18 +10,22 @@ import { reportUnreported } from "./report.ts";
 import type { Move, Step, StepOptions } from "./step.ts";
 
 /**
- * Stores a step before its act, and claims the lease with that. If the record cannot be written, the task fails, and that is stored.
+ * Stores a step before its act, with a new lease or with the one that this worker holds. If the record cannot be written, the task fails, and that is stored.
  * Resolves to undefined if another worker has changed the record.
  */
 export async function claim(options: StepOptions, step: Step): Promise<Step | undefined> {
   const { now = Date.now } = options;
   const claimed = await storeMove(options, step, step).catch((thrown: unknown) => {
-    const failure = { task: step.previousTask, atMs: now(), thrown: itemErrorIn(thrown) };
+    const failure = {
+      task: step.previousTask,
+      atMs: now(),
+      thrown: rethrowUnlessItemError(thrown),
+    };
     return storeMove(options, step, decideFailure(options, failure));
   });
   if (claimed === undefined) return undefined;
   reportUnreported(options, claimed);
-  return { ...claimed, unreported: [] };
+  return { ...claimed, pendingReports: [] };
 }
 
 async function storeMove(
@@ -63,7 +67,7 @@ export function withOwedAct(move: Move): Move {
 }
 
 /** Returns the ItemError of a write. Rethrows any other error, which is a failure of the store. */
-export function itemErrorIn(thrown: unknown): ItemError {
+export function rethrowUnlessItemError(thrown: unknown): ItemError {
   if (thrown instanceof ItemError) return thrown;
   throw thrown;
 }

@@ -13,15 +13,15 @@ import type { Report, Step, StepOptions } from "./step.ts";
 
 /** Reports a step at once under a lease, and otherwise after the next write. */
 export function reportClaimed(options: StepOptions, step: Step, operation: string): Step {
-  const { task, effects, event, previousTask, record, unreported } = step;
+  const { task, effects, event, previousTask, record, pendingReports } = step;
   const report = { task, effects, event, previousTask, operation };
-  if (record === undefined) return { ...step, unreported: [...unreported, report] };
+  if (record === undefined) return { ...step, pendingReports: [...pendingReports, report] };
   reportStep(options, report);
   return step;
 }
 
-export function reportUnreported(options: StepOptions, { unreported }: Step): void {
-  for (const report of unreported) reportStep(options, report);
+export function reportUnreported(options: StepOptions, { pendingReports }: Step): void {
+  for (const report of pendingReports) reportStep(options, report);
 }
 
 /** Logs and counts a step. */

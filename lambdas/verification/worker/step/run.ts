@@ -1,6 +1,7 @@
 /**
- * Runs one step of a task: claims its lease, runs the acts, sends the next wake-up and saves the record. A step that would follow at once
- * is run under the same lease, without a wake-up. The order survives a crash at any point.
+ * Runs one step of a task: decides what comes next, stores that with a lease (the claim), runs the act, decides again by its event, and at
+ * the end sends the next wake-up and saves the record. A step that would follow at once is run under the same lease, without a wake-up. The
+ * order survives a crash at any point.
  */
 
 import type { Act, TaskEvent } from "../../task/events.ts";
@@ -28,13 +29,16 @@ export async function runStep(options: StepOptions, request: StepRequest): Promi
   return spansOf(options).within(span, () => runPhases(options, first));
 }
 
-/** Decides the first step, and claims the lease unless the record says already what a worker that finds it must know, or the act is a look. */
+/**
+ * Decides the first step and claims the lease. No claim is needed if this worker has just created the record and nothing has changed since,
+ * or if the first act only reads.
+ */
 async function begin(options: StepOptions, request: StepRequest): Promise<Step | undefined> {
   const { task, event, record, mayLook, nowMs } = request;
   const move = decide(options, { task, event, atMs: nowMs });
-  const step: Step = { ...move, request, record, unreported: [], followed: 0 };
+  const step: Step = { ...move, request, record, pendingReports: [], followCount: 0 };
   const isSaved = record !== undefined && step.task === task;
-  const isLook = mayLook === true && looks.has(step.effects.find(isAct)?.type ?? "send");
+  const isLook = mayLook === true && readOnlyActs.has(step.effects.find(isAct)?.type ?? "send");
   return isSaved || isLook ? step : claim(options, step);
 }
 
@@ -45,7 +49,7 @@ async function runPhases(options: StepOptions, first: Step): Promise<StepResult>
     for (;;) {
       const phase = phaseOf(options, step);
       if (phase === "save") return await save(options, step);
-      const settled = step.unstored === undefined ? step : await repeatUnstored(options, step);
+      const settled = step.unstoredAct === undefined ? step : await repeatUnstored(options, step);
       const next = await phases[phase](options, settled);
       if (next === undefined) return loseLease(options, step);
       step = next;
@@ -63,12 +67,12 @@ function phaseOf(options: StepOptions, step: Step): keyof typeof phases | "save"
   const { effects, record } = step;
   const act = options.runAct && effects.find(isAct);
   if (act === undefined) return isAtOnce(effects) && mayFollow(options, step) ? "follow" : "save";
-  if (record === undefined) return looks.has(act.type) ? "act" : "claim";
+  if (record === undefined) return readOnlyActs.has(act.type) ? "act" : "claim";
   return act.type === "cancel" && isCauseUnstored(step.task, record) ? "claim" : "act";
 }
 
 /** Acts that only read, so that two workers may run them at once. */
-const looks: ReadonlySet<Act["type"]> = new Set(["poll", "check_thread"]);
+const readOnlyActs: ReadonlySet<Act["type"]> = new Set(["poll", "check_thread"]);
 
 /** True if only this step knows why it cancels the task. Afterwards the host says no more than that the task was canceled. */
 function isCauseUnstored({ outcome, cancelReason }: Task, record: Task): boolean {
@@ -81,11 +85,11 @@ const followShare = 0.4;
 /** The limit of steps that follow, in case a state leads to itself at once. */
 const maxFollowing = 12;
 
-function mayFollow(options: StepOptions, { request, followed }: Step): boolean {
+function mayFollow(options: StepOptions, { request, followCount }: Step): boolean {
   const { runAct: canAct, leaseMs, now = Date.now } = options;
   const hasTime =
     request.signal?.aborted !== true && now() - request.nowMs <= leaseMs * followShare;
-  return canAct !== undefined && hasTime && followed < maxFollowing;
+  return canAct !== undefined && hasTime && followCount < maxFollowing;
 }
 
 /** Acts that can be repeated by a worker that finds the record from before the step, so that it need not be stored before them. */
@@ -97,7 +101,7 @@ async function follow(options: StepOptions, step: Step): Promise<Step | undefine
   const { task, record } = step;
   const event: TaskEvent = { type: "woken", nowMs: now(), resumed: false };
   const move = decide(options, { task, event, atMs: event.nowMs });
-  const following = { ...step, ...move, followed: step.followed + 1 };
+  const following = { ...step, ...move, followCount: step.followCount + 1 };
   const isRepeatable = following.effects.every(
     (effect) => !isAct(effect) || repeatableActs.has(effect.type),
   );

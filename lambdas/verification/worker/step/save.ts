@@ -3,7 +3,7 @@
 import { encodeQueueMessage } from "../../task/encode-message.ts";
 import { queueGroupOf, type Task } from "../../task/task.ts";
 import { repeatUnstored, withinLease } from "./act.ts";
-import { itemErrorIn, withOwedAct } from "./claim.ts";
+import { rethrowUnlessItemError, withOwedAct } from "./claim.ts";
 import { decideFailure } from "./decide.ts";
 import { isWake, toDelayMs } from "./effects.ts";
 import { readLateFiles, withRevisionOf } from "./lease.ts";
@@ -68,9 +68,9 @@ async function saveRecord(options: StepOptions, step: Step): Promise<Task | unde
   const item = toItem(freeTask);
   const joint = await storeTogether(options, step, item);
   if (joint !== undefined) return joint;
-  if (step.unstored !== undefined) await repeatUnstored(options, step);
+  if (step.unstoredAct !== undefined) await repeatUnstored(options, step);
   const savedTask = await store.replace({ item }).catch(async (thrown: unknown) => {
-    const failure = { task: freeTask, atMs: now(), thrown: itemErrorIn(thrown) };
+    const failure = { task: freeTask, atMs: now(), thrown: rethrowUnlessItemError(thrown) };
     const move = withOwedAct(decideFailure(options, failure));
     await queue.send(nextWakeUp);
     const stored = await store.replace({ item: toItem(move.task) });
@@ -85,13 +85,13 @@ async function saveRecord(options: StepOptions, step: Step): Promise<Task | unde
 /** Saves the record together with the writes of an act. Resolves to undefined if there are none, or a condition fails. */
 async function storeTogether(
   { store }: StepOptions,
-  { unstored }: Step,
+  { unstoredAct }: Step,
   item: Task,
 ): Promise<Task | undefined> {
-  if (unstored === undefined) return undefined;
-  const writes = [...unstored.writes, { type: "replace", item } as const];
+  if (unstoredAct === undefined) return undefined;
+  const writes = [...unstoredAct.writes, { type: "replace", item } as const];
   const isWritten = await store.writeTogether({ writes }).catch((thrown: unknown) => {
-    itemErrorIn(thrown);
+    rethrowUnlessItemError(thrown);
     return false;
   });
   return isWritten ? { ...item, revision: item.revision + 1 } : undefined;

@@ -75,14 +75,14 @@ export type Step = Move & {
   /** The record as this worker wrote it last. Undefined until the lease is claimed. */
   record: ClaimedTask | undefined;
   /** The act whose writes are still to be stored. */
-  unstored?: Unstored | undefined;
+  unstoredAct?: Unstored | undefined;
   /**
    * What the step did without a lease. Another worker may have done the same, so that is reported once a write under the revision that was
    * read has succeeded.
    */
-  unreported: readonly Report[];
-  /** How many wake-ups without a delay it stands for, besides its own message. */
-  followed: number;
+  pendingReports: readonly Report[];
+  /** The number of wake-ups without a delay that this step has handled, besides its own queue message. */
+  followCount: number;
 };
 
 type Unstored = { request: ActRequest; writes: readonly ItemWrite[] };
