@@ -61,7 +61,7 @@ async function runPhases(options: StepOptions, first: Step): Promise<StepResult>
 }
 
 /** Each resolves to undefined if another worker has changed the record. */
-const phases = { claim, act: runAct, follow };
+const phases = { claim: claimOrComplete, act: runAct, follow };
 
 function phaseOf(options: StepOptions, step: Step): keyof typeof phases | "save" {
   const { effects, record } = step;
@@ -69,6 +69,14 @@ function phaseOf(options: StepOptions, step: Step): keyof typeof phases | "save"
   if (act === undefined) return isAtOnce(effects) && mayFollow(options, step) ? "follow" : "save";
   if (record === undefined) return readOnlyActs.has(act.type) ? "act" : "claim";
   return act.type === "cancel" && isCauseUnstored(step.task, record) ? "claim" : "act";
+}
+
+/** Under a lease, the record may have changed by a renewal whose response was lost. */
+async function claimOrComplete(options: StepOptions, step: Step): Promise<Step | undefined> {
+  const claimed = await claim(options, step);
+  if (claimed !== undefined) return claimed;
+  const completed = await readLateFiles({ ...options, ...step });
+  return completed && claim(options, { ...step, ...completed });
 }
 
 /** Acts that only read, so that two workers may run them at once. */

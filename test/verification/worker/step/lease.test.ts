@@ -1,12 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import {
   type ClaimedTask,
   withRenewedLease,
   withRevisionOf,
 } from "@sekisho/verification/worker/step/lease.ts";
-import { sampleTask } from "../../task/sample.ts";
+import { runStep } from "@sekisho/verification/worker/step/run.ts";
+import { sampleCall, samplePolicy, sampleTask } from "../../task/sample.ts";
 
 const leaseMs = 400;
 type Store = ReturnType<typeof createMemoryTaskStore<Task>>;
@@ -110,4 +112,43 @@ describe("the lease of a call that takes several leases", () => {
     await settle(keep(() => delay(3 * leaseMs), AbortSignal.abort()));
     expect(await read()).toEqual(stored);
   });
+});
+
+it("stores why it cancels a task although the response of the last renewal was lost", async () => {
+  const store = createMemoryTaskStore({ parse: (json) => taskSchema.parse(json) });
+  const nowMs = Date.now();
+  const call = sampleCall({ deadlineAtMs: nowMs + 1000 });
+  const item = { ...sampleTask({ state: "sent", call }), expiresAtMs: nowMs + 3_600_000 };
+  const task = await store.create({ item });
+  if (task === undefined) throw new Error("not created");
+  const acts: string[] = [];
+  const wakeUps: string[] = [];
+  const result = await runStep(
+    {
+      store: { ...store, writeTogether: async () => false },
+      queue: { send: async ({ body }) => void wakeUps.push(body) },
+      policy: samplePolicy(),
+      async runAct({ act }) {
+        acts.push(act.type);
+        if (act.type !== "send") return { event: { type: "busy", delayMs: 1000 } };
+        const record = await store.get({ id: task.id });
+        if (record !== undefined) await store.replace({ item: record });
+        const error = { reason: "ambiguous", certainty: "unknown", lost: false } as const;
+        return { event: { type: "call_failed", act: "send", nowMs: nowMs + 2000, error } };
+      },
+      leaseMs,
+      log: silentLog,
+      newId: () => "me",
+    },
+    {
+      task,
+      event: { type: "woken", nowMs, resumed: false },
+      seq: 0,
+      nowMs,
+      signal: undefined,
+    },
+  );
+  expect(acts.slice(0, 2)).toEqual(["send", "cancel"]);
+  expect(result).toBe("saved");
+  expect(wakeUps).toHaveLength(1);
 });
