@@ -121,7 +121,7 @@ function bold(text: string): string {
 function createFence(lines: readonly string[], headLength: number): TextBlock {
   // Separates three backticks in the text, which would end the fence.
   const texts = lines.map((line) =>
-    escapeMrkdwn(removeJoiners(line)).replaceAll("```", "``\u200B`"),
+    escapeMrkdwn(removeJoiners(line)).replace(/``(?=`)/g, "``\u200B"),
   );
   const [head, body] = [texts.slice(0, headLength), texts.slice(headLength)];
   return {

@@ -65,15 +65,18 @@ export function createPart(blocks: readonly TextBlock[]): Part {
   return { text, nodes: nodes.length === blocks.length ? nodes : undefined };
 }
 
-/** Moves lines of a list to the left if its beginning is not among the blocks. */
+/** Moves lines of a list to the left if its beginning is not among the blocks, but not those of an item that begins here. */
 function alignLists(blocks: readonly TextBlock[]): readonly TextBlock[] {
-  const { indent = 0 } = blocks[0] ?? {};
-  if (indent === 0) return blocks;
-  const next = blocks.findIndex((block) => block.indent === undefined);
-  const count = next < 0 ? blocks.length : next;
-  const lines = joinBlocks(blocks.slice(0, count)).split("\n");
-  const body = lines.map((line) => line.slice(Math.min(indent, countBlanks(line))));
-  return [{ ...createTextBlock(""), body }, ...blocks.slice(count)];
+  let { indent: surplus = 0 } = blocks[0] ?? {};
+  if (surplus === 0) return blocks;
+  return blocks.map((block, index) => {
+    const lines = blockText(block).split("\n");
+    if (block.indent === undefined) surplus = 0;
+    else if (index > 0) surplus = Math.min(surplus, countBlanks(lines[0] ?? ""));
+    if (surplus === 0) return block;
+    const body = lines.map((line) => line.slice(Math.min(surplus, countBlanks(line))));
+    return { ...createTextBlock(""), body, joint: block.joint };
+  });
 }
 
 function countBlanks(line: string): number {

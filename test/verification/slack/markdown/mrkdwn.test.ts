@@ -65,9 +65,11 @@ describe("Markdown as mrkdwn", () => {
   });
 
   it("does not let code end its own fence", () => {
-    const text = mrkdwnText("````\n```\ninner\n```\n````");
-    expect(text.match(/```/g)).toHaveLength(2);
-    expect(text).toContain("inner");
+    for (const marks of ["```", "````", "``````", "`".repeat(100)]) {
+      const text = mrkdwnText(`~~~\n${marks}\ninner\n${marks}\n~~~`);
+      expect(text.match(/```/g)).toHaveLength(2);
+      expect(text).toContain("inner");
+    }
   });
 
   it("aligns the columns of a table and counts Japanese letters as two wide", () => {

@@ -383,6 +383,18 @@ describe("parts of the tree", () => {
     for (const part of parts)
       expect(walkBlocks(parseMarkdown(part).blocks).map(({ type }) => type)).not.toContain("code");
   });
+
+  it("keep code in a later item of the list, where a part begins with indented text", () => {
+    const fence = "- ```ts\n  code\n  ```\n\n  more";
+    for (const text of [
+      `- one\n\n  ${"word ".repeat(35)}\n\n  ${"more ".repeat(10)}\n\n${fence}`,
+      `- one\n  - two\n\n    ${"word ".repeat(35)}\n\n    ${"more ".repeat(10)}\n\n${fence}`,
+    ]) {
+      const end = splitText({ text, maxLength }).at(-1) ?? "";
+      expect(end).toMatch(/^more/);
+      expect(end).toContain(fence);
+    }
+  });
 });
 
 describe("the work of splitting", () => {
