@@ -320,8 +320,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "message-text-in-log",
     file: "lambdas/verification/worker/messages/handle.ts",
-    find: '"message_deferred", { request_id: requestId,',
-    replace: '"message_deferred", { request_id: requestId, cause_kind: JSON.stringify(facts),',
+    find: '"message_deferred", { ',
+    replace: '"message_deferred", { cause_kind: JSON.stringify(facts), ',
     story: "sync",
     engine: "aws",
   },

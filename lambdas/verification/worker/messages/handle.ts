@@ -1,6 +1,8 @@
 /** Handles a message that moves a task: finds out what is known about it, decides what becomes of it, and does that. */
+import type { LogFields } from "@sekisho/runtime/log.ts";
 import { withLateFiles } from "../../task/edited.ts";
 import { type TaskMessage, toWakeSeq } from "../../task/messages.ts";
+import { idsOf } from "../step/report.ts";
 import { runStep } from "../step/run.ts";
 import { classify, type Decision, type Facts } from "./classify.ts";
 import { receive } from "./receive.ts";
@@ -52,7 +54,7 @@ function stopOf({ options: { leaseMs }, signal }: Handling): AbortSignal {
 
 async function drop({ options: { log, telemetry }, facts }: Handling): Promise<undefined> {
   const { message } = facts;
-  const ids = { request_id: message.requestId };
+  const ids = idsOfFacts(facts);
   switch (facts.type) {
     case "recorded":
       log.debug("wake_up_dropped", { ...ids, seq: toWakeSeq(facts) });
@@ -77,10 +79,13 @@ async function defer(
   { options, facts }: Handling,
   { redelivery }: DecisionOf<"defer">,
 ): Promise<Redelivery> {
-  const { requestId, type } = facts.message;
-  const { delayMs } = redelivery;
-  options.log.debug("message_deferred", { request_id: requestId, event: type, delay_ms: delayMs });
+  const fields = { event: facts.message.type, delay_ms: redelivery.delayMs };
+  options.log.debug("message_deferred", { ...idsOfFacts(facts), ...fields });
   return redelivery;
+}
+
+function idsOfFacts(facts: Facts): LogFields {
+  return "task" in facts ? idsOf(facts.task) : { request_id: facts.message.requestId };
 }
 
 /** The Execution zone is told at once, so that the call of the other worker returns early. */
@@ -124,6 +129,6 @@ async function run(
   const policy = { ...options.policy, zoneSecret: await options.zoneSecret() };
   const seq = toWakeSeq({ message, task });
   const result = await runStep({ ...options, policy }, { ...start, task, seq, nowMs, signal });
-  if (result === "unclaimed") options.log.debug("claim_lost", { request_id: task.id, seq });
+  if (result === "unclaimed") options.log.debug("claim_lost", { ...idsOf(task), seq });
   return result === "unclaimed" || noticeFollows ? retrySoon(message, task) : undefined;
 }

@@ -8,6 +8,7 @@ import { createRetryLater } from "@sekisho/runtime/engine/aws/batch.ts";
 import type { Sqs } from "@sekisho/runtime/engine/aws/client.ts";
 import { ItemError } from "@sekisho/runtime/engine/records.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
+import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { salvageTask } from "@sekisho/verification/task/recovery.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import { isDataFailure, pureStep } from "@sekisho/verification/worker/data-failures.ts";
@@ -338,6 +339,26 @@ describe("the log of the worker", () => {
     expect(lines.filter(({ level }) => level === "error")).toMatchObject([
       { message: "answer_not_delivered", ...ids, operation: "deliver", reason: "unavailable" },
     ]);
+  });
+
+  it("logs the trace of a task whose message waits for a lease or comes twice", async () => {
+    const { log, entries } = collectLog({ level: "debug" });
+    let count = 0;
+    const world = createWorld({
+      log,
+      fate: ({ name }) => (name === "replace" && count++ === 1 ? "refused" : "ok"),
+    });
+    world.deliver(ask);
+    await expect(world.handleDue()).rejects.toThrow();
+    await world.deliver(ask).run();
+    await world.deliver(ask).run();
+    const traceId = readTraceId(ask.trace);
+    expect(entries().filter(({ level }) => level === "debug")).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ message: "message_deferred", trace_id: traceId }),
+        expect.objectContaining({ message: "wake_up_dropped", trace_id: traceId }),
+      ]),
+    );
   });
 
   it("logs why a malformed message was refused and nothing of its content", async () => {
