@@ -1,4 +1,5 @@
 /** Decides which tables Slack draws, and draws the others as fenced text. */
+import { removeActiveEntities, removeNotation } from "./characters.ts";
 import type { Cell, Table } from "./nodes.ts";
 import { maxMarkdownLength } from "./split.ts";
 import { groupBlocks, measureBlock, type TextBlock } from "./text-blocks.ts";
@@ -139,8 +140,10 @@ function countBlanks({ cells, longest, maxWidth }: Columns): number {
   return blanks;
 }
 
+/** Without formatting and with entities decoded, the text may have Slack's notation that the safe Markdown did not have. */
 function cellText({ children }: Cell): string {
-  return toPlainText(children).replace(/\s+/g, " ").replaceAll("```", "'''").trim();
+  const text = toPlainText(children).replace(/\s+/g, " ").replaceAll("```", "'''").trim();
+  return removeNotation(removeActiveEntities(text));
 }
 
 function padCell({ cell, width, align }: { cell: Drawn; width: number; align: string }): string {

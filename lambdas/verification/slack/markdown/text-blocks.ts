@@ -169,8 +169,12 @@ function listSources(request: {
 
 /** Returns a further block for lines behind a fence, such as empty ones of a quote. */
 function createSourceBlocks(source: Source): TextBlock[] {
-  const { node, lines, joint, isWithin } = source;
-  const prefix = source.prefix.replace(/[^\s>]/g, " ");
+  const { node, joint, isWithin } = source;
+  // A blank may be missing behind a `>`. It would be the first of those that indent further lines of a list item.
+  const firstPrefix = source.prefix.replace(/>(?=[^\s>])/g, "> ");
+  const [firstLine = "", ...others] = source.lines;
+  const lines = [firstPrefix + firstLine.slice(source.prefix.length), ...others];
+  const prefix = firstPrefix.replace(/[^\s>]/g, " ");
   const indent = prefix.length - prefix.trimStart().length;
   const block = {
     ...createTextBlock(""),
@@ -183,7 +187,7 @@ function createSourceBlocks(source: Source): TextBlock[] {
     case "heading":
       return [{ ...block, kind: "heading" }];
     case "code":
-      return createFences(block, node);
+      return createFences(block, node, source.lines);
     case "table": {
       const [head, body] = [lines.slice(0, 2), lines.slice(2)];
       // A table behind the mark of a list or quote stays as it is.
@@ -198,13 +202,18 @@ function createSourceBlocks(source: Source): TextBlock[] {
 /** Text that is indented this far is code. */
 const codeIndent = 4;
 
-function createFences(block: TextBlock, { fence, place }: Code): TextBlock[] {
+/** `sourceLines` are the lines of the block as the text has them. */
+function createFences(
+  block: TextBlock,
+  { fence, place }: Code,
+  sourceLines: readonly string[],
+): TextBlock[] {
   const { indent } = block;
   if (fence === undefined)
     return [{ ...block, indent: indent && Math.max(0, indent - codeIndent) }];
   const { marks, isClosed } = fence;
-  const text = blockText(block).slice(0, place.end - place.start);
-  const lines = text.split("\n");
+  const sourceText = sourceLines.join("\n").slice(0, place.end - place.start);
+  const lines = block.body.slice(0, sourceText.split("\n").length);
   const tail = isClosed ? lines.slice(-1) : [block.prefix + marks];
   const body = lines.slice(1, isClosed ? -1 : lines.length);
   const further = block.body.slice(lines.length);

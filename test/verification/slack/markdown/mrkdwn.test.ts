@@ -1,4 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
+import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
+import { splitMarkdown } from "@sekisho/verification/slack/markdown/safe-parts.ts";
 import { maxMarkdownLength } from "@sekisho/verification/slack/markdown/split.ts";
 import { displayWidth } from "@sekisho/verification/slack/markdown/tables.ts";
 import fc from "fast-check";
@@ -214,6 +216,19 @@ describe("tables in an answer", () => {
       const twice = `${table("gate")}\n\n${text}`;
       expect(drawnText(twice)).toBe(twice);
     }
+  });
+
+  it.each([
+    ["bold text", "<**!channel**>"],
+    ["code", "<`@U1`>"],
+    ["an entity", "&amp;lt;!channel>"],
+    ["an entity of a direction", "&amp;#8238;"],
+    ["cells that fill a message", "<**!channel**> ".repeat(700)],
+  ])("draws no notation that was hidden by %s", (_title, cell) => {
+    const text = `| a |\n|---|\n| ${cell} | further |`;
+    const parts = [...splitMarkdown({ markdown: safeMarkdown(text), maxLength: 8000 })];
+    expect(parts.map((part) => part.text).join("\n")).toContain("further");
+    for (const part of parts) expect(safeText(part.text)).toBe(part.text);
   });
 
   it("grows fenced tables only in proportion to their text", () => {

@@ -363,6 +363,8 @@ describe("parts of the tree", () => {
       `- Look:\n  \`\`\`ts\n${lines("  ")}  \`\`\`\n- Done.`,
       `- \`\`\`ts\n${lines("  ")}`,
       `> \`\`\`ts\n${lines("> ")}`,
+      `>- \`\`\`ts\n${lines(">   ")}>   \`\`\``,
+      `>>1. \`\`\`ts\n${lines(">>    ")}`,
     ]) {
       const parts = splitText({ text, maxLength });
       expect(parts.length).toBeGreaterThan(2);
