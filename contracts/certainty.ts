@@ -48,7 +48,7 @@ export function isUnread({ certainty }: Failure): boolean {
 }
 
 /** True if the response breaks the contract or could not be read, so that it says nothing about the task. */
-export function saysNothing(failure: Failure): boolean {
+export function isUninformative(failure: Failure): boolean {
   return isUnread(failure) || failure.reason === "invalid_response";
 }
 
@@ -61,7 +61,7 @@ export function isEndOfTask(failure: Failure): boolean {
 /** True if the agent may be at work although the call failed. */
 export function mayHaveRun(failure: Failure): boolean {
   const hasAnswer = isUndelivered(failure) || isEndOfTask(failure);
-  return isUnknown(failure) || (saysNothing(failure) && !hasAnswer);
+  return isUnknown(failure) || (isUninformative(failure) && !hasAnswer);
 }
 
 const taskEndReasons: readonly ClientReason[] = [

@@ -67,11 +67,15 @@ export function createCompatibilityAgent({
 } = {}): Agent {
   return async function* compatibility(task, context) {
     const { messageId, requestId, signal } = context;
-    const told = scenarioOf(messageId);
-    const begun = scenarioOf(requestId) ?? scenarioOf(task.text);
+    const messageScenario = scenarioOf(messageId);
+    const taskScenario = scenarioOf(requestId) ?? scenarioOf(task.text);
     const isAnswered =
-      task.answers.length > 0 && told === undefined && scenarios[begun ?? ""] !== untilDone;
-    const steps = isAnswered ? undefined : scenarios[told ?? begun ?? ""]?.(task, context);
+      task.answers.length > 0 &&
+      messageScenario === undefined &&
+      scenarios[taskScenario ?? ""] !== untilDone;
+    const steps = isAnswered
+      ? undefined
+      : scenarios[messageScenario ?? taskScenario ?? ""]?.(task, context);
     for (const step of steps ?? [answer(echoOf(task))]) {
       if (step.type === "wait") await sleep({ ms: step.ms, signal });
       else yield step;

@@ -79,14 +79,14 @@ type Key = { path: string; schema: JsonSchema; isRequired: boolean; union: JsonS
 
 /** All keys below a schema: `command`, `command.name`, `admins[].user`. A union is not entered; it has a section of its own. */
 function keysOf(schema: JsonSchema, prefix = ""): Key[] {
-  const { properties = {}, required = [] } = schema;
+  const { properties = {}, required: requiredNames = [] } = schema;
   return Object.entries(properties).flatMap(([name, property]) => {
     const path = `${prefix}${name}`;
     const isUnion = kindOf(property) !== undefined;
     const key = {
       path,
       schema: property,
-      isRequired: required.includes(name),
+      isRequired: requiredNames.includes(name),
       union: isUnion ? property : undefined,
     };
     return isUnion || sharedTypes.has(property) ? [key] : [key, ...innerKeys(property, path)];

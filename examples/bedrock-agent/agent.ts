@@ -108,12 +108,12 @@ async function* readReply(
     if (start?.start?.toolUse)
       blocks.set(start.contentBlockIndex, { text: "", input: "", toolUse: start.start.toolUse });
     if (delta !== undefined) {
-      const known = blocks.get(delta.contentBlockIndex) ?? { text: "", input: "" };
-      const text = known.text + (delta.delta?.text ?? "");
+      const knownBlock = blocks.get(delta.contentBlockIndex) ?? { text: "", input: "" };
+      const text = knownBlock.text + (delta.delta?.text ?? "");
       blocks.set(delta.contentBlockIndex, {
-        ...known,
+        ...knownBlock,
         text,
-        input: known.input + (delta.delta?.toolUse?.input ?? ""),
+        input: knownBlock.input + (delta.delta?.toolUse?.input ?? ""),
       });
       if (delta.delta?.text)
         yield {
@@ -136,11 +136,11 @@ async function* readReply(
 /** Bedrock wants turns: the user begins, and no text is blank. */
 function toMessages({ text, history = [] }: AgentTask): Message[] {
   const messages: Message[] = [];
-  for (const said of [...history, { role: "user" as const, text }]) {
+  for (const turn of [...history, { role: "user" as const, text }]) {
     const last = messages.at(-1);
-    if (said.text.trim() === "" || (last === undefined && said.role === "assistant")) continue;
-    if (last?.role === said.role) last.content?.push({ text: said.text });
-    else messages.push({ role: said.role, content: [{ text: said.text }] });
+    if (turn.text.trim() === "" || (last === undefined && turn.role === "assistant")) continue;
+    if (last?.role === turn.role) last.content?.push({ text: turn.text });
+    else messages.push({ role: turn.role, content: [{ text: turn.text }] });
   }
   return messages;
 }

@@ -108,12 +108,12 @@ function addToolCall(
 /** The data of each server-sent event. Chat completions have one line of data per event. */
 async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let [rest, bytes] = ["", 0];
+  let [lastLine, bytes] = ["", 0];
   for await (const chunk of body) {
     bytes += chunk.byteLength;
     if (bytes > maxStreamBytes) throw new Error("The model's stream is too long.");
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
+    const lines = (lastLine + decoder.decode(chunk, { stream: true })).split("\n");
+    lastLine = lines.pop() ?? "";
     for (const line of lines) if (line.startsWith("data:")) yield line.slice("data:".length).trim();
   }
 }

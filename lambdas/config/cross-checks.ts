@@ -12,7 +12,7 @@ import {
 import type { Destination } from "./destination-schema.ts";
 import type { AgentConfig } from "./execution-schema.ts";
 import type { Config } from "./schema.ts";
-import { longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
+import { computeMaxTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
 import { findClosest } from "./unknown-key.ts";
 import type { ValidParts } from "./valid-parts.ts";
 
@@ -256,7 +256,7 @@ function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
 function lifetimeProblems({ stages, destinations, execution }: Config, name: string): Problem[] {
   const stage = stages[name]?.execution;
   if (stage?.kind !== "agentcore") return [];
-  const maxMs = longestTaskMs(1000 * stage.maxLifetimeSeconds);
+  const maxMs = computeMaxTaskMs(1000 * stage.maxLifetimeSeconds);
   const message = `must be at most ${maxMs} for the stage ${name}: its maxLifetimeSeconds (${stage.maxLifetimeSeconds}) minus two minutes for the start and end of a session`;
   const tooLong = Object.entries(destinations).filter(
     ([, destination]) =>

@@ -48,7 +48,7 @@ export function formatSecretName(reference: SecretReference): string {
 }
 
 /** A shorter token could be guessed. */
-export const leastTokenLength = 20;
+export const minTokenLength = 20;
 
 /** Lists a problem for each environment variable with a short token. Never repeats the token. */
 export function shortTokenProblems({
@@ -59,9 +59,9 @@ export function shortTokenProblems({
   return references.flatMap((reference) => {
     const name = "env" in reference ? reference.env : "";
     const token = process.env[name];
-    if (!token || token.length >= leastTokenLength) return [];
+    if (!token || token.length >= minTokenLength) return [];
     return [
-      `The token in ${name} is shorter than ${leastTokenLength} characters, so it could be guessed. Make one with openssl rand -hex 32.`,
+      `The token in ${name} is shorter than ${minTokenLength} characters, so it could be guessed. Make one with openssl rand -hex 32.`,
     ];
   });
 }

@@ -39,7 +39,7 @@ export function resolveMaxTaskMs(request: {
 }
 
 /** The longest task that fits into the life of a new AgentCore session. At least a minute, because a host needs that. */
-export function longestTaskMs(maxLifetimeMs: number): number {
+export function computeMaxTaskMs(maxLifetimeMs: number): number {
   return Math.max(60_000, maxLifetimeMs - lifetimeMarginMs);
 }
 

@@ -1,6 +1,6 @@
 /** The Execution zone's engine on AWS: its DynamoDB table, its SQS queues, and the completion queue of the other zone. */
 import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
-import { inRegion } from "@sekisho/runtime/aws/environment.ts";
+import { withRegion } from "@sekisho/runtime/aws/environment.ts";
 import { openDynamoDb, openSqs } from "@sekisho/runtime/engine/aws/client.ts";
 import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
@@ -56,5 +56,5 @@ export function openCompletionQueue({
   aws: AwsDependencies;
 }): TaskQueue {
   const [, region = aws.region] = /^https:\/\/sqs\.([a-z0-9-]+)\./.exec(queueUrl) ?? [];
-  return createSqsQueue({ client: openSqs(inRegion({ aws, region })), queueUrl });
+  return createSqsQueue({ client: openSqs(withRegion({ aws, region })), queueUrl });
 }

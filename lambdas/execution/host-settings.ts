@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
 import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
 import type { Config } from "@sekisho/config/schema.ts";
-import { longestTaskMs, resolveMaxTaskMs } from "@sekisho/config/stage-config.ts";
+import { computeMaxTaskMs, resolveMaxTaskMs } from "@sekisho/config/stage-config.ts";
 import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import { noTelemetry, type Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { type RunTimes, runDefaults } from "./tasks/execution-task.ts";
@@ -62,7 +62,7 @@ export function createHostSettings({
   return {
     ...settings,
     dialects: {},
-    maxTaskMs: Math.min(maxTaskMs, longestTaskMs(platform.maxLifetimeMs)),
+    maxTaskMs: Math.min(maxTaskMs, computeMaxTaskMs(platform.maxLifetimeMs)),
   };
 }
 

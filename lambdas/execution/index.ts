@@ -2,7 +2,7 @@
 
 import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
 import { parseExecutionSections } from "@sekisho/config/execution-schema.ts";
-import { leastTokenLength } from "@sekisho/config/secrets.ts";
+import { minTokenLength } from "@sekisho/config/secrets.ts";
 import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 import { createLog } from "@sekisho/runtime/log.ts";
 import type { Agent } from "./agents/agent.ts";
@@ -138,10 +138,10 @@ export function createExecutionZone(options: ExecutionZoneOptions): ExecutionZon
 }
 
 function createTokenAuthenticator(tokens: readonly string[]) {
-  const isShort = tokens.some((token) => token.length < leastTokenLength);
+  const isShort = tokens.some((token) => token.length < minTokenLength);
   if (isShort || tokens.length === 0) {
     throw new Error(
-      `Give at least one token of ${leastTokenLength} characters or more (openssl rand -hex 32), or "none".`,
+      `Give at least one token of ${minTokenLength} characters or more (openssl rand -hex 32), or "none".`,
     );
   }
   return createBearerAuthenticator({ readTokens: async () => tokens });

@@ -93,8 +93,8 @@ export class ExecutionZone extends Construct {
     });
     const { agentRuntimeArn: runtimeArn, agentRuntimeName: runtimeName } = runtime;
     const { endpointName } = endpoint;
-    const watched = { runtimeArn, runtimeName, endpointName, idleSeconds };
-    watchRuntime(this, { alarm, endpoint: watched });
+    const watchedRuntime = { runtimeArn, runtimeName, endpointName, idleSeconds };
+    watchRuntime(this, { alarm, endpoint: watchedRuntime });
     this.role = role;
     this.entry = {
       address: {
@@ -106,7 +106,7 @@ export class ExecutionZone extends Construct {
       },
       arns: [runtimeArn, endpoint.agentRuntimeEndpointArn],
       stack: Stack.of(this),
-      watched,
+      watched: watchedRuntime,
     };
   }
 }

@@ -68,7 +68,8 @@ export const executionOutputs = { tableName: "TableName" } as const;
 
 /** Returns the error for a stage that is not configured. It lists the configured stages, or says what to add. */
 export function unknownStageText({ stages }: Pick<Config, "stages">, stageName: string): string {
-  const known = Object.keys(stages).join(", ");
-  if (known !== "") return `there is no stage "${stageName}"; the configuration has: ${known}`;
+  const stageNames = Object.keys(stages).join(", ");
+  if (stageNames !== "")
+    return `there is no stage "${stageName}"; the configuration has: ${stageNames}`;
   return `the configuration has no stages. Add one with your own account and region:\n    "stages": { "${stageName}": { "verification": { "account": "111111111111", "region": "eu-central-1" } } }`;
 }

@@ -23,12 +23,12 @@ export function checkPlacement(
 ): void {
   const stack = Stack.of(scope);
   const place = formatPlace({ account, ...(region !== undefined && { region }) });
-  const expected = `the stage ${stageName} has its ${zone} stack in ${place}`;
+  const expectation = `the stage ${stageName} has its ${zone} stack in ${place}`;
   const env = { account, region: region ?? "REGION" };
   const remedy = `give the stack env: { account: "${env.account}", region: "${env.region}" }`;
   const unknown =
     Token.isUnresolved(stack.account) || (region !== undefined && Token.isUnresolved(stack.region));
-  if (unknown) throw refuse(stack, `it has no env, but ${expected}: ${remedy}`);
+  if (unknown) throw refuse(stack, `it has no env, but ${expectation}: ${remedy}`);
   if (stack.account === account && (region === undefined || stack.region === region)) return;
   const actual = formatPlace({
     account: stack.account,
@@ -36,7 +36,7 @@ export function checkPlacement(
   });
   throw refuse(
     stack,
-    `it is in ${actual}, but ${expected}: change the configuration, or ${remedy}`,
+    `it is in ${actual}, but ${expectation}: change the configuration, or ${remedy}`,
   );
 }
 

@@ -69,10 +69,10 @@ export function createSettings({
  */
 export function addStage(app: Construct, settings: StageSettings): void {
   const { stageName, stage } = settings;
-  const taken = zoneStacks.find((zone) => app.node.tryFindChild(zone) !== undefined);
-  if (taken !== undefined) {
+  const existingZone = zoneStacks.find((zone) => app.node.tryFindChild(zone) !== undefined);
+  if (existingZone !== undefined) {
     throw new ConfigError(`The stage ${stageName}`, [
-      `its scope has a construct "${taken}" already. Give each stage a scope of its own: addStage(new Stage(app, "${stageName}"), loadStage({ stage: "${stageName}" }))`,
+      `its scope has a construct "${existingZone}" already. Give each stage a scope of its own: addStage(new Stage(app, "${stageName}"), loadStage({ stage: "${stageName}" }))`,
     ]);
   }
   const { verification } = stage;

@@ -223,10 +223,10 @@ export class VerificationZone extends Construct {
       description: "Invoked by operators' commands, not by event sources",
     });
     consumeMessages(worker, { queue, batchSize, maxConcurrency: stage.scale.workerConcurrency });
-    for (const pushed of completions ?? [])
+    for (const completionQueue of completions ?? [])
       consumeMessages(worker, {
         id: "Completions",
-        queue: pushed,
+        queue: completionQueue,
         batchSize,
         maxConcurrency: minConcurrency,
       });

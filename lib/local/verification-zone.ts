@@ -102,7 +102,7 @@ export async function startVerificationZone(
     files: createFiles({
       slack,
       token: tokens.tokenOf,
-      newerToken: tokens.newerThan,
+      newerToken: tokens.readNewerToken,
       apiUrl,
       store: fileStore,
       publicFetch: createArtifactFetch({ ...config, executionUrl: options.executionUrl }),

@@ -7,10 +7,10 @@ import {
   isGuessed,
   isTransient,
   isUndelivered,
+  isUninformative,
   isUnknown,
   isUnread,
   mayHaveRun,
-  saysNothing,
 } from "@sekisho/contracts/certainty.ts";
 import { type Certainty, type ClientReason, SekishoError } from "@sekisho/contracts/errors.ts";
 
@@ -21,7 +21,7 @@ const questions = {
   isGuessed,
   isUnknown,
   isUnread,
-  saysNothing,
+  isUninformative,
   isEndOfTask,
   mayHaveRun,
 };
@@ -33,14 +33,14 @@ const table: Record<Certainty, Partial<Record<ClientReason, readonly Question[]>
     unavailable: ["canRepeat", "isTransient", "isUndelivered"],
     session_ending: ["canRepeat", "isTransient", "isUndelivered"],
     unauthenticated: ["isUndelivered"],
-    invalid_response: ["isUndelivered", "saysNothing"],
+    invalid_response: ["isUndelivered", "isUninformative"],
   },
   refused: {
     unavailable: ["canRepeat", "isTransient"],
     rate_limited: ["canRepeat", "isTransient"],
     permission_denied: [],
     task_not_found: [],
-    invalid_response: ["saysNothing", "mayHaveRun"],
+    invalid_response: ["isUninformative", "mayHaveRun"],
     execution_failed: ["isEndOfTask"],
     payload_too_large: ["isEndOfTask"],
   },
@@ -49,14 +49,14 @@ const table: Record<Certainty, Partial<Record<ClientReason, readonly Question[]>
     rate_limited: ["isGuessed"],
     internal: ["isGuessed"],
     timeout: ["isGuessed", "isEndOfTask"],
-    invalid_response: ["isGuessed", "saysNothing", "mayHaveRun"],
+    invalid_response: ["isGuessed", "isUninformative", "mayHaveRun"],
   },
   unread: {
-    payload_too_large: ["isUnread", "saysNothing", "mayHaveRun"],
+    payload_too_large: ["isUnread", "isUninformative", "mayHaveRun"],
   },
   ended: {
     rate_limited: ["isEndOfTask"],
-    invalid_response: ["saysNothing", "isEndOfTask"],
+    invalid_response: ["isUninformative", "isEndOfTask"],
   },
   unknown: {
     ambiguous: ["isTransient", "isUnknown", "mayHaveRun"],

@@ -64,8 +64,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "edit-taken",
     file: "lambdas/verification/task/edited.ts",
-    find: "editedTs === undefined ? known.text : textOf(message, known)",
-    replace: "known.text",
+    find: "editedTs === undefined ? knownMessage.text : textOf(message, knownMessage)",
+    replace: "knownMessage.text",
     story: "edited",
     engine: "aws",
   },
@@ -136,8 +136,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "usage-history",
     file: "lambdas/verification/usage/entry.ts",
-    find: "  return { ...after, endedAtMs: atMs, expiresAtMs };",
-    replace: "  return after;",
+    find: "  return { ...task, endedAtMs: atMs, expiresAtMs };",
+    replace: "  return task;",
     story: "sync",
     engine: "aws",
   },

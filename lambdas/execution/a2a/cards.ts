@@ -247,9 +247,11 @@ export function createCardEndpoint(options: {
 }): CardEndpoint {
   const { card, defaultVersion, lastModifiedAtMs } = options;
   const pure = representation(card);
-  const combined = representation(createCombinedCard(card));
+  const combinedRepresentation = representation(createCombinedCard(card));
   return ({ version, header }) => {
-    const { body, etag } = isFirstOrLater(version ?? defaultVersion) ? pure : combined;
+    const { body, etag } = isFirstOrLater(version ?? defaultVersion)
+      ? pure
+      : combinedRepresentation;
     const headers = {
       etag,
       "last-modified": new Date(lastModifiedAtMs).toUTCString(),
@@ -313,8 +315,8 @@ export type LateCards = {
 export function createLateCards({ make }: { make: () => Promise<Cards> }): LateCards {
   const load = async () => ({ value: await make(), keepMs: Number.POSITIVE_INFINITY });
   // Cards do not expire, so no clock is needed.
-  const made = createCachedValue({ load, now: () => 0 });
-  const readCards = async () => made.get();
+  const cachedCards = createCachedValue({ load, now: () => 0 });
+  const readCards = async () => cachedCards.get();
 
   return {
     async ready() {

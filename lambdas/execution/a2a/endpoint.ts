@@ -82,8 +82,8 @@ function createA2aEndpoint(options: {
     let knownVersion: A2aVersion | undefined;
     let isStream = false;
     let release: (() => void) | undefined;
-    const refuse = (thrown: unknown) => {
-      const error = SekishoError.from(thrown);
+    const refuse = (cause: unknown) => {
+      const error = SekishoError.from(cause);
       metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
       logRefusal({ log, error, request, caller, version: knownVersion });
       return {
@@ -123,10 +123,10 @@ function createA2aEndpoint(options: {
       }
       const releaseSlot = () => release?.();
       exchange.openSignal().addEventListener("abort", releaseSlot, { once: true });
-      const fail = (thrown: unknown) => ({
+      const fail = (error: unknown) => ({
         jsonrpc: "2.0",
         id,
-        error: encodeError(refuse(thrown)),
+        error: encodeError(refuse(error)),
       });
       const messages = encodeEvents({ events: result as AsyncIterable<StreamEvent>, answer, fail });
       const body = serverSentEvents({
@@ -134,9 +134,9 @@ function createA2aEndpoint(options: {
         keepAliveMs,
       });
       return { status: 200, headers: { ...streamHeaders, ...confirmedHeaders }, body };
-    } catch (thrown) {
+    } catch (error) {
       release?.();
-      const refusal = refuse(thrown);
+      const refusal = refuse(error);
       // Clients of 0.3 expect an event stream, as their SDK's server sends.
       if (!(isStream && knownVersion === "0.3")) return createErrorAnswer(refusal);
       const body = onlyEvent({ jsonrpc: "2.0", id, error: encodeError(refusal) });
@@ -189,14 +189,14 @@ function toVersion({
 type EventEncoding = {
   events: AsyncIterable<StreamEvent>;
   answer: (event: StreamEvent) => unknown;
-  fail: (thrown: unknown) => unknown;
+  fail: (error: unknown) => unknown;
 };
 
 async function* encodeEvents({ events, answer, fail }: EventEncoding): AsyncGenerator<string> {
   try {
     for await (const event of events) yield toWellFormedJson(answer(event));
-  } catch (thrown) {
-    yield JSON.stringify(fail(thrown));
+  } catch (error) {
+    yield JSON.stringify(fail(error));
   }
 }
 

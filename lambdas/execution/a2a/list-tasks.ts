@@ -155,9 +155,9 @@ function isOlder({
   return listedAtMs < than.lastAtMs || (listedAtMs === than.lastAtMs && id < than.lastId);
 }
 
-function refuseForeignCursor(thrown: unknown): never {
-  const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;
-  throw cause instanceof RangeError ? createPageTokenError() : thrown;
+function refuseForeignCursor(error: unknown): never {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  throw cause instanceof RangeError ? createPageTokenError() : error;
 }
 
 /** The position after the task `lastId` in the store's page that begins at `cursor`, and the count of the first page. */

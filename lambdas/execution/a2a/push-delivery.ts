@@ -79,9 +79,9 @@ export function createPushDelivery(options: {
   async function tryPost(request: Parameters<PublicPost>[0]): Promise<PushOutcome> {
     try {
       return await post(request);
-    } catch (thrown) {
+    } catch (error) {
       request.signal.throwIfAborted();
-      return { reason: SekishoError.from(thrown).reason };
+      return { reason: SekishoError.from(error).reason };
     }
   }
 

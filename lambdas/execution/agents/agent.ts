@@ -144,10 +144,10 @@ export function withFeedback(agent: Agent, feedback: unknown): Agent {
 export class AgentResultError extends Error {
   readonly returned: unknown;
 
-  constructor(returned: unknown) {
+  constructor(returnedValue: unknown) {
     super("neither a text nor a generator");
     this.name = "AgentResultError";
-    this.returned = returned;
+    this.returned = returnedValue;
   }
 }
 

@@ -216,9 +216,9 @@ async function fileLines({ attachments, readAttachment, signal }: FileRequest): 
   for (const attachment of attachments) {
     const description = await readAttachment({ attachment }).then(
       describeBytes,
-      (thrown: unknown) => {
+      (error: unknown) => {
         signal.throwIfAborted();
-        return `not read (${SekishoError.from(thrown).reason})`;
+        return `not read (${SekishoError.from(error).reason})`;
       },
     );
     lines.push(`${attachment.name}: ${description}`);

@@ -88,11 +88,11 @@ export function createAdmitCaller(options: {
     if (isDue(JSON.stringify(fields))) log.warn("request_refused", fields);
   }
 
-  function toRefusal(thrown: unknown): SekishoError {
-    if (thrown instanceof SekishoError) return thrown;
+  function toRefusal(error: unknown): SekishoError {
+    if (error instanceof SekishoError) return error;
     if (isDue("authenticator_failed"))
-      log.error("authenticator_failed", { cause_kind: errorKind(thrown) });
-    return new SekishoError("unavailable", { cause: thrown });
+      log.error("authenticator_failed", { cause_kind: errorKind(error) });
+    return new SekishoError("unavailable", { cause: error });
   }
 
   return async (exchange) => {

@@ -1,7 +1,7 @@
 /** Creates the configured authenticator. The one for bearer tokens is in this file. */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
-import { leastTokenLength } from "@sekisho/config/secrets.ts";
+import { minTokenLength } from "@sekisho/config/secrets.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 import { createCachedValue, pauseAfterFailure } from "@sekisho/runtime/async/cache.ts";
 import {
@@ -27,7 +27,7 @@ export function createAuthenticator(options: {
   const { config, readSecret, now } = options;
   async function readTokens(references: readonly SecretReference[]): Promise<readonly string[]> {
     const tokens = await Promise.all(references.map((reference) => readSecret(reference)));
-    if (tokens.some((token) => token.length < leastTokenLength)) throw new TokenTooShort();
+    if (tokens.some((token) => token.length < minTokenLength)) throw new TokenTooShort();
     return tokens;
   }
 

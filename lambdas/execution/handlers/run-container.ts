@@ -50,8 +50,8 @@ export async function runContainer(bundledParts: Bundled): Promise<void> {
     const environment = readContainerEnvironment();
     if (process.argv.includes("--healthcheck")) await checkHealth(environment);
     else await start({ environment, ...bundledParts });
-  } catch (thrown) {
-    process.stderr.write(`${thrown instanceof Error ? thrown.message : "unknown error"}\n`);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : "unknown error"}\n`);
     process.exitCode = 1;
   }
 }
@@ -105,10 +105,10 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
       process.exit();
     };
     process.once("SIGTERM", stopAndExit).once("SIGINT", stopAndExit);
-  } catch (thrown) {
+  } catch (error) {
     // Open resources would keep the process alive, and the platform would not start another.
     await close();
-    throw thrown;
+    throw error;
   }
 }
 

@@ -119,8 +119,8 @@ export function createPostHandler(
         failWith({ span, error, dialect: zoneDialect });
         return createErrorAnswer({ error, id, dialect: zoneDialect });
       });
-    } catch (thrown) {
-      const error = SekishoError.from(thrown);
+    } catch (cause) {
+      const error = SekishoError.from(cause);
       metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
       if (!isRefusedCaller(error)) logRefusal({ error, log });
       return createErrorAnswer({

@@ -185,9 +185,9 @@ function createMetricsPage(options: {
         headers: { ...headers, "content-type": metricsText.contentType },
         body: metricsText.body,
       };
-    } catch (thrown) {
-      const status = thrown instanceof SekishoError ? statuses[thrown.reason] : undefined;
-      if (status === undefined) log.error("metrics_failed", { cause_kind: errorKind(thrown) });
+    } catch (error) {
+      const status = error instanceof SekishoError ? statuses[error.reason] : undefined;
+      if (status === undefined) log.error("metrics_failed", { cause_kind: errorKind(error) });
       const refusal = createEmptyAnswer({ status: status ?? 503 });
       return status === 401
         ? { ...refusal, headers: { ...refusal.headers, "www-authenticate": "Bearer" } }

@@ -59,8 +59,8 @@ export function createDispatch(options: {
   return async ({ request, caller }) => {
     try {
       return { result: await call({ methods, request, caller }) };
-    } catch (thrown) {
-      const error = SekishoError.from(thrown);
+    } catch (cause) {
+      const error = SekishoError.from(cause);
       if (!isOutcome(error)) {
         metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
         logRefusedRequest({ log, error, request, caller });

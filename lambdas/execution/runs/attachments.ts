@@ -22,10 +22,10 @@ export function createReadAttachment(options: {
         sha256 === undefined || createHash("sha256").update(bytes).digest("hex") === sha256;
       if (!isIntact) throw new SekishoError("invalid_response");
       return bytes;
-    } catch (thrown) {
+    } catch (error) {
       if (!signal.aborted)
-        log.warn("attachment_not_read", { reason: SekishoError.from(thrown).reason });
-      throw thrown;
+        log.warn("attachment_not_read", { reason: SekishoError.from(error).reason });
+      throw error;
     }
   };
 }

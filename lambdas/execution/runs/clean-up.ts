@@ -22,8 +22,8 @@ export async function cleanUp({
       promise: runAsAgent(log, () => updates.return(undefined)),
       signal: timeout.signal,
     });
-  } catch (thrown) {
-    log.warn("agent_cleanup_failed", { cause_kind: errorKind(thrown) });
+  } catch (error) {
+    log.warn("agent_cleanup_failed", { cause_kind: errorKind(error) });
   } finally {
     clearTimeout(timer);
   }

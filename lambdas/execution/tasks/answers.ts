@@ -92,8 +92,8 @@ function checkAnswer(request: {
   }
   const isBlank =
     !isVisible(text) && parts.every((part) => part.text !== undefined && !isVisible(part.text));
-  const saysNothing = option_id === undefined && fields === undefined && isBlank;
-  if (saysNothing) {
+  const isEmptyAnswer = option_id === undefined && fields === undefined && isBlank;
+  if (isEmptyAnswer) {
     throw createParamsError([
       {
         path: isMessage ? ["message", "parts"] : ["text"],

@@ -302,12 +302,12 @@ export function listRecordsBetween(request: {
   const index = passedStates.findIndex(
     ({ state, atMs }) => state === previousTask.state && atMs === previousTask.changedAtMs,
   );
-  const unseen =
+  const unseenStates =
     index < 0
       ? passedStates.filter(({ atMs }) => atMs > previousTask.changedAtMs)
       : passedStates.slice(index + 1);
   return [
-    ...unseen.map((state) => restorePassedState({ record: nextTask, passedState: state })),
+    ...unseenStates.map((state) => restorePassedState({ record: nextTask, passedState: state })),
     nextTask,
   ];
 }

@@ -127,7 +127,7 @@ const firstPollMs = 100;
 
 const maxPollMs = 1000;
 
-/** Resolves to the record once `until` holds for it, after `timeoutMs`, or when the host stops. Rejects as `reread` does. */
+/** Resolves to the record once `until` holds for it, after `timeoutMs`, or when the host stops. Rejects as `rereadTask` does. */
 export async function waitForChange(request: {
   task: ExecutionTask;
   until: (task: ExecutionTask) => boolean;
@@ -135,9 +135,9 @@ export async function waitForChange(request: {
   changeSignal: TaskSignal;
   isRunningHere: () => boolean;
   isStopped: () => boolean;
-  reread: () => Promise<ExecutionTask>;
+  rereadTask: () => Promise<ExecutionTask>;
 }): Promise<ExecutionTask> {
-  const { task, until, timeoutMs, changeSignal, isRunningHere, isStopped, reread } = request;
+  const { task, until, timeoutMs, changeSignal, isRunningHere, isStopped, rereadTask } = request;
   const { promise: waitEnd, resolve, reject } = Promise.withResolvers<void>();
   const endMs = performance.now() + timeoutMs;
   let latestTask = task;
@@ -161,7 +161,7 @@ export async function waitForChange(request: {
   }
 
   async function readStore(): Promise<void> {
-    currentRead = reread().then(see).catch(reject);
+    currentRead = rereadTask().then(see).catch(reject);
     await currentRead;
     currentRead = undefined;
   }
@@ -190,14 +190,14 @@ const maxLookMs = 1000;
 
 /**
  * Yields the task and then each newer record that it sees. If records change faster than the consumer reads, it yields only the latest.
- * Ends after a record for which `until` holds, when `signal` aborts, and when the host stops. Throws as `reread` does.
+ * Ends after a record for which `until` holds, when `signal` aborts, and when the host stops. Throws as `rereadTask` does.
  */
 export async function* watchTask(request: {
   task: ExecutionTask;
   changeSignal: TaskSignal;
   isRunningHere: () => boolean;
   isStopped: () => boolean;
-  reread: () => Promise<ExecutionTask>;
+  rereadTask: () => Promise<ExecutionTask>;
   /** Default: the end of the turn, when the task is over or asks a question. */
   until?: ((task: ExecutionTask) => boolean) | undefined;
   signal: AbortSignal;
@@ -207,7 +207,7 @@ export async function* watchTask(request: {
     changeSignal,
     isRunningHere,
     isStopped,
-    reread,
+    rereadTask,
     until = isTurnOver,
     signal,
   } = request;
@@ -235,7 +235,7 @@ export async function* watchTask(request: {
       }
       if (isStopped()) return;
       // Changes from before the listener was added, or from other processes, are only in the store.
-      if (shownRevision === task.revision || !isRunningHere()) see(await reread());
+      if (shownRevision === task.revision || !isRunningHere()) see(await rereadTask());
       if (latestTask.revision > shownRevision) continue;
       const { promise, resolve } = Promise.withResolvers<void>();
       wake = resolve;

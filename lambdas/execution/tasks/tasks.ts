@@ -229,10 +229,10 @@ function createSubmit(
     const refusal = refuseToBegin(newTask, release);
     try {
       return await createAndStart(newTask, { submission, refusal });
-    } catch (thrown) {
-      if (!(thrown instanceof SekishoError) || thrown.reason !== "unavailable") throw thrown;
+    } catch (error) {
+      if (!(error instanceof SekishoError) || error.reason !== "unavailable") throw error;
       // The task may be stored, and a later read may start it. The task id tells the caller not to use another destination.
-      throw new SekishoError("unavailable", { details: { task_id: newTask.id }, cause: thrown });
+      throw new SekishoError("unavailable", { details: { task_id: newTask.id }, cause: error });
     } finally {
       release?.();
     }
@@ -247,8 +247,9 @@ function createWaits(settings: TaskSettings): Pick<Tasks, "watch" | "wait"> {
 
   function toWatchRequest(task: ExecutionTask) {
     const isRunningHere = () => runs.has(task.id);
-    const reread = async () => advanceIfDue((await store.get({ id: task.id })) ?? throwTaskGone());
-    return { task, changeSignal, isRunningHere, isStopped, reread };
+    const rereadTask = async () =>
+      advanceIfDue((await store.get({ id: task.id })) ?? throwTaskGone());
+    return { task, changeSignal, isRunningHere, isStopped, rereadTask };
   }
 
   return {

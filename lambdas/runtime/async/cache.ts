@@ -23,7 +23,7 @@ export type CachedValue<T> = {
   /** Loads again or joins the load under way, and rejects as it does. Does nothing within `minIntervalMs` of the last load. */
   reload(request: { minIntervalMs: number }): Promise<void>;
   /** Replaces the cached value by one that the caller loaded. */
-  set(loaded: Loaded<T>): void;
+  set(value: Loaded<T>): void;
   /** Drops the cached value if it is the refused one. */
   forget(isRefused: (value: T) => boolean): void;
   /** Forgets the load under way, because no caller waits for it any more. The next caller starts another one. */

@@ -6,7 +6,7 @@ export type CachedSecret = {
   /** Reads the secret unless it is cached. Rejects if the read fails; "" if no secret is configured. */
   current(): Promise<string>;
   /** Call it after a mismatch. Returns a newer secret than `tried`, or undefined if there is none or the last read is too recent. */
-  newerThan(triedSecret: string): Promise<string | undefined>;
+  readNewer(triedSecret: string): Promise<string | undefined>;
 };
 
 /**
@@ -36,7 +36,7 @@ export function createCachedSecret(options: {
   const cachedSecret = createCachedValue({ load, now, retryAfterMs: keepMs });
   return {
     current: async () => (await cachedSecret.get()) || last,
-    async newerThan(triedSecret) {
+    async readNewer(triedSecret) {
       if (last === triedSecret) await cachedSecret.reload({ minIntervalMs: rereadAfterMs });
       return last === triedSecret ? undefined : last;
     },

@@ -49,7 +49,7 @@ function parseEndpoint(name: string, text: string): URL {
 }
 
 /** The same for another region. */
-export function inRegion({
+export function withRegion({
   aws,
   region,
 }: {

@@ -109,8 +109,8 @@ export function createImports(
   }
 
   function furtherTimeoutOf({ call }: Task): number {
-    const untilDeadlineMs = Math.max(0, (call?.deadlineAtMs ?? Number.POSITIVE_INFINITY) - now());
-    return Math.floor(Math.min(furtherTimeoutMs, untilDeadlineMs * furtherShare));
+    const timeToDeadlineMs = Math.max(0, (call?.deadlineAtMs ?? Number.POSITIVE_INFINITY) - now());
+    return Math.floor(Math.min(furtherTimeoutMs, timeToDeadlineMs * furtherShare));
   }
 
   async function fetchAllowed(request: FileImport) {

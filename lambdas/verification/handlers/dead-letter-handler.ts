@@ -92,7 +92,7 @@ export function createDeadLetterHandler({
       log,
     });
     end();
-    await Promise.all([live.settled(), telemetry.flush()]);
+    await Promise.all([live.waitForRead(), telemetry.flush()]);
     return response;
   };
 }

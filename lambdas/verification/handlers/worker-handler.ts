@@ -223,7 +223,7 @@ function createStageWorker(options: {
       log,
       telemetry,
     });
-    const token = { token: tokens.tokenOf, newerToken: tokens.newerThan };
+    const token = { token: tokens.tokenOf, newerToken: tokens.readNewerToken };
     const publicFetch = createArtifactFetch(config);
     const files = createFiles({
       slack,
@@ -271,7 +271,7 @@ function createStageWorker(options: {
       log,
     },
     settled: async () => {
-      await Promise.all([live.settled(), telemetry.flush()]);
+      await Promise.all([live.waitForRead(), telemetry.flush()]);
     },
   };
 }

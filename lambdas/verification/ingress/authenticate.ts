@@ -42,7 +42,7 @@ export async function authenticate({
   if (typeof body === "string") return { refused: body };
   const result = verifySignature({ secret, body, ...signatureHeaders });
   if (result !== "mismatch") return toAuthenticationResult(result, body);
-  const newer = await signingSecret.newerThan(secret).catch(logUnreadable);
+  const newer = await signingSecret.readNewer(secret).catch(logUnreadable);
   return toAuthenticationResult(
     newer === undefined ? result : verifySignature({ secret: newer, body, ...signatureHeaders }),
     body,

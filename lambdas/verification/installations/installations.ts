@@ -115,7 +115,7 @@ export function createBotTokens(options: {
 
   return {
     tokenOf: async (installation) => readCached(installation).get(),
-    async newerThan({ installation, tried: triedToken, inDoubt = false }) {
+    async readNewerToken({ installation, tried: triedToken, inDoubt = false }) {
       const cachedToken = readCached(installation);
       const knownToken = cachedToken.peek()?.value;
       if (knownToken !== undefined && knownToken !== triedToken) return knownToken;

@@ -13,14 +13,14 @@ import {
   taskRetryDelayMs,
 } from "./failures.ts";
 import { startWaiting, waitOf } from "./polls.ts";
-import { destinationOf, inKnownSession, type Policy, withCall, withoutParams } from "./routing.ts";
+import { confirmSession, destinationOf, type Policy, withCall, withoutParams } from "./routing.ts";
 import type { AgentQuestion, GivenAnswer, Task } from "./task.ts";
 import {
   deliveryMs,
   extendDeadline,
   graceMs,
   isPastDeadline,
-  untilDeadlineMs,
+  timeToDeadlineMs,
 } from "./time-limits.ts";
 import {
   advance,
@@ -38,7 +38,7 @@ import {
 const authPollMs = 30_000;
 
 /** A question stays open for at least this long, even if the Execution zone's clock says that it ends earlier. */
-const leastOpenMs = 60_000;
+const minOpenMs = 60_000;
 /** A call that timed out may still arrive within this time. */
 const lateMs = 60_000;
 const maxPromptLength = 10_000;
@@ -53,12 +53,12 @@ export function startAsking(
   { result, nowMs, policy }: { result: InputRequiredResult; nowMs: number; policy: Policy },
 ): Transition {
   const { prompt, options, fields, kind, question_id: id, expires_at, task_id: taskId } = result;
-  const mostMs = nowMs + destinationOf(task, policy).questionMs;
+  const maxExpiresAtMs = nowMs + destinationOf(task, policy).questionMs;
   const givenMs = expires_at === undefined ? Number.NaN : Date.parse(expires_at);
   // The zones' clocks may differ.
   const expiresAtMs = Number.isNaN(givenMs)
-    ? mostMs
-    : Math.min(Math.max(givenMs, nowMs + leastOpenMs), mostMs);
+    ? maxExpiresAtMs
+    : Math.min(Math.max(givenMs, nowMs + minOpenMs), maxExpiresAtMs);
   const earlier = kind === "auth" ? openAuth(task) : undefined;
   const question: AgentQuestion = {
     index: (task.question?.index ?? -1) + (earlier === undefined ? 1 : 0),
@@ -70,14 +70,18 @@ export function startAsking(
     expiresAtMs: Math.min(expiresAtMs, earlier?.expiresAtMs ?? expiresAtMs),
     ...(earlier?.ts === undefined ? {} : { ts: earlier.ts }),
   };
-  const { progress, stream, ...rest } = withCall(withoutParams(task), { taskId });
+  const { progress, stream, ...calledTask } = withCall(withoutParams(task), { taskId });
   // Text that the agent writes after the reply begins a new stream message.
   const messages = stream?.messages.map((message) => ({ ...message, startedAtMs: 0 })) ?? [];
   const anew = stream === undefined ? {} : { stream: { ...stream, messages, length: 0 } };
   // The thread keeps the text that the agent has written so far, and shows it beside the question.
-  const { text: _text, percent: _percent, ...written } = progress ?? { shownAtMs: 0 };
-  const shown = written.partialText === undefined ? {} : { progress: written };
-  const asking = advance({ ...rest, ...anew, ...shown }, { state: "asking", question });
+  const { text: _text, percent: _percent, ...writtenProgress } = progress ?? { shownAtMs: 0 };
+  const keptProgress =
+    writtenProgress.partialText === undefined ? {} : { progress: writtenProgress };
+  const asking = advance(
+    { ...calledTask, ...anew, ...keptProgress },
+    { state: "asking", question },
+  );
   return {
     task: asking,
     effects: question.ts === undefined ? [wake(0)] : [{ type: "show_question" }],
@@ -93,12 +97,12 @@ function openAuth({ state, question }: Task): AgentQuestion | undefined {
 
 /** Cuts the question to the lengths that Slack shows and a record can hold. */
 function shownQuestion({ prompt, options = [] }: Pick<InputRequiredResult, "prompt" | "options">) {
-  const shown = options.slice(0, maxOptions).map(({ id, label, style }) => ({
+  const shownOptions = options.slice(0, maxOptions).map(({ id, label, style }) => ({
     id: id.length > maxIdLength ? "" : id,
     label: label.slice(0, maxLabelLength),
     ...(style === undefined ? {} : { style: style.slice(0, maxLabelLength) }),
   }));
-  return { prompt: prompt.slice(0, maxPromptLength), options: shown };
+  return { prompt: prompt.slice(0, maxPromptLength), options: shownOptions };
 }
 
 /** Decides what an open question needs next. `resumed`: its message may be in the thread already. */
@@ -117,14 +121,14 @@ export function onWokenAsking(
   if (question.ts === undefined) {
     // The task holds its thread while the question is open, and for its remaining time after that.
     const untilMs =
-      question.expiresAtMs + untilDeadlineMs(task, question.askedAtMs) + graceMs + deliveryMs;
+      question.expiresAtMs + timeToDeadlineMs(task, question.askedAtMs) + graceMs + deliveryMs;
     return {
       task: resumed ? markForReconcile(task) : task,
       effects: [{ type: "hold_thread", untilMs }],
     };
   }
   if (question.kind === "auth") return { task, effects: [{ type: "poll", by: "task_id" }] };
-  return { task, effects: [wake(untilExpiryMs(question, nowMs))] };
+  return { task, effects: [wake(timeToExpiryMs(question, nowMs))] };
 }
 
 export function onThreadHeld(task: Task): Transition {
@@ -151,7 +155,7 @@ export function onQuestionShown(task: Task, { nowMs }: EventOf<"question_shown">
   const { question } = task;
   if (question === undefined || question.answer !== undefined)
     return { task, effects: [{ type: "answer" }] };
-  return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
+  return { task, effects: [wake(Math.min(authPollMs, timeToExpiryMs(question, nowMs)))] };
 }
 
 /** Sends the reply. A peer that does not deduplicate could take a repetition as the reply to its next question, so it is polled instead. */
@@ -162,23 +166,23 @@ function sendReply(task: Task, policy: Policy): Transition {
 }
 
 export function onAnsweredAsking(
-  entered: Task,
+  enteredTask: Task,
   event: EventOf<"answered">,
   policy: Policy,
 ): Transition {
   const { act, nowMs, result } = event;
-  const task = inKnownSession(entered);
+  const task = confirmSession(enteredTask);
   if (result.status === "input_required")
     return onStillAsking(task, { act, result, nowMs, policy });
-  const known = extendDeadline(task, nowMs);
-  if (result.status === "success") return setAnswer(known, result);
+  const extendedTask = extendDeadline(task, nowMs);
+  if (result.status === "success") return setAnswer(extendedTask, result);
   // Polls start again with short gaps, because the person has just replied and waits.
-  const wait = { ...waitOf(known), workStartedAtMs: nowMs };
-  const waiting = startWaiting({ ...known, wait }, { result, nowMs, policy });
-  if (known.question?.answer !== undefined) return waiting;
+  const wait = { ...waitOf(extendedTask), workStartedAtMs: nowMs };
+  const waiting = startWaiting({ ...extendedTask, wait }, { result, nowMs, policy });
+  if (extendedTask.question?.answer !== undefined) return waiting;
   // Without a reply, nothing has shown yet that the agent goes on. Earlier text would begin a stream anew.
-  const { progress: _progress, ...rest } = waiting.task;
-  return { task: rest, effects: [{ type: "show_progress" }] };
+  const { progress: _progress, ...waitingTask } = waiting.task;
+  return { task: waitingTask, effects: [{ type: "show_progress" }] };
 }
 
 /** A poll, or the call with the reply, found the agent asking the same question as before, or another one. */
@@ -197,35 +201,35 @@ function onStillAsking(
   if (!isSame) return startAsking(extendDeadline(task, nowMs), request);
   const { answer } = question;
   if (answer === undefined)
-    return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
+    return { task, effects: [wake(Math.min(authPollMs, timeToExpiryMs(question, nowMs)))] };
   const stillAskedTimes = (answer.stillAskedTimes ?? 0) + 1;
-  const counted = { ...answer, stillAskedTimes };
-  const pollLater = (known: GivenAnswer): Transition => ({
-    task: { ...task, question: { ...question, answer: known } },
+  const countedAnswer = { ...answer, stillAskedTimes };
+  const pollLater = (newAnswer: GivenAnswer): Transition => ({
+    task: { ...task, question: { ...question, answer: newAnswer } },
     effects: [wake(taskRetryDelayMs(stillAskedTimes, undefined))],
   });
-  if (act === "answer") return pollLater({ ...counted, arrival: { type: "arrived" } });
+  if (act === "answer") return pollLater({ ...countedAnswer, arrival: { type: "arrived" } });
   // The reply has arrived and the agent has not read it yet, or the agent asks the same question again.
-  const { arrival, ...unheard } = counted;
+  const { arrival, ...unheardAnswer } = countedAnswer;
   if (arrival?.type === "arrived")
-    return stillAskedTimes < maxAttempts ? pollLater(counted) : startAsking(task, request);
-  if (arrival !== undefined && nowMs - arrival.sinceMs < lateMs) return pollLater(counted);
-  return isSameId ? pollLater(unheard) : startAsking(task, request);
+    return stillAskedTimes < maxAttempts ? pollLater(countedAnswer) : startAsking(task, request);
+  if (arrival !== undefined && nowMs - arrival.sinceMs < lateMs) return pollLater(countedAnswer);
+  return isSameId ? pollLater(unheardAnswer) : startAsking(task, request);
 }
 
 function isSameText(
   question: AgentQuestion,
   { prompt, options, fields }: InputRequiredResult,
 ): boolean {
-  const shown = shownQuestion({ prompt, options: fields === undefined ? options : [] });
+  const shortQuestion = shownQuestion({ prompt, options: fields === undefined ? options : [] });
   const [one, other] = [
     [question.prompt, question.options, question.fields],
-    [shown.prompt, shown.options, fields],
+    [shortQuestion.prompt, shortQuestion.options, fields],
   ];
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-function untilExpiryMs({ expiresAtMs }: AgentQuestion, nowMs: number): number {
+function timeToExpiryMs({ expiresAtMs }: AgentQuestion, nowMs: number): number {
   return Math.max(0, expiresAtMs - nowMs);
 }
 
@@ -236,12 +240,12 @@ export function onCallFailedAsking(
 ): Transition {
   if (isSessionEnding({ act, error })) return moveToNewSession(task, { act, error, policy });
   return act === "answer"
-    ? afterFailedReply(task, { nowMs, error, policy })
-    : afterFailedLook(task, { nowMs, error });
+    ? handleFailedReply(task, { nowMs, error, policy })
+    : handleFailedPoll(task, { nowMs, error });
 }
 
 /** Repeats the failed call with the reply under the same id, if that is safe and the task has time. */
-function afterFailedReply(
+function handleFailedReply(
   task: Task,
   { nowMs, error, policy }: { nowMs: number; error: CallFailure; policy: Policy },
 ): Transition {
@@ -263,7 +267,7 @@ function afterFailedReply(
 }
 
 /** Handles a failed poll, which checked for the credentials or for whether the reply arrived. */
-function afterFailedLook(
+function handleFailedPoll(
   task: Task,
   { error, nowMs }: { error: CallFailure; nowMs: number },
 ): Transition {
@@ -320,9 +324,9 @@ export function takeAnswer({
   const { question } = task;
   if (question === undefined) return { notTaken: { type: "over" } };
   if ((index ?? question.index) !== question.index) return { notTaken: { type: "past" } };
-  const given = question.answer;
-  if (given !== undefined)
-    return { notTaken: { type: "answered", by: given.user, atMs: given.atMs } };
+  const givenAnswer = question.answer;
+  if (givenAnswer !== undefined)
+    return { notTaken: { type: "answered", by: givenAnswer.user, atMs: givenAnswer.atMs } };
   if (task.state !== "asking") return { notTaken: { type: "over" } };
   if (task.cancelReason !== undefined || nowMs >= question.expiresAtMs)
     return { notTaken: { type: "expired" } };

@@ -2,10 +2,10 @@
  * Cancels a task whose agent is at work, because the deadline has passed, the question got no reply, or a person asked for it. The task
  * stays `sent`, `waiting` or `asking` with a `cancelReason`. A result counts only if it exists already.
  */
-import { isEndOfTask, isTransient, saysNothing } from "@sekisho/contracts/certainty.ts";
+import { isEndOfTask, isTransient, isUninformative } from "@sekisho/contracts/certainty.ts";
 import type { EventOf } from "./events.ts";
-import { againMs, maxAttempts } from "./failures.ts";
-import { hasMoved, inKnownSession, mayHaveArrived, type Policy, withCall } from "./routing.ts";
+import { maxAttempts, repeatDelayMs } from "./failures.ts";
+import { confirmSession, hasMoved, mayHaveArrived, type Policy, withCall } from "./routing.ts";
 import type { Task, TaskOutcome } from "./task.ts";
 import { extendDeadline, graceMs, isPastDeadline } from "./time-limits.ts";
 import {
@@ -58,8 +58,8 @@ export function onWokenCanceling(
   { resumed }: EventOf<"woken">,
   policy: Policy,
 ): Transition {
-  const known = resumed && task.state === "waiting" ? markStreamInDoubt(task, policy) : task;
-  return { task: known, effects: [{ type: "cancel" }] };
+  const markedTask = resumed && task.state === "waiting" ? markStreamInDoubt(task, policy) : task;
+  return { task: markedTask, effects: [{ type: "cancel" }] };
 }
 
 export function onCanceled(task: Task): Transition {
@@ -68,12 +68,12 @@ export function onCanceled(task: Task): Transition {
 
 /** An existing result counts. A task that still runs could not be canceled, so a person who asked for that sees an unknown outcome. */
 export function onAnsweredCanceling(
-  entered: Task,
+  enteredTask: Task,
   { result, nowMs }: EventOf<"answered">,
 ): Transition {
-  const known = inKnownSession(entered);
-  const isOver = known.state === "asking" && result.status !== "input_required";
-  const task = isOver ? extendDeadline(known, nowMs) : known;
+  const confirmedTask = confirmSession(enteredTask);
+  const isOver = confirmedTask.state === "asking" && result.status !== "input_required";
+  const task = isOver ? extendDeadline(confirmedTask, nowMs) : confirmedTask;
   if (result.status === "success") return setAnswer(task, result);
   return setOutcome(
     task,
@@ -103,7 +103,7 @@ export function onCancelFailed(
   }
   const again = { ...task, attempts: task.attempts + 1 };
   // A response that breaks the contract or belongs to another call says nothing about this one.
-  const mayRepeat = isTransient(error) || saysNothing(error);
+  const mayRepeat = isTransient(error) || isUninformative(error);
   // A send that was not answered may still arrive.
   const mayStillCome =
     error.reason === "task_not_found" && mayHaveArrived(task) && again.attempts <= maxLookUps;
@@ -114,7 +114,7 @@ export function onCancelFailed(
   const hasTime =
     again.attempts < most && (cancelReason !== "asked" || !isPastDeadline(task, nowMs - graceMs));
   if (hasTime && (mayStillCome || mayRepeat))
-    return { task: again, effects: [wake(againMs(again, error, nowMs))] };
+    return { task: again, effects: [wake(repeatDelayMs(again, error, nowMs))] };
   // If the host that got the task does not know it, nothing is running. Otherwise the agent may still be at work.
   const isUnknown = error.reason === "task_not_found" && !hasMoved(task, policy);
   const isOver = cancelReason !== "asked" || isUnknown || neverTaken;

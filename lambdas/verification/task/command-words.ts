@@ -20,9 +20,9 @@ const maxWordLength = 60;
 
 /** The text without emphasis, in one width. Returns "" for a text that is too long to be a word. */
 function toPlainWord(text: string): string {
-  const written = text.trim();
-  if (written.length > maxWordLength) return "";
-  return written
+  const trimmedText = text.trim();
+  if (trimmedText.length > maxWordLength) return "";
+  return trimmedText
     .normalize("NFKC")
     .replace(/[*_~`]/g, "")
     .trim();

@@ -13,7 +13,7 @@ import {
   type TaskOutcome,
   withoutUnknown,
 } from "./task.ts";
-import { untilDeadlineMs } from "./time-limits.ts";
+import { timeToDeadlineMs } from "./time-limits.ts";
 import {
   advance,
   ambiguousOutcome,
@@ -24,7 +24,7 @@ import {
   type Transition,
   wake,
 } from "./transition.ts";
-import { leastGapMs } from "./waiting.ts";
+import { minGapMs } from "./waiting.ts";
 
 /** The limit of tries to upload a file before the answer is posted without it. */
 const maxUploadTries = 4;
@@ -64,7 +64,7 @@ export function continueDelivery(
 /** How long the answer waits, so that an earlier edit of the placeholder does not arrive after it. */
 function settlesInMs({ progress }: Task, nowMs: number): number {
   if (progress === undefined) return 0;
-  return Math.min(leastGapMs, Math.max(0, progress.shownAtMs + leastGapMs - nowMs));
+  return Math.min(minGapMs, Math.max(0, progress.shownAtMs + minGapMs - nowMs));
 }
 
 /** True if a thread must be opened for the task, because a slash command leaves no message in the channel. */
@@ -107,9 +107,9 @@ export function onFetchTimedOut(task: Task, { index }: EventOf<"fetch_timed_out"
   if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
   const attempts = task.attempts + 1;
   const fetchTimeouts = [...(outcome.fetchTimeouts ?? []), index];
-  const noted = { ...task, attempts, outcome: { ...outcome, fetchTimeouts } };
-  if (attempts >= maxUploadTries) return onUploaded(noted, { fileId: undefined });
-  return { task: noted, effects: [wake(taskRetryDelayMs(attempts, undefined))] };
+  const countedTask = { ...task, attempts, outcome: { ...outcome, fetchTimeouts } };
+  if (attempts >= maxUploadTries) return onUploaded(countedTask, { fileId: undefined });
+  return { task: countedTask, effects: [wake(taskRetryDelayMs(attempts, undefined))] };
 }
 
 /** The promised delay may be a minute, because nobody knows how fast the files ahead are. */
@@ -125,7 +125,7 @@ export function onTransferBusy(
   { nowMs, delayMs }: EventOf<"transfer_busy">,
 ): Transition {
   const restMs =
-    task.state === "delivering" ? transfersEndAtMs(task) - nowMs : untilDeadlineMs(task, nowMs);
+    task.state === "delivering" ? transfersEndAtMs(task) - nowMs : timeToDeadlineMs(task, nowMs);
   const waitMs = Math.max(0, Math.min(delayMs, restMs, maxTransferWaitMs));
   const minWaitMs = Math.ceil(waitMs / 8);
   return { task, effects: [wake({ delayMs: minWaitMs, jitterMs: waitMs - minWaitMs })] };
@@ -136,9 +136,12 @@ export function onShareRefused(task: Task): Transition {
   const { outcome } = task;
   if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
   const uploads = (outcome.uploads ?? []).map(() => ({ failed: true as const }));
-  const marked = markForReconcile(resetFailures(task));
+  const markedTask = markForReconcile(resetFailures(task));
   const delivery = { status: "posting", rewriteParts: true } as const;
-  return { task: { ...marked, delivery, outcome: { ...outcome, uploads } }, effects: [wake(0)] };
+  return {
+    task: { ...markedTask, delivery, outcome: { ...outcome, uploads } },
+    effects: [wake(0)],
+  };
 }
 
 export function onDelivered(task: Task): Transition {
@@ -279,17 +282,17 @@ function eraseTexts(task: Task): Task {
     outcome,
     question,
     message,
-    ...rest
+    ...keptMembers
   } = withoutParams(task);
   const isDelivered = outcome?.type === "answer" && !hasFailedDelivery(task);
-  const { files = [], sharedFiles: _shared, about, open: _open, ...said } = message;
+  const { files = [], sharedFiles: _sharedFiles, about, open: _open, ...keptMessage } = message;
   return {
-    ...rest,
+    ...keptMembers,
     ...(outcome !== undefined &&
       !isDelivered && { outcome: hasFailedDelivery(task) ? outcome : withoutExplanation(outcome) }),
     ...(question && { question: eraseQuestion(question) }),
     message: {
-      ...said,
+      ...keptMessage,
       text: "",
       ...(files.length > 0 && { hadFiles: true }),
       ...(about && { about: eraseInstruction(about) }),
@@ -305,15 +308,15 @@ function eraseInstruction(about: NonNullable<Task["message"]["about"]>): Task["m
 
 function withoutExplanation(outcome: TaskOutcome): TaskOutcome {
   if (outcome.type !== "failed") return outcome;
-  const { explanation: _explanation, ...failed } = outcome;
-  return failed;
+  const { explanation: _explanation, ...failure } = outcome;
+  return failure;
 }
 
 /** Erases the question's texts, but keeps who answered and when. */
 function eraseQuestion({ answer, ...question }: AgentQuestion): AgentQuestion {
-  const { fields: _fields, ...asked } = question;
+  const { fields: _fields, ...keptQuestion } = question;
   return {
-    ...asked,
+    ...keptQuestion,
     prompt: "",
     options: [],
     ...(answer && { answer: { ...answer, text: undefined, fields: undefined } }),

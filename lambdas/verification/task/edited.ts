@@ -28,14 +28,15 @@ export function isUnsent({ state }: Pick<Task, "state">): boolean {
  * change of the message if it has files that the record lacks. An edit has told the files of the edited message, so it counts instead.
  */
 export function findLateFiles(task: Task, ask: AskMessage): MessageChange | undefined {
-  const { retryOf, ...asked } = ask;
+  const { retryOf, ...userMessage } = ask;
   if (retryOf !== undefined || !hasLateFiles(task.message, ask.message)) return undefined;
-  return { ...asked, type: "message_change" };
+  return { ...userMessage, type: "message_change" };
 }
 
-function hasLateFiles(known: UserMessage, { files = [], editedTs }: UserMessage): boolean {
-  const knownFiles = known.files ?? [];
-  if (known.hadFiles || known.editedTs !== undefined || editedTs !== undefined) return false;
+function hasLateFiles(knownMessage: UserMessage, { files = [], editedTs }: UserMessage): boolean {
+  const knownFiles = knownMessage.files ?? [];
+  if (knownMessage.hadFiles || knownMessage.editedTs !== undefined || editedTs !== undefined)
+    return false;
   return (
     files.length > knownFiles.length &&
     knownFiles.every(({ id }) => files.some((file) => file.id === id))
@@ -55,12 +56,15 @@ export function withLateFiles(task: Task, files: UserMessage["files"]): Task {
 
 /** False for an edit that is not newer than the record, and for one that changes neither the text nor the files. */
 export function isNewVersion(
-  { message: known }: Pick<Task, "message">,
+  { message: knownMessage }: Pick<Task, "message">,
   message: UserMessage,
 ): boolean {
-  if (message.editedTs === undefined) return hasLateFiles(known, message);
-  if (Number(message.editedTs) <= Number(known.editedTs ?? 0)) return false;
-  return textOf(message, known) !== known.text || fileIdsOf(message) !== fileIdsOf(known);
+  if (message.editedTs === undefined) return hasLateFiles(knownMessage, message);
+  if (Number(message.editedTs) <= Number(knownMessage.editedTs ?? 0)) return false;
+  return (
+    textOf(message, knownMessage) !== knownMessage.text ||
+    fileIdsOf(message) !== fileIdsOf(knownMessage)
+  );
 }
 
 /** True if the change of the message is to be handled by the task machine. */
@@ -79,9 +83,11 @@ export function onEditedQueued(
   event: EventOf<"message_edited">,
   policy: Policy,
 ): Transition {
-  const edited = withNewText(task, event);
-  const refusal = findEditRefusal(edited, policy);
-  return refusal === undefined ? requestThreadPosition(edited) : setOutcome(edited, refusal);
+  const editedTask = withNewText(task, event);
+  const refusal = findEditRefusal(editedTask, policy);
+  return refusal === undefined
+    ? requestThreadPosition(editedTask)
+    : setOutcome(editedTask, refusal);
 }
 
 /** The history and the files are gathered again. If the new text leads to another route, the task joins its thread again. */
@@ -90,13 +96,13 @@ export function onEditedAnnounced(
   event: EventOf<"message_edited">,
   policy: Policy,
 ): Transition {
-  const edited = withoutParams(withNewText(task, event));
-  const refusal = findEditRefusal(edited, policy);
-  if (refusal !== undefined) return setOutcome(edited, refusal);
-  if (leadsElsewhere({ task, edited, policy }))
-    return requestThreadPosition({ ...edited, state: "queued" });
+  const editedTask = withoutParams(withNewText(task, event));
+  const refusal = findEditRefusal(editedTask, policy);
+  if (refusal !== undefined) return setOutcome(editedTask, refusal);
+  if (leadsElsewhere({ task, edited: editedTask, policy }))
+    return requestThreadPosition({ ...editedTask, state: "queued" });
   return onWokenAnnounced(
-    edited,
+    editedTask,
     { type: "woken", resumed: event.resumed, nowMs: event.nowMs },
     policy,
   );
@@ -131,10 +137,10 @@ function findEditRefusal({ message }: Task, policy: Policy): TaskOutcome | undef
 function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
   const {
     files: _files,
-    sharedFiles: _shared,
+    sharedFiles: _sharedFiles,
     unaddressed: _unaddressed,
     perhapsAddressed: _perhaps,
-    ...known
+    ...knownMessage
   } = task.message;
   const { files, editedTs } = message;
   const sharedFiles =
@@ -143,8 +149,8 @@ function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
   return {
     ...task,
     message: {
-      ...known,
-      text: editedTs === undefined ? known.text : textOf(message, known),
+      ...knownMessage,
+      text: editedTs === undefined ? knownMessage.text : textOf(message, knownMessage),
       ...(editedTs === undefined ? {} : { editedTs }),
       ...(isUnaddressed ? { unaddressed: true } : {}),
       ...(files === undefined ? {} : { files }),
@@ -157,8 +163,10 @@ function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
  * In a Slack Connect channel, only the record knows the bot's user of the other workspace. The mentions of the others are removed already,
  * except from quotations. A message of an earlier version has Slack's notation `<@U…>`.
  */
-function textOf(message: UserMessage, known: Pick<UserMessage, "botUsers">): string {
-  const otherUsers = (known.botUsers ?? []).filter((user) => !message.botUsers?.includes(user));
+function textOf(message: UserMessage, knownMessage: Pick<UserMessage, "botUsers">): string {
+  const otherUsers = (knownMessage.botUsers ?? []).filter(
+    (user) => !message.botUsers?.includes(user),
+  );
   return message.text
     .replace(
       /<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*|@([A-Z0-9]+)\b[ \t]*/g,

@@ -1,9 +1,9 @@
 /** What follows a failed act: its count, the delay before it is repeated, another session, or the end of the task. */
 import { canRepeat, isTransient } from "@sekisho/contracts/certainty.ts";
 import type { CallAct, CallFailure, EventOf } from "./events.ts";
-import { inNewSession, mayHaveArrived, type Policy } from "./routing.ts";
+import { assignNewSession, mayHaveArrived, type Policy } from "./routing.ts";
 import type { Task } from "./task.ts";
-import { graceMs, untilDeadlineMs } from "./time-limits.ts";
+import { graceMs, timeToDeadlineMs } from "./time-limits.ts";
 import {
   ambiguousOutcome,
   failedOutcome,
@@ -35,14 +35,14 @@ export function countFailure(task: Task, error: CallFailure): Task {
 }
 
 export function retryLater(task: Task, error: CallFailure, nowMs: number): Transition {
-  return { task, effects: [wake(againMs(task, error, nowMs))] };
+  return { task, effects: [wake(repeatDelayMs(task, error, nowMs))] };
 }
 
 /** Returns the delay before a call is repeated. A peer's `retryAfterMs` never delays it past the deadline. */
-export function againMs(task: Task, { retryAfterMs }: CallFailure, nowMs: number): number {
+export function repeatDelayMs(task: Task, { retryAfterMs }: CallFailure, nowMs: number): number {
   const maxDelayMs = Math.max(
     taskRetryDelayMs(task.attempts, undefined),
-    untilDeadlineMs(task, nowMs - graceMs),
+    timeToDeadlineMs(task, nowMs - graceMs),
   );
   return Math.min(taskRetryDelayMs(task.attempts, retryAfterMs), maxDelayMs);
 }
@@ -103,7 +103,7 @@ export function moveToNewSession(
   task: Task,
   { act, error, policy }: { act: CallAct; error: CallFailure; policy: Policy },
 ): Transition {
-  if (!task.call?.isSessionNew) return { task: inNewSession(task, policy), effects: [wake(0)] };
+  if (!task.call?.isSessionNew) return { task: assignNewSession(task, policy), effects: [wake(0)] };
   const isInDoubt = mayHaveArrived(task);
   const isKnown = act === "answer" || isInDoubt;
   const { task: endedTask, effects } = setOutcome(

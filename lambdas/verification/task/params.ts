@@ -5,8 +5,8 @@ import { destinationOf, matchRoute, type Policy, withCall } from "./routing.ts";
 import type { Task } from "./task.ts";
 
 /** Adds the params of `execute_task`. Repetitions send the same params except for the remaining time. */
-export function withParams(task: Task, gathered: Context, policy: Policy): Task {
-  const { history = [], attachments = [], context, names = {}, leftOut = [] } = gathered;
+export function withParams(task: Task, gatheredContext: Context, policy: Policy): Task {
+  const { history = [], attachments = [], context, names = {}, leftOut = [] } = gatheredContext;
   const { message, id, threadRef, call } = task;
   const threadTs = threadRef?.threadTs ?? message.threadTs;
   const params = {

@@ -3,7 +3,7 @@ import { type AcceptedResult, answerBytesMember, type Delay, type EventOf } from
 import { maxObeyedMs } from "./failures.ts";
 import { destinationOf, type Policy, withCall, withoutParams } from "./routing.ts";
 import type { Task } from "./task.ts";
-import { graceMs, untilDeadlineMs } from "./time-limits.ts";
+import { graceMs, timeToDeadlineMs } from "./time-limits.ts";
 import { advance, type Transition, wake } from "./transition.ts";
 
 /** Drops the params and schedules the first poll, because the agent is now at work. */
@@ -37,7 +37,7 @@ export function schedulePoll(
     ...{ ...wait, ageMs, ceilingMs: Math.min(gapMs, ceilingMs ?? gapMs) },
     minDelayMs: Math.max(minDelayMs ?? 0, wait.minPollGapMs ?? 0),
   });
-  const maxDelayMs = untilDeadlineMs(task, nowMs - graceMs);
+  const maxDelayMs = timeToDeadlineMs(task, nowMs - graceMs);
   const wakeDelayMs = Math.min(delayMs, maxDelayMs);
   return {
     task: { ...task, wait: { ...wait, nextPollAtMs: nowMs + wakeDelayMs } },
@@ -68,7 +68,7 @@ const bytesPerMs = 50;
 /** Waits for a destination that is at its limit of concurrent calls. Nothing was sent, so this is no failure. */
 export function onBusy(task: Task, { delayMs }: EventOf<"busy">): Transition {
   // The planned poll was not made. If `nextPollAtMs` stayed, a completion push would take that poll as due now and be dropped.
-  const { nextPollAtMs: _passed, ...wait } = waitOf(task);
+  const { nextPollAtMs: _passedPollAtMs, ...wait } = waitOf(task);
   const waitingTask = task.wait === undefined ? task : { ...task, wait };
   return { task: waitingTask, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
 }

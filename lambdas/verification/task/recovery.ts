@@ -31,12 +31,12 @@ import { markStreamInDoubt } from "./waiting.ts";
  * known whether the bot should answer. A delivery is retried later.
  */
 export function onDeadLettered(
-  entered: Task,
+  enteredTask: Task,
   { nowMs }: EventOf<"dead_lettered">,
   policy: Policy,
 ): Transition {
   // The worker that failed or died may have completed its act.
-  const task = markInterrupted(entered, { nowMs, policy });
+  const task = markInterrupted(enteredTask, { nowMs, policy });
   const { state, cleanupDone, message } = task;
   const isOpen =
     (state === "received" && (message.unaddressed === true || isSilent(task))) ||
@@ -159,16 +159,16 @@ const restSchema = z.object({
 /** Returns the readable part of a broken record, so that its task can be ended, or undefined if no message could be posted. */
 export function salvageTask(json: unknown): Task | undefined {
   const core = coreSchema.safeParse(json).data;
-  const rest = restSchema.safeParse(json).data;
-  if (core === undefined || rest === undefined) return undefined;
+  const optionalMembers = restSchema.safeParse(json).data;
+  if (core === undefined || optionalMembers === undefined) return undefined;
   const { id: requestId, receivedAtMs, trace, message } = core;
-  const { call, placeholder, ...others } = rest;
-  const known = Object.fromEntries(
+  const { call, placeholder, ...others } = optionalMembers;
+  const readableMembers = Object.fromEntries(
     Object.entries(others).filter(([, member]) => member !== undefined),
   );
   return {
     ...receivedTask({ requestId, receivedAtMs, trace, message }),
-    ...known,
+    ...readableMembers,
     ...(call && { call: { ...call, arrival: "none" } }),
     ...(placeholder && {
       placeholder: { ...placeholder, postedAtMs: placeholder.postedAtMs ?? receivedAtMs },

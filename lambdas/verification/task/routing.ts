@@ -78,9 +78,9 @@ export type DestinationPolicy = {
 
 /** Returns the policy of the task's destination. If it was removed from the configuration, it counts as not deduplicating. */
 export function destinationOf(task: Task, policy: Policy): DestinationPolicy {
-  const known =
+  const knownDestination =
     task.call === undefined ? undefined : policy.destinations.get(task.call.destination);
-  return known ?? removedDestination;
+  return knownDestination ?? removedDestination;
 }
 
 const removedDestination: DestinationPolicy = {
@@ -159,14 +159,14 @@ export function withDestination(task: Task, { to, policy }: { to: string; policy
   const isMoved = call.destination !== to;
   const { isSessionNew: _isNew, ownSessions: _own, ...sessionless } = call;
   const ownSessions = isMoved ? undefined : call.ownSessions;
-  const directed: TaskCall = {
+  const directedCall: TaskCall = {
     ...(isMoved ? sessionless : call),
     destination: to,
     sessionId:
       ownSessions === undefined ? conversation : sessionOf(task, { isOwn, ownSessions, policy }),
     ...(call.params && { params: { ...call.params, session_id: conversation } }),
   };
-  return { ...task, call: directed };
+  return { ...task, call: directedCall };
 }
 
 /** True if the destination's address has changed since the task was sent. */
@@ -203,14 +203,14 @@ function withoutHistory(task: Task): Task {
 }
 
 /** Marks the task's session as no longer new, because it has answered a call. */
-export function inKnownSession(task: Task): Task {
+export function confirmSession(task: Task): Task {
   if (task.call === undefined) return task;
   const { isSessionNew: _isNew, ...call } = task.call;
   return { ...task, call };
 }
 
 /** Gives the task a new session of its own, because the present one refused: it would end before the task. */
-export function inNewSession(task: Task, policy: Policy): Task {
+export function assignNewSession(task: Task, policy: Policy): Task {
   const ownSessions = (task.call?.ownSessions ?? 0) + 1;
   const sessionId = sessionOf(task, { isOwn: true, ownSessions, policy });
   return withCall(task, { ownSessions, isSessionNew: true, sessionId });

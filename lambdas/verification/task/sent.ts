@@ -4,9 +4,9 @@ import {
   isEndOfTask,
   isTransient,
   isUndelivered,
+  isUninformative,
   isUnread,
   mayHaveRun,
-  saysNothing,
 } from "@sekisho/contracts/certainty.ts";
 import { startAsking } from "./asking.ts";
 import type { CallFailure, EventOf } from "./events.ts";
@@ -22,9 +22,9 @@ import {
 import { startWaiting } from "./polls.ts";
 import {
   chooseDestination,
+  confirmSession,
   destinationOf,
   hasMoved,
-  inKnownSession,
   isPinned,
   mayHaveArrived,
   type Policy,
@@ -33,7 +33,7 @@ import {
   withDestination,
 } from "./routing.ts";
 import type { Task, TaskCall } from "./task.ts";
-import { isPastDeadline, untilDeadlineMs } from "./time-limits.ts";
+import { isPastDeadline, timeToDeadlineMs } from "./time-limits.ts";
 import {
   ambiguousOutcome,
   failedOutcome,
@@ -58,9 +58,9 @@ export function sendTask(
   if (isPinned(task) && hasMoved(task, policy))
     return { task, effects: [{ type: "poll", by: "request_id" }] };
   const { address } = destinationOf(ready, policy);
-  const sent = withCall(limitTimeout(ready, nowMs), { address });
+  const addressedTask = withCall(limitTimeout(ready, nowMs), { address });
   return {
-    task: { ...sent, state: "sent", wait: { polls: 0, workStartedAtMs: nowMs } },
+    task: { ...addressedTask, state: "sent", wait: { polls: 0, workStartedAtMs: nowMs } },
     effects: [{ type: "send" }],
   };
 }
@@ -92,11 +92,11 @@ export function onWokenSent(
 }
 
 export function onAnsweredSent(
-  entered: Task,
+  enteredTask: Task,
   { nowMs, result }: EventOf<"answered">,
   policy: Policy,
 ): Transition {
-  const task = inKnownSession(entered);
+  const task = confirmSession(enteredTask);
   if (result.status === "success") return setAnswer(task, result);
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
   return startWaiting(task, { result, nowMs, policy });
@@ -117,7 +117,7 @@ export function onCallFailedSent(
   }
   if (isUnread(error))
     return retryUnread(withCall(task, { arrival: "in_doubt" }), { error, nowMs });
-  return (act === "send" ? afterFailedSend : afterFailedLookUp)(task, { nowMs, error, policy });
+  return (act === "send" ? handleFailedSend : handleFailedLookUp)(task, { nowMs, error, policy });
 }
 
 /** If a new session refuses too, no session of this destination lives long enough, so the route's next destination is tried. */
@@ -127,13 +127,13 @@ function leaveSessions(task: Task, { nowMs, error, policy }: Failure): Transitio
   return moveOn(task, { targets: targetsOf(task, policy), nowMs, error, policy, isLastTry: true });
 }
 
-function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): Transition {
+function handleFailedSend(task: Task, { nowMs, error, policy }: Failure): Transition {
   // A response that breaks the contract or belongs to another call says nothing about this one, so the agent may be at work. A failure
   // before anything was sent, such as an unusable agent card, leaves no doubt.
-  const breaksContract = saysNothing(error) && !isEndOfTask(error);
+  const breaksContract = isUninformative(error) && !isEndOfTask(error);
   const isInDoubt = mayHaveRun(error);
   // A doubt from an earlier try stays, because the task may be running since then although this try was refused.
-  const arrival = isInDoubt ? "in_doubt" : afterRefusal(task, error);
+  const arrival = isInDoubt ? "in_doubt" : chooseArrival(task, error);
   if (isTransient(error) || breaksContract) {
     const again = withCall(countFailure(task, error), { arrival });
     const targets = targetsOf(again, policy);
@@ -149,7 +149,7 @@ function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): Transit
 }
 
 /** The arrival after a try that was refused. */
-function afterRefusal({ call }: Task, error: CallFailure): TaskCall["arrival"] {
+function chooseArrival({ call }: Task, error: CallFailure): TaskCall["arrival"] {
   const { arrival = "none" } = call ?? {};
   return arrival === "none" && !isUndelivered(error) ? "refused" : arrival;
 }
@@ -163,7 +163,7 @@ function tryAgain(
   if (task.attempts >= maxAttempts || (task.nonTransientFailures ?? 0) >= maxBroken)
     return undefined;
   const delayMs = taskRetryDelayMs(task.attempts, error.retryAfterMs);
-  return { task, effects: [wake(Math.min(delayMs, untilDeadlineMs(task, nowMs)))] };
+  return { task, effects: [wake(Math.min(delayMs, timeToDeadlineMs(task, nowMs)))] };
 }
 
 /**
@@ -185,25 +185,25 @@ function moveOn(
   const times = isLastTry ? maxAttempts : (earlier[present]?.times ?? 0) + 1;
   const notBeforeMs = nowMs + taskRetryDelayMs(times, error.retryAfterMs);
   const undeliveredAttempts: typeof earlier = { ...earlier, [present]: { times, notBeforeMs } };
-  const [first, ...rest] = [...others, present].filter(
+  const [first, ...otherNames] = [...others, present].filter(
     (name) => (undeliveredAttempts[name]?.times ?? 0) < maxAttempts,
   );
   if (first === undefined) return undefined;
   const timeOf = (name: string) => Math.max(undeliveredAttempts[name]?.notBeforeMs ?? 0, nowMs);
-  const to = rest.reduce((best, name) => (timeOf(name) < timeOf(best) ? name : best), first);
+  const to = otherNames.reduce((best, name) => (timeOf(name) < timeOf(best) ? name : best), first);
   const attempts = undeliveredAttempts[to]?.times ?? 0;
-  const moved = withDestination(
+  const movedTask = withDestination(
     { ...withCall(task, { undeliveredAttempts }), attempts },
     { to, policy },
   );
   return {
-    task: moved,
-    effects: [wake(Math.min(timeOf(to) - nowMs, untilDeadlineMs(task, nowMs)))],
+    task: movedTask,
+    effects: [wake(Math.min(timeOf(to) - nowMs, timeToDeadlineMs(task, nowMs)))],
   };
 }
 
 /** Handles a failed look-up of a task in doubt. It is sent again only to a peer that deduplicates, and only before its deadline. */
-function afterFailedLookUp(task: Task, { nowMs, error, policy }: Failure): Transition {
+function handleFailedLookUp(task: Task, { nowMs, error, policy }: Failure): Transition {
   if (isEndOfTask(error)) return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
   const { attempts, nonTransientFailures = 0 } = again;

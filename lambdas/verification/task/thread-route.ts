@@ -50,11 +50,11 @@ export function decideRoute(request: {
   if (matching === undefined) return undefined;
   const { key, destinations: names } = matching;
   const destinations = [...names];
-  const chosen: ThreadRoute = { key, destinations, ts, by: task.id };
-  const all = [...withoutHasty({ routes: others, task, usable }), chosen].sort(
+  const chosenRoute: ThreadRoute = { key, destinations, ts, by: task.id };
+  const all = [...dropHastyRoutes({ routes: others, task, usable }), chosenRoute].sort(
     (a, b) => Number(a.ts) - Number(b.ts),
   );
-  const reading = findReadable({ routes: all, current: chosen, destinations, usable });
+  const reading = findReadable({ routes: all, current: chosenRoute, destinations, usable });
   const readable = [...destinations, ...(reading.alsoReads ?? [])];
   const isAnew = !others.every((route) =>
     route.destinations.every((name) => readable.includes(name)),
@@ -69,15 +69,17 @@ export function decideRoute(request: {
 }
 
 /** Leaves out the routes of later messages that named none, and chose one only because they were handled before this task. */
-function withoutHasty(request: {
+function dropHastyRoutes(request: {
   routes: readonly ThreadRoute[];
   task: Task;
   usable: readonly UsableRoute[];
 }): readonly ThreadRoute[] {
   const { routes, task, usable } = request;
   if (task.retryOf !== undefined) return routes;
-  const named = usable.flatMap(({ key, hasWord }) => (hasWord ? [key] : []));
-  return routes.filter(({ key, ts }) => Number(ts) <= Number(tsOf(task)) || named.includes(key));
+  const namedKeys = usable.flatMap(({ key, hasWord }) => (hasWord ? [key] : []));
+  return routes.filter(
+    ({ key, ts }) => Number(ts) <= Number(tsOf(task)) || namedKeys.includes(key),
+  );
 }
 
 /** Sets the position, the route and its first destination. Returns undefined if there is no route. */
@@ -118,10 +120,10 @@ function findReadable(request: {
 }): Pick<TaskRoute, "alsoReads" | "omitsUnmarked"> {
   const { routes, current, destinations, usable } = request;
   const sharing = usable.flatMap(({ key, sharesHistory }) => (sharesHistory ? [key] : []));
-  const shared = routes
+  const sharedDestinations = routes
     .filter(({ key }) => sharing.includes(key))
     .flatMap((route) => route.destinations);
-  const readable = new Set([...destinations, ...current.destinations, ...shared]);
+  const readable = new Set([...destinations, ...current.destinations, ...sharedDestinations]);
   const alsoReads = [...readable].filter((name) => !destinations.includes(name));
   const [first = current] = routes;
   const omitsUnmarked = !first.destinations.every((name) => readable.has(name));

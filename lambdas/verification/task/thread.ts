@@ -110,26 +110,28 @@ export function addToThread({
   turnMs: number;
   nowMs: number;
 }): { thread: Thread; position: Omit<ThreadPosition, "routes"> } | undefined {
-  const known = thread.tasks.find(({ id }) => id === task.id);
+  const knownTask = thread.tasks.find(({ id }) => id === task.id);
   const others = thread.tasks
     .map((other) => ({
       ...other,
       untilMs: Math.min(other.untilMs, releasedAtMs.get(other.id) ?? other.untilMs),
     }))
     .filter(({ id, untilMs }) => id !== task.id && untilMs > nowMs);
-  if (known === undefined && others.length >= maxTasks) return undefined;
-  const own = known ?? {
+  if (knownTask === undefined && others.length >= maxTasks) return undefined;
+  const own = knownTask ?? {
     id: task.id,
     ts: tsOf(task),
     begun: false,
     parallel,
     untilMs: nowMs + maxAgeMs,
   };
-  const before = others.filter((other) => other.begun || (!own.begun && isEarlier(other, own)));
-  const waitsFor = own.begun || parallel ? [] : before.filter((other) => !other.parallel);
+  const earlierTasks = others.filter(
+    (other) => other.begun || (!own.begun && isEarlier(other, own)),
+  );
+  const waitsFor = own.begun || parallel ? [] : earlierTasks.filter((other) => !other.parallel);
   const begins = waitsFor.length === 0;
-  const placed = begins ? { ...own, begun: true, untilMs: nowMs + turnMs } : own;
-  const after = others.filter((other) => !before.includes(other));
+  const placedTask = begins ? { ...own, begun: true, untilMs: nowMs + turnMs } : own;
+  const laterTasks = others.filter((other) => !earlierTasks.includes(other));
   return {
     thread: {
       ...thread,
@@ -139,7 +141,7 @@ export function addToThread({
         thread.sinceTs !== undefined && Number(thread.sinceTs) < Number(own.ts)
           ? thread.sinceTs
           : own.ts,
-      tasks: [...before, placed, ...after],
+      tasks: [...earlierTasks, placedTask, ...laterTasks],
       expiresAtMs: nowMs + recordLifeMs,
     },
     position: {
@@ -173,13 +175,13 @@ export function removeFromThread({
 
 /** Moves the tasks that asked a person and are not among `remaining` to `asked`. */
 function rememberAsked(
-  { tasks, asked = [] }: Thread,
+  { tasks, asked: askedIds = [] }: Thread,
   remaining: readonly { id: string }[],
 ): Pick<Thread, "asked"> {
-  const gone = tasks
+  const goneIds = tasks
     .filter(({ id, asks }) => asks && !remaining.some((other) => other.id === id))
     .map(({ id }) => id);
-  return gone.length === 0 ? {} : { asked: [...asked, ...gone].slice(-maxAsked) };
+  return goneIds.length === 0 ? {} : { asked: [...askedIds, ...goneIds].slice(-maxAsked) };
 }
 
 /** Marks that the task asks a person, and extends its hold of the thread. */

@@ -15,12 +15,12 @@ export const threadReleaseMs = 75_000;
 export const maxAgeMs = 24 * 3600_000;
 
 /** Infinite before the deadline is set. */
-export function untilDeadlineMs({ call }: Task, nowMs: number): number {
+export function timeToDeadlineMs({ call }: Task, nowMs: number): number {
   return Math.max(0, (call?.deadlineAtMs ?? Number.POSITIVE_INFINITY) - nowMs);
 }
 
 export function isPastDeadline(task: Task, nowMs: number): boolean {
-  return untilDeadlineMs(task, nowMs) === 0;
+  return timeToDeadlineMs(task, nowMs) === 0;
 }
 
 /** Adds the time in which the task waited for a person to its deadline. */

@@ -39,8 +39,8 @@ export function tokensOf(
         : [[name.toLowerCase().replaceAll(/[-_]/g, ""), count] as const];
     }),
   );
-  const countOf = (known: readonly string[]) =>
-    known.map((name) => counts.get(name)).find((count) => count !== undefined);
+  const countOf = (names: readonly string[]) =>
+    names.map((name) => counts.get(name)).find((count) => count !== undefined);
   const input = countOf(tokenNames.input);
   const output = countOf(tokenNames.output);
   const total = countOf(tokenNames.total) ?? sum(input, output);

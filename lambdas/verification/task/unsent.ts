@@ -47,21 +47,26 @@ export function onPermitted(
   policy: Policy,
 ): Transition {
   const { message } = task;
-  const known = { ...task, locale };
-  const refused: TaskOutcome = { type: "refused", ...(isExternal ? { external: true } : {}) };
-  if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, refused);
+  const localizedTask = { ...task, locale };
+  const refusal: TaskOutcome = { type: "refused", ...(isExternal ? { external: true } : {}) };
+  if (!allowed)
+    return message.unaddressed ? ignore(localizedTask) : turnAway(localizedTask, refusal);
   // A message without a mention may not be for the bot, so it is not reported as too old before that is known.
   if (isOutdated(task, nowMs) && !message.unaddressed)
-    return (isSilent(task) ? turnAway : setOutcome)(known, { type: "too_old" });
+    return (isSilent(task) ? turnAway : setOutcome)(localizedTask, { type: "too_old" });
   // A bot neither cancels nor answers questions, because neither is counted by what ends a loop of two bots.
   const isBot = message.botIds !== undefined;
   if (!isBot && isCancelWord(message.text))
-    return { task: known, effects: [{ type: "cancel_thread" }] };
-  if (isToBeRead(task)) return { task: known, effects: [{ type: "read_message" }] };
+    return { task: localizedTask, effects: [{ type: "cancel_thread" }] };
+  if (isToBeRead(task)) return { task: localizedTask, effects: [{ type: "read_message" }] };
   const { threadTs, command } = message;
-  if (threadTs === undefined || command || isBot) return acceptMessage(known, { nowMs, policy });
+  if (threadTs === undefined || command || isBot)
+    return acceptMessage(localizedTask, { nowMs, policy });
   // In a thread the message may reply to a question.
-  return { task: known, effects: [{ type: "give_reply", reconcile: known.reconcile === true }] };
+  return {
+    task: localizedTask,
+    effects: [{ type: "give_reply", reconcile: localizedTask.reconcile === true }],
+  };
 }
 
 /** A retry has the record of its first message, which may name files, and no text. */
@@ -89,36 +94,36 @@ export function onReplyGiven(
 /** Continues with the current text and files of a message that is tried again, or that a person asks about. */
 export function onMessageRead(
   task: Task,
-  read: EventOf<"message_read">,
+  event: EventOf<"message_read">,
   policy: Policy,
 ): Transition {
-  if (task.message.about !== undefined) return onAboutRead(task, read, policy);
-  if ("lack" in read) {
+  if (task.message.about !== undefined) return onAboutRead(task, event, policy);
+  if ("lack" in event) {
     return setOutcome(task, {
       type: "unreadable",
-      ...(read.lack === "files" && { files: true as const }),
+      ...(event.lack === "files" && { files: true as const }),
     });
   }
-  const { text, nowMs } = read;
+  const { text, nowMs } = event;
   if (task.message.botIds === undefined && isCancelWord(text))
     return { task, effects: [{ type: "cancel_thread" }] };
   if (task.message.unaddressed && !policy.threadReplies) return ignore(task);
-  return acceptMessage({ ...task, message: withNewest(task.message, read) }, { nowMs, policy });
+  return acceptMessage({ ...task, message: withNewest(task.message, event) }, { nowMs, policy });
 }
 
 /**
  * Continues with the message that a person asks about. It is never a reply to a question, nor the word to cancel, because the person chose
  * it from Slack's menu. The instruction of a retry is erased, so that the retry would be another request.
  */
-function onAboutRead(task: Task, read: EventOf<"message_read">, policy: Policy): Transition {
+function onAboutRead(task: Task, event: EventOf<"message_read">, policy: Policy): Transition {
   const { about, ...message } = task.message;
-  if (about === undefined || "lack" in read || about.hadInstruction) {
-    const isWithoutFiles = "lack" in read && read.lack === "files";
+  if (about === undefined || "lack" in event || about.hadInstruction) {
+    const isWithoutFiles = "lack" in event && event.lack === "files";
     return endUnread(task, { type: "unreadable", ...(isWithoutFiles && { files: true as const }) });
   }
-  const { nowMs } = read;
+  const { nowMs } = event;
   return acceptMessage(
-    { ...task, message: withAbout({ ...message, about }, read) },
+    { ...task, message: withAbout({ ...message, about }, event) },
     { nowMs, policy },
   );
 }
@@ -132,14 +137,14 @@ function endUnread(task: Task, outcome: TaskOutcome): Transition {
 /** The message with the text and the files of the one that it is about. */
 function withAbout(
   message: Task["message"],
-  read: Exclude<MessageRead, { lack: string }>,
+  newContent: Exclude<MessageRead, { lack: string }>,
 ): Task["message"] {
-  const { files: _files, sharedFiles: _shared, ...rest } = message;
+  const { files: _files, sharedFiles: _sharedFiles, ...otherMembers } = message;
   const instruction = message.about?.instruction.trim() ?? "";
   return {
-    ...rest,
-    text: aboutText({ instruction, text: read.text }),
-    ...filesOf(read),
+    ...otherMembers,
+    text: aboutText({ instruction, text: newContent.text }),
+    ...filesOf(newContent),
   };
 }
 
@@ -153,11 +158,16 @@ function filesOf({ files, sharedFiles = [] }: Exclude<MessageRead, { lack: strin
 /** The message as it is in Slack now. */
 function withNewest(
   message: Task["message"],
-  read: Exclude<MessageRead, { lack: string }>,
+  newContent: Exclude<MessageRead, { lack: string }>,
 ): Task["message"] {
-  if (message.about !== undefined) return withAbout(message, read);
-  const { files: _files, sharedFiles: _shared, hadFiles: _hadFiles, ...rest } = message;
-  return { ...rest, text: read.text, ...filesOf(read) };
+  if (message.about !== undefined) return withAbout(message, newContent);
+  const {
+    files: _files,
+    sharedFiles: _sharedFiles,
+    hadFiles: _hadFiles,
+    ...otherMembers
+  } = message;
+  return { ...otherMembers, text: newContent.text, ...filesOf(newContent) };
 }
 
 /** The instruction, and the message as a quotation, of which a part is left out if it is too long. */
@@ -189,11 +199,11 @@ function acceptMessage(
   if (refusal !== undefined && mayGetFiles(task)) return { task, effects: [wake(lateFilesMs)] };
   if (refusal !== undefined) return turnAway(task, refusal);
   // In a thread the message may have no route of its own, because it follows the thread's.
-  const directed =
+  const directedTask =
     chooseDestination(task, policy) ?? (task.message.threadTs === undefined ? undefined : task);
-  if (directed === undefined) return onNoRoute(task);
-  const untilMs = nowMs + maxAgeMs + destinationOf(directed, policy).deadlineMs;
-  return { task: directed, effects: [{ type: "charge", untilMs }] };
+  if (directedTask === undefined) return onNoRoute(task);
+  const untilMs = nowMs + maxAgeMs + destinationOf(directedTask, policy).deadlineMs;
+  return { task: directedTask, effects: [{ type: "charge", untilMs }] };
 }
 
 /** How long a mention without any text waits for its files, before it is refused as no request. */
@@ -228,11 +238,11 @@ export function onThreadJoined(
   event: EventOf<"thread_joined">,
   policy: Policy,
 ): Transition {
-  const placed = placeInThread(task, event, policy);
-  if (placed === undefined) return onNoRoute(task);
+  const placedTask = placeInThread(task, event, policy);
+  if (placedTask === undefined) return onNoRoute(task);
   const { queuePosition, nowMs } = event;
   return {
-    task: queuePosition === 0 ? startDeadline(placed, nowMs, policy) : placed,
+    task: queuePosition === 0 ? startDeadline(placedTask, nowMs, policy) : placedTask,
     effects: [{ type: "announce", reconcile: task.reconcile === true }],
   };
 }
@@ -325,13 +335,14 @@ export function onQueuePosition(
   event: EventOf<"thread_joined">,
   policy: Policy,
 ): Transition {
-  const placed = placeInThread(task, event, policy);
-  if (placed === undefined) return onNoRouteQueued(task);
+  const placedTask = placeInThread(task, event, policy);
+  if (placedTask === undefined) return onNoRouteQueued(task);
   const { queuePosition, freeAtMs, nowMs } = event;
-  if (queuePosition > 0) return { task: placed, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
-  const begun = advance(startDeadline(placed, nowMs, policy), { state: "announced" });
+  if (queuePosition > 0)
+    return { task: placedTask, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
+  const announcedTask = advance(startDeadline(placedTask, nowMs, policy), { state: "announced" });
   // Edits the placeholder, which still says that the task waits.
-  return { task: begun, effects: [{ type: "show_progress" }] };
+  return { task: announcedTask, effects: [{ type: "show_progress" }] };
 }
 
 /** Sets the deadline, which counts from the time when the task may begin. */
@@ -373,14 +384,14 @@ export function onWokenAnnounced(
 ): Transition {
   if (isPastDeadline(task, nowMs)) return setOutcome(task, unavailableOutcome);
   if (task.call?.params !== undefined) return sendTask(advance(task, {}), { nowMs, policy });
-  if (beginsInOneConversation(task, policy))
+  if (isInOneConversation(task, policy))
     return { task, effects: [{ type: "prepare", history: "direct_message" }] };
   if (hasContext(task, policy)) return { task, effects: [{ type: "prepare" }] };
   return sendTask(advance(withParams(task, {}, policy), {}), { nowMs, policy });
 }
 
 /** True for a message outside of a thread in a direct message that is one conversation. */
-function beginsInOneConversation({ message }: Task, { oneDirectConversation }: Policy): boolean {
+function isInOneConversation({ message }: Task, { oneDirectConversation }: Policy): boolean {
   return (
     oneDirectConversation && message.direct && message.threadTs === undefined && !message.command
   );
@@ -415,30 +426,31 @@ export function onTurnShown(task: Task, event: EventOf<"progress_shown">): Trans
  * read again counts as it is now: an edit or a deletion while the task waited takes effect.
  */
 export function onPrepared(
-  waited: Task,
+  waitingTask: Task,
   { context }: EventOf<"prepared">,
   policy: Policy,
 ): Transition {
   const { newest } = context;
-  const { message } = waited;
+  const { message } = waitingTask;
   if (newest !== undefined && "lack" in newest && newest.lack === "files") {
-    return setOutcome(waited, { type: "unreadable", files: true });
+    return setOutcome(waitingTask, { type: "unreadable", files: true });
   }
   // A bot cancels nothing, and neither does a message that a person asks about.
   const mayCancel = message.about === undefined && message.botIds === undefined;
   const isTakenBack =
     newest !== undefined && ("lack" in newest || (mayCancel && isCancelWord(newest.text)));
   if (isTakenBack)
-    return setOutcome(waited, failedOutcome({ reason: "canceled", lost: false }), {
+    return setOutcome(waitingTask, failedOutcome({ reason: "canceled", lost: false }), {
       reconcile: true,
     });
-  const task = newest === undefined ? waited : { ...waited, message: withNewest(message, newest) };
+  const task =
+    newest === undefined ? waitingTask : { ...waitingTask, message: withNewest(message, newest) };
   const refusal = findRefusal(task.message, policy);
   if (refusal !== undefined) return setOutcome(task, refusal);
-  if (leadsElsewhere({ task: waited, edited: task, policy }))
+  if (leadsElsewhere({ task: waitingTask, edited: task, policy }))
     return requestThreadPosition({ ...task, state: "queued" });
-  const attached = new Set(context.attachments?.map(({ id }) => id));
-  const missing = task.message.files?.find(({ id }) => !attached.has(id));
+  const attachedIds = new Set(context.attachments?.map(({ id }) => id));
+  const missing = task.message.files?.find(({ id }) => !attachedIds.has(id));
   if (missing !== undefined) return setOutcome(task, missingFileOutcome(missing));
   return { task: withParams(task, context, policy), effects: [wake(0)] };
 }

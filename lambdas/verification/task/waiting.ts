@@ -7,9 +7,9 @@ import { startAsking } from "./asking.ts";
 import type { AcceptedResult, EventOf } from "./events.ts";
 import { countFailure, maxAttempts, retryUnread, taskRetryDelayMs } from "./failures.ts";
 import { noteGaps, onBusy, schedulePoll, waitOf } from "./polls.ts";
-import { destinationOf, hasMoved, inKnownSession, type Policy, withCall } from "./routing.ts";
+import { confirmSession, destinationOf, hasMoved, type Policy, withCall } from "./routing.ts";
 import type { Task } from "./task.ts";
-import { graceMs, isPastDeadline, untilDeadlineMs } from "./time-limits.ts";
+import { graceMs, isPastDeadline, timeToDeadlineMs } from "./time-limits.ts";
 import {
   ambiguousOutcome,
   failedOutcome,
@@ -22,7 +22,7 @@ import {
 } from "./transition.ts";
 
 /** The shortest gap between two edits of one message, as Slack advises (https://docs.slack.dev/apis/web-api/rate-limits). */
-export const leastGapMs = 1000;
+export const minGapMs = 1000;
 
 /** A longer progress text is cut before it is stored. */
 const maxTextLength = 1000;
@@ -36,40 +36,42 @@ export function onWokenWaiting(
   policy: Policy,
 ): Transition {
   // A worker that died may have begun a stream.
-  const known = resumed ? markStreamInDoubt(task, policy) : task;
-  if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(known, "deadline");
+  const markedTask = resumed ? markStreamInDoubt(task, policy) : task;
+  if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(markedTask, "deadline");
   const wait = {
     ...waitOf(task),
     polls: Math.max(waitOf(task).polls, carried) + 1,
     polledAtMs: nowMs,
   };
-  return { task: { ...known, wait }, effects: [{ type: "poll", by: "task_id" }] };
+  return { task: { ...markedTask, wait }, effects: [{ type: "poll", by: "task_id" }] };
 }
 
 export function onAnsweredWaiting(
-  entered: Task,
+  enteredTask: Task,
   { nowMs, result }: EventOf<"answered">,
   policy: Policy,
 ): Transition {
-  const task = inKnownSession(entered);
+  const task = confirmSession(enteredTask);
   if (result.status === "success") return setAnswer(task, result);
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
-  const accepted = withCall(resetFailures(task), { taskId: result.task_id });
-  const step = goOnWaiting(accepted, { result, nowMs, policy });
+  const acceptedTask = withCall(resetFailures(task), { taskId: result.task_id });
+  const step = goOnWaiting(acceptedTask, { result, nowMs, policy });
   // The time of a poll with a large answer is stored, because a push must not bring the next one forward.
   const isLarge = waitOf(step.task).minPollGapMs !== undefined;
   const isNothingNew =
-    !isLarge && isSameCall(entered, accepted) && step.task.progress === entered.progress;
+    !isLarge &&
+    isSameCall(enteredTask, acceptedTask) &&
+    step.task.progress === enteredTask.progress;
   return isNothingNew ? withCarriedPolls(step) : step;
 }
 
 /** True if the poll says of the call what the record says. */
-function isSameCall(before: Task, after: Task): boolean {
-  const hasFailed = before.attempts > 0 || (before.nonTransientFailures ?? 0) > 0;
+function isSameCall(previousTask: Task, nextTask: Task): boolean {
+  const hasFailed = previousTask.attempts > 0 || (previousTask.nonTransientFailures ?? 0) > 0;
   return (
     !hasFailed &&
-    before.call?.taskId === after.call?.taskId &&
-    before.call?.isSessionNew === undefined
+    previousTask.call?.taskId === nextTask.call?.taskId &&
+    previousTask.call?.isSessionNew === undefined
   );
 }
 
@@ -107,15 +109,15 @@ function goOnWaiting(
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
 ): Transition {
   const { progress } = result;
-  const polled: Task = { ...task, wait: noteGaps(task, result) };
+  const polledTask: Task = { ...task, wait: noteGaps(task, result) };
   if (progress === undefined || !isNews(task, progress)) {
-    return schedulePoll(polled, {
+    return schedulePoll(polledTask, {
       nowMs,
       policy,
-      ceilingMs: silentGapMs(polled, { nowMs, policy }),
+      ceilingMs: silentGapMs(polledTask, { nowMs, policy }),
     });
   }
-  if (nowMs < nextEditAtMs(task)) return pollAfterNews(markUnshown(polled), { nowMs, policy });
+  if (nowMs < nextEditAtMs(task)) return pollAfterNews(markUnshown(polledTask), { nowMs, policy });
   const { percent, steps, partial_text: partialText } = progress;
   const text = progress.text?.slice(0, maxTextLength);
   const next = {
@@ -126,7 +128,7 @@ function goOnWaiting(
     shownAtMs: nowMs,
     inDoubt: task.progress?.inDoubt,
   };
-  return { task: { ...polled, progress: next }, effects: [{ type: "show_progress" }] };
+  return { task: { ...polledTask, progress: next }, effects: [{ type: "show_progress" }] };
 }
 
 /** When the thread may be changed again. */
@@ -135,7 +137,7 @@ function nextEditAtMs({ progress }: Task): number {
   const { shownAtMs, isUnshown, notBeforeMs } = progress;
   // It waits for its turn, and nothing was changed.
   if (isUnshown && notBeforeMs !== undefined) return notBeforeMs;
-  return Math.max(shownAtMs + leastGapMs, notBeforeMs ?? Number.NEGATIVE_INFINITY);
+  return Math.max(shownAtMs + minGapMs, notBeforeMs ?? Number.NEGATIVE_INFINITY);
 }
 
 /** The next poll then does not wait for further news. */
@@ -185,12 +187,12 @@ function pollAfterNews(
   task: Task,
   { nowMs, policy }: { nowMs: number; policy: Policy },
 ): Transition {
-  const longestMs = destinationOf(task, policy).longPollMs > 0 ? 0 : newsGapMs;
-  const untilEditMs = nextEditAtMs(task) - nowMs;
-  const turnMs = task.progress?.isUnshown ? untilEditMs : longestMs;
-  const ceilingMs = Math.min(longestMs, writingGapMs(task, nowMs) ?? longestMs, turnMs);
-  const leastMs = Math.min(leastGapMs, untilEditMs);
-  return schedulePoll(task, { nowMs, policy, ceilingMs, minDelayMs: leastMs });
+  const maxGapMs = destinationOf(task, policy).longPollMs > 0 ? 0 : newsGapMs;
+  const timeToEditMs = nextEditAtMs(task) - nowMs;
+  const turnMs = task.progress?.isUnshown ? timeToEditMs : maxGapMs;
+  const ceilingMs = Math.min(maxGapMs, writingGapMs(task, nowMs) ?? maxGapMs, turnMs);
+  const minDelayMs = Math.min(minGapMs, timeToEditMs);
+  return schedulePoll(task, { nowMs, policy, ceilingMs, minDelayMs });
 }
 
 /** The longest gap after a poll that brought no news. A destination that held the poll to its end may hold the next one at once. */
@@ -235,11 +237,11 @@ export function onPollFailed(
   if ((again.nonTransientFailures ?? 0) >= maxAttempts) {
     return { task: setOutcome(task, ambiguousOutcome).task, effects: [{ type: "cancel" }] };
   }
-  const mostMs = untilDeadlineMs(task, nowMs - graceMs);
+  const maxDelayMs = timeToDeadlineMs(task, nowMs - graceMs);
   const maxBackoffMs = Math.floor(destinationOf(task, policy).maxPollGapMs / 1.5);
   const delayMs = Math.min(
     taskRetryDelayMs(again.attempts, error.retryAfterMs, maxBackoffMs),
-    mostMs,
+    maxDelayMs,
   );
   // With jitter, so that the tasks of an unreachable host do not poll it at the same moment.
   return { task: again, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 2) })] };

@@ -53,11 +53,11 @@ export function readResponse<M extends MethodName>(request: {
     response.shortened ? dropCutStrings(envelope.result) : envelope.result,
     { isDeep },
   );
-  const parsed = methods[method].result.safeParse(result);
-  if (parsed.success) return noteLargeAnswer(parsed.data, response) as ResultOf<M>;
+  const parseResult = methods[method].result.safeParse(result);
+  if (parseResult.success) return noteLargeAnswer(parseResult.data, response) as ResultOf<M>;
   const failure = legacyErrorResultSchema.safeParse(result).data;
   if (failure !== undefined) throw toLegacyError(failure);
-  const cause = createMemberProblem(parsed.error.issues);
+  const cause = createMemberProblem(parseResult.error.issues);
   throw new SekishoError("invalid_response", {
     cause,
     certainty: isSuccess(result) ? "ended" : undefined,

@@ -70,10 +70,10 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
   };
   const { body, ...responseHead } = await http
     .send({ ...request, collect })
-    .catch((thrown: unknown) => {
+    .catch((error: unknown) => {
       if (head !== undefined && head.status >= 400)
         return { ...head, body: { body: new Uint8Array() } };
-      throw toSekishoError(thrown);
+      throw toSekishoError(error);
     });
   if (request.method === "POST" && mayBeCutOff({ ...responseHead, body: body.body }))
     throw new SekishoError("ambiguous");
@@ -96,9 +96,9 @@ const reasons = {
   too_large: "payload_too_large",
 } as const;
 
-function toSekishoError(thrown: unknown): unknown {
-  if (!(thrown instanceof HttpError)) return thrown;
-  const { kind, cause } = thrown;
+function toSekishoError(error: unknown): unknown {
+  if (!(error instanceof HttpError)) return error;
+  const { kind, cause } = error;
   return new SekishoError(reasons[kind], {
     cause,
     certainty: kind === "unsent" ? "undelivered" : undefined,

@@ -33,9 +33,9 @@ export function tapTransport(options: {
         const response = await transport.send(request);
         show("response", parse(response.body));
         return response;
-      } catch (thrown) {
-        show("response", { failed: SekishoError.from(thrown).reason });
-        throw thrown;
+      } catch (error) {
+        show("response", { failed: SekishoError.from(error).reason });
+        throw error;
       }
     },
   };

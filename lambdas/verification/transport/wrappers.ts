@@ -26,8 +26,8 @@ export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper 
       const result = await next(call);
       log.info("call_answered", fields());
       return result;
-    } catch (thrown) {
-      const error = SekishoError.from(thrown);
+    } catch (cause) {
+      const error = SekishoError.from(cause);
       const { task_id = error.details.task_id, ...others } = fields();
       const { reason, code } = error;
       log.warn("call_failed", {
@@ -76,8 +76,8 @@ export function measureCalls({
       const answer = await next(call);
       recordEnd("ok");
       return answer;
-    } catch (thrown) {
-      const error = SekishoError.from(thrown);
+    } catch (cause) {
+      const error = SekishoError.from(cause);
       recordEnd(error.reason);
       throw error;
     }
@@ -102,10 +102,10 @@ export function span({ spans, peer }: { spans: Spans; peer: Peer }): Wrapper {
     spans.within(startAttempt({ call, peer }), async (span) => {
       try {
         return await next({ ...call, trace: span.trace, span });
-      } catch (thrown) {
-        const { code } = SekishoError.from(thrown);
+      } catch (error) {
+        const { code } = SekishoError.from(error);
         span.set({ "rpc.response.status_code": code === undefined ? undefined : String(code) });
-        throw thrown;
+        throw error;
       }
     });
 }
@@ -179,8 +179,8 @@ export function circuitBreaker(options: {
       const result = await next(call);
       countSuccess(call);
       return result;
-    } catch (thrown) {
-      const error = SekishoError.from(thrown);
+    } catch (cause) {
+      const error = SekishoError.from(cause);
       // A caller that gave up says nothing about the peer.
       if (!call.signal.aborted) isOutage(error) ? countOutage(call) : countSuccess(call);
       throw error;
@@ -223,8 +223,8 @@ export function retry(options: {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await next({ ...call, attempt });
-      } catch (thrown) {
-        const lastError = toTrustedError(call, SekishoError.from(thrown), idempotent);
+      } catch (cause) {
+        const lastError = toTrustedError(call, SekishoError.from(cause), idempotent);
         neverDelivered &&= isUndelivered(lastError);
         const error = neverDelivered ? lastError : dropUndelivered(lastError);
         const ms =

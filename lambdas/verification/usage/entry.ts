@@ -46,34 +46,40 @@ export type UsageEntry = UsageEnd & {
  * Notes in the record of a task that ends when it did, and keeps the record for `retentionDays`. When the texts are erased, the tokens stay,
  * and the beginning of the texts if `texts` is on. Notes nothing if `retentionDays` is 0.
  */
-export function withUsage(step: {
-  before: Task;
-  after: Task;
+export function recordUsage(step: {
+  previousTask: Task;
+  task: Task;
   settings: Policy["usage"];
   atMs: number;
 }): Task {
-  const { before, after, settings, atMs } = step;
+  const { previousTask, task, settings, atMs } = step;
   const { retentionDays } = settings;
-  if (retentionDays === 0 || after.state !== "done") return after;
-  if (before.state === "done") return withErasedUsage(step);
+  if (retentionDays === 0 || task.state !== "done") return task;
+  if (previousTask.state === "done") return withErasedUsage(step);
   // An operator has repeated the delivery. Version 1.0.0 has counted a task that has ended before without a note of it.
   const hasEnded =
-    before.endedAtMs !== undefined || before.history.some(({ state }) => state === "done");
-  if (hasEnded || !isUse(after)) return after;
-  const expiresAtMs = Math.max(after.expiresAtMs, atMs + retentionDays * dayMs);
-  return { ...after, endedAtMs: atMs, expiresAtMs };
+    previousTask.endedAtMs !== undefined ||
+    previousTask.history.some(({ state }) => state === "done");
+  if (hasEnded || !isUse(task)) return task;
+  const expiresAtMs = Math.max(task.expiresAtMs, atMs + retentionDays * dayMs);
+  return { ...task, endedAtMs: atMs, expiresAtMs };
 }
 
-function withErasedUsage({ before, after, settings }: Parameters<typeof withUsage>[0]): Task {
-  const areTextsErasedNow = after.textsErased === true && before.textsErased === undefined;
-  if (!areTextsErasedNow || after.endedAtMs === undefined) return after;
-  const { text: answer, tokens } = before.outcome?.type === "answer" ? before.outcome : {};
+function withErasedUsage({
+  previousTask,
+  task,
+  settings,
+}: Parameters<typeof recordUsage>[0]): Task {
+  const areTextsErasedNow = task.textsErased === true && previousTask.textsErased === undefined;
+  if (!areTextsErasedNow || task.endedAtMs === undefined) return task;
+  const { text: answer, tokens } =
+    previousTask.outcome?.type === "answer" ? previousTask.outcome : {};
   return {
-    ...after,
+    ...task,
     ...(tokens && { tokens }),
     ...(settings.texts && {
       texts: {
-        question: truncate(before.message.text, maxTextLength),
+        question: truncate(previousTask.message.text, maxTextLength),
         ...(answer !== undefined && { answer: truncate(answer, maxTextLength) }),
       },
     }),
@@ -89,7 +95,7 @@ function isUse({ outcome, message, call, delivery }: Task): boolean {
   return hasFailedDelivery({ delivery }) && !mayBeReply;
 }
 
-/** Returns undefined if the task is not counted: `withUsage` has noted no end. */
+/** Returns undefined if the task is not counted: `recordUsage` has noted no end. */
 export function toUsageEntry(task: Task): UsageEntry | undefined {
   const { id, message, call, outcome, receivedAtMs, endedAtMs, wait, question, votes } = task;
   const end = endOf(task);

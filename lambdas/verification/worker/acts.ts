@@ -39,26 +39,29 @@ export function createActs(options: ActOptions): { runAct: RunAct; stopSession: 
   ): Promise<ActResult> {
     const { act } = request;
     const run: ActFamily<T>[T] = acts[act.type];
-    return run(request).catch((thrown: unknown) => ({
-      event: toFailure(act, { thrown, nowMs: now() }),
+    return run(request).catch((error: unknown) => ({
+      event: toFailure(act, { error, nowMs: now() }),
     }));
   }
 
   return { runAct, stopSession: calls.stopSession };
 }
 
-/** Returns the event of a failure that a repetition of the act does not mend at once. Throws every other failure: the step ends, and the queue delivers the message again. */
-function toFailure(act: Act, { thrown, nowMs }: { thrown: unknown; nowMs: number }): TaskEvent {
-  if (thrown instanceof SlackError) {
-    const { kind, retryAfterMs } = thrown;
+/**
+ * Returns the event of a failure that a repetition of the act does not mend at once. Throws every other failure: the step ends, and the
+ * queue delivers the message again.
+ */
+function toFailure(act: Act, { error, nowMs }: { error: unknown; nowMs: number }): TaskEvent {
+  if (error instanceof SlackError) {
+    const { kind, retryAfterMs } = error;
     return { type: "slack_failed", nowMs, act: act.type, kind, retryAfterMs };
   }
-  if (isDataFailure(thrown)) return { type: "step_failed", nowMs, causeKind: causeKindOf(thrown) };
-  if (thrown instanceof TransferBusy)
-    return { type: "transfer_busy", nowMs, delayMs: thrown.delayMs };
-  if (thrown instanceof FetchTimedOut && act.type === "upload")
+  if (isDataFailure(error)) return { type: "step_failed", nowMs, causeKind: causeKindOf(error) };
+  if (error instanceof TransferBusy)
+    return { type: "transfer_busy", nowMs, delayMs: error.delayMs };
+  if (error instanceof FetchTimedOut && act.type === "upload")
     return { type: "fetch_timed_out", index: act.index };
-  if (!(thrown instanceof FileRefused)) throw thrown;
+  if (!(error instanceof FileRefused)) throw error;
   if (act.type === "upload") return { type: "uploaded", index: act.index, fileId: undefined };
-  return { type: "file_refused", outcome: thrown.outcome };
+  return { type: "file_refused", outcome: error.outcome };
 }

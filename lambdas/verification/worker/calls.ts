@@ -47,9 +47,9 @@ export function createCallRunner(options: {
     const untilStop = stopping === undefined ? signal : AbortSignal.any([signal, stopping]);
     try {
       return await call({ ...request, signal: untilStop }, waitMs);
-    } catch (thrown) {
+    } catch (error) {
       if (untilStop.aborted && !signal.aborted) return { type: "busy", delayMs: minDelayMs };
-      throw thrown;
+      throw error;
     }
   }
 
@@ -81,29 +81,29 @@ export function createCallRunner(options: {
   }
 
   function destinationOf(task: Task): WorkerDestination {
-    const known = destinations.get(task.call?.destination ?? "");
-    if (known === undefined) throw new SekishoError("agent_not_found");
-    return known;
+    const destination = destinations.get(task.call?.destination ?? "");
+    if (destination === undefined) throw new SekishoError("agent_not_found");
+    return destination;
   }
 
   return {
     async run(request) {
       try {
         return await runInSlot(request);
-      } catch (thrown) {
-        if (!(thrown instanceof SekishoError)) throw thrown;
+      } catch (error) {
+        if (!(error instanceof SekishoError)) throw error;
         return {
           type: "call_failed",
           nowMs: now(),
           act: request.act.type,
-          error: failureOf(thrown),
+          error: failureOf(error),
         };
       }
     },
-    async stopSession({ task: { call: made }, signal }) {
-      if (made === undefined) return;
-      const { client } = destinations.get(made.destination) ?? {};
-      await client?.stopSession?.({ sessionId: made.sessionId, signal }).catch(() => {});
+    async stopSession({ task: { call }, signal }) {
+      if (call === undefined) return;
+      const { client } = destinations.get(call.destination) ?? {};
+      await client?.stopSession?.({ sessionId: call.sessionId, signal }).catch(() => {});
     },
   };
 }
@@ -160,18 +160,20 @@ async function answerTask(request: ExecuteCall): Promise<TaskResult> {
   if (question?.answer === undefined || call?.taskId === undefined)
     throw new SekishoError("internal");
   const { option, text, fields, user, callId } = question.answer;
-  const chosen = option === undefined ? undefined : question.options[option];
+  const chosenOption = option === undefined ? undefined : question.options[option];
   const params = {
     task_id: call.taskId,
     // An option without a usable id is named by its label.
-    ...(chosen?.id ? { option_id: chosen.id } : {}),
-    ...(text === undefined && chosen?.id !== "" ? {} : { text: text ?? chosen?.label ?? "" }),
+    ...(chosenOption?.id ? { option_id: chosenOption.id } : {}),
+    ...(text === undefined && chosenOption?.id !== ""
+      ? {}
+      : { text: text ?? chosenOption?.label ?? "" }),
     ...(fields === undefined ? {} : { fields }),
     user_id: user,
     ...(question.id === undefined ? {} : { question_id: question.id }),
   };
-  const made = common({ callTimeoutMs: sendTimeoutMs, task, signal });
-  return client.call({ method: "answer_task", params, id: callId, ...made });
+  const callOptions = common({ callTimeoutMs: sendTimeoutMs, task, signal });
+  return client.call({ method: "answer_task", params, id: callId, ...callOptions });
 }
 
 async function cancelTask(request: ExecuteCall & { newId: () => string }): Promise<void> {

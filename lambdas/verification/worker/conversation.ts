@@ -17,10 +17,10 @@ export async function readConversation(request: ConversationRequest): Promise<Po
   const { act, task } = request;
   try {
     return await (act.history === undefined ? readThread(request) : readDirectHistory(request));
-  } catch (thrown) {
+  } catch (error) {
     const isLastTry = task.attempts + 1 >= maxContextTries;
-    if (isLastTry || isSlackError(thrown, ["gone", "refused"])) return [];
-    throw thrown;
+    if (isLastTry || isSlackError(error, ["gone", "refused"])) return [];
+    throw error;
   }
 }
 

@@ -26,17 +26,16 @@ export function pureStep<T>(run: () => T): T {
  * checked because V8 also throws a RangeError for a shortage of memory, which is temporary. An ItemError of an act does not count, because
  * it belongs to another record, such as the allowlist, which may be repaired.
  */
-export function isDataFailure(thrown: unknown): boolean {
-  if (thrown instanceof PureStepError) return true;
+export function isDataFailure(error: unknown): boolean {
+  if (error instanceof PureStepError) return true;
   return (
-    thrown instanceof RangeError && /call stack|string length|array length/i.test(thrown.message)
+    error instanceof RangeError && /call stack|string length|array length/i.test(error.message)
   );
 }
 
 /** The class of the underlying error for the log, never its message. */
-export function causeKindOf(thrown: unknown): string {
-  const cause =
-    thrown instanceof PureStepError || thrown instanceof ItemError ? thrown.cause : thrown;
+export function causeKindOf(error: unknown): string {
+  const cause = error instanceof PureStepError || error instanceof ItemError ? error.cause : error;
   return errorKind(cause);
 }
 
@@ -79,7 +78,7 @@ function withoutTexts({ progress: _, question, message, ...task }: Task): Task {
 }
 
 function withoutText({ answer, ...question }: AgentQuestion): AgentQuestion {
-  const { fields: _fields, ...asked } = question;
-  const given = answer && { answer: { ...answer, text: undefined, fields: undefined } };
-  return { ...asked, prompt: "", options: [], ...given };
+  const { fields: _fields, ...keptQuestion } = question;
+  const erasedAnswer = answer && { answer: { ...answer, text: undefined, fields: undefined } };
+  return { ...keptQuestion, prompt: "", options: [], ...erasedAnswer };
 }

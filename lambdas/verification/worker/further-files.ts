@@ -25,10 +25,10 @@ export async function importFurther(
   );
   if (furtherFiles.length === 0) return { attachments: [] };
   const work = () => files.importFurtherFiles({ task, files: furtherFiles, signal });
-  const { attachments, leftOut } = await inTransfer({ task, work }).catch((thrown: unknown) => {
-    if (thrown instanceof TransferBusy && hasWaited(task, nowMs))
+  const { attachments, leftOut } = await inTransfer({ task, work }).catch((error: unknown) => {
+    if (error instanceof TransferBusy && hasWaited(task, nowMs))
       return { attachments: [], leftOut: furtherFiles };
-    throw thrown;
+    throw error;
   });
   return {
     attachments,

@@ -66,7 +66,7 @@ export function createHandleInteraction(options: Options): HandleInteraction {
       case "shortcut_used":
         return handleShortcut({ shortcut: interaction, signal });
       case "conversation_opened":
-        return suggestPrompts(options, { opened: interaction, signal });
+        return suggestPrompts(options, { conversation: interaction, signal });
       case "home_opened": {
         const { team, enterprise, user, userTeam, requestId } = interaction;
         return options.publishHome({
@@ -110,8 +110,8 @@ function limitPerPerson(
     try {
       await handle(request);
     } finally {
-      const left = (underWay.get(person) ?? 1) - 1;
-      if (left > 0) underWay.set(person, left);
+      const remainingCount = (underWay.get(person) ?? 1) - 1;
+      if (remainingCount > 0) underWay.set(person, remainingCount);
       else underWay.delete(person);
     }
   };
@@ -148,11 +148,7 @@ async function notifyRefusal(
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 function createHandleButtonClick(options: Options) {
   const { store, queue, gate, questions, takeVote, retryByClick, log, now } = options;
-  async function cancel({
-    task,
-    person,
-    signal,
-  }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  async function cancel({ task, person, signal }: Click): Promise<ButtonClickRefusal | undefined> {
     if (!(await gate.mayCancel({ task, person, signal }))) return { type: "not_yours" };
     if (task.outcome !== undefined || task.state === "done") return { type: "over" };
     const body = encodeQueueMessage({ type: "cancel", requestId: task.id });
@@ -164,20 +160,22 @@ function createHandleButtonClick(options: Options) {
     buttonClick,
     task,
     signal,
-  }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  }: Click): Promise<ButtonClickRefusal | undefined> {
     if (buttonClick.button.type !== "answer") return undefined;
     const { question: index, option } = buttonClick.button;
     // A question that is over has no options any more, but its answer is still recorded.
-    const { question: asked } = task;
+    const { question: currentQuestion } = task;
     const isOffered =
-      asked?.index !== index || asked.answer !== undefined || option < asked.options.length;
+      currentQuestion?.index !== index ||
+      currentQuestion.answer !== undefined ||
+      option < currentQuestion.options.length;
     if (!isOffered) return { type: "over" };
-    const given = { user: buttonClick.user, atMs: buttonClick.atMs, option };
+    const givenAnswer = { user: buttonClick.user, atMs: buttonClick.atMs, option };
     const { userTeam } = buttonClick;
     const decision = await questions.give({
       requestId: task.id,
       index,
-      answer: given,
+      answer: givenAnswer,
       userTeam,
       signal,
     });
@@ -200,7 +198,7 @@ function createHandleButtonClick(options: Options) {
     task,
     person,
     signal,
-  }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  }: Click): Promise<ButtonClickRefusal | undefined> {
     const { button, atMs } = buttonClick;
     if (button.type !== "feedback") return undefined;
     const refusal = await takeVote({ task, person, click: { atMs, vote: button.vote }, signal });
@@ -212,7 +210,7 @@ function createHandleButtonClick(options: Options) {
     task,
     person,
     signal,
-  }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  }: Click): Promise<ButtonClickRefusal | undefined> {
     const refusal = await retryByClick({ task, person, atMs: buttonClick.atMs, signal });
     return refusal === "held" ? handleLater({ buttonClick, task }) : refusal;
   }
@@ -221,7 +219,7 @@ function createHandleButtonClick(options: Options) {
   async function handleLater({
     buttonClick,
     task,
-  }: Pick<Clicked, "buttonClick" | "task">): Promise<undefined> {
+  }: Pick<Click, "buttonClick" | "task">): Promise<undefined> {
     const delayMs = heldDelayMs(now() - buttonClick.atMs);
     await queue.send({ body: encodeQueueMessage(buttonClick), delayMs, group: queueGroupOf(task) });
   }
@@ -231,24 +229,24 @@ function createHandleButtonClick(options: Options) {
     task,
     person,
     signal,
-  }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  }: Click): Promise<ButtonClickRefusal | undefined> {
     const { button } = buttonClick;
     if (button.type !== "open_form") return undefined;
     return openForm(options, { button, task, person, signal });
   }
 
-  function handle(clicked: Clicked): Promise<ButtonClickRefusal | undefined> {
-    switch (clicked.buttonClick.button.type) {
+  function handle(click: Click): Promise<ButtonClickRefusal | undefined> {
+    switch (click.buttonClick.button.type) {
       case "cancel":
-        return cancel(clicked);
+        return cancel(click);
       case "answer":
-        return answer(clicked);
+        return answer(click);
       case "feedback":
-        return vote(clicked);
+        return vote(click);
       case "retry":
-        return retry(clicked);
+        return retry(click);
       case "open_form":
-        return open(clicked);
+        return open(click);
     }
   }
 
@@ -317,15 +315,15 @@ function createHandleFormSubmitted(options: Options) {
   };
 }
 
-type Clicked = { buttonClick: ButtonClick; task: Task; person: Person; signal: AbortSignal };
+type Click = { buttonClick: ButtonClick; task: Task; person: Person; signal: AbortSignal };
 
 /** Suggests the configured prompts in a newly opened conversation. Best effort. */
 async function suggestPrompts(
   { slack, prompts }: Options,
-  { opened, signal }: { opened: ConversationOpened; signal: AbortSignal },
+  { conversation, signal }: { conversation: ConversationOpened; signal: AbortSignal },
 ): Promise<void> {
   if (prompts.length === 0) return;
-  const { team, enterprise, channel, requestId } = opened;
+  const { team, enterprise, channel, requestId } = conversation;
   const installation = { team, enterprise };
   const request = { installation, channel, prompts, requestId, signal };
   await slack.suggestPrompts(request).catch(() => {});
@@ -357,13 +355,13 @@ function createHandleSessionStopped(options: Options) {
     signal: AbortSignal;
   }): Promise<void> => {
     const { team, enterprise, channel, threadTs, user, userTeam, streams, requestId } = stopped;
-    const ids = await threads.listed({ thread: `${channel}/${threadTs}` });
-    const listed = await Promise.all(ids.map((id) => store.get({ id })));
-    const tasks = listed.filter((task) => task !== undefined);
-    const recorded = tasks.flatMap(({ stream }) => stream?.messages.map(({ ts }) => ts) ?? []);
-    const hasUnrecorded = streams.some((ts) => !recorded.includes(ts));
-    let refused: Task | undefined;
-    let canceled = 0;
+    const ids = await threads.listTaskIds({ thread: `${channel}/${threadTs}` });
+    const storedTasks = await Promise.all(ids.map((id) => store.get({ id })));
+    const tasks = storedTasks.filter((task) => task !== undefined);
+    const recordedTs = tasks.flatMap(({ stream }) => stream?.messages.map(({ ts }) => ts) ?? []);
+    const hasUnrecorded = streams.some((ts) => !recordedTs.includes(ts));
+    let refusedTask: Task | undefined;
+    let cancelCount = 0;
     const actor = { user, userTeam };
     for (const task of tasks) {
       if (task.outcome !== undefined || task.state === "done") continue;
@@ -377,13 +375,13 @@ function createHandleSessionStopped(options: Options) {
           body: encodeQueueMessage({ type: "cancel", requestId: task.id }),
           group: queueGroupOf(task),
         });
-        canceled += 1;
-      } else refused = task;
+        cancelCount += 1;
+      } else refusedTask = task;
     }
-    log.info("session_stopped", { request_id: requestId, user, count: canceled });
-    if (refused !== undefined && canceled === 0) {
+    log.info("session_stopped", { request_id: requestId, user, count: cancelCount });
+    if (refusedTask !== undefined && cancelCount === 0) {
       await notifyRefusal(options, {
-        task: refused,
+        task: refusedTask,
         actor,
         refusal: { type: "not_yours" },
         signal,

@@ -37,8 +37,8 @@ export function createNoticeLateChange(options: {
     const target = { installation: installationOf(task), ...threadRefOf(task) };
     try {
       await slack.post({ ...target, content: text.lateChange({ task, lateChange }), key, signal });
-    } catch (thrown) {
-      if (!(thrown instanceof SlackError)) throw thrown;
+    } catch (error) {
+      if (!(error instanceof SlackError)) throw error;
     }
     return true;
   };

@@ -19,7 +19,7 @@ export type LiveConfig = {
   /** The result of the last read. */
   state(): LiveSettingsState;
   /** Resolves when no read is running, so that Lambda does not freeze one with the process. */
-  settled(): Promise<void>;
+  waitForRead(): Promise<void>;
 };
 
 /** `read` returns the settings' text. If it fails, the last good settings stay in effect, or else the deployed configuration. */
@@ -32,8 +32,8 @@ export function createLiveConfig(options: {
   const { deployed, read, log, now = Date.now } = options;
   let config = deployed;
   let text: string | undefined;
-  let refused = false;
-  let readable = true;
+  let isRefused = false;
+  let isReadable = true;
   let reading: Promise<unknown> | undefined;
 
   async function merge(settings: string): Promise<Config> {
@@ -41,35 +41,35 @@ export function createLiveConfig(options: {
     // It builds the schemas of the whole configuration, which a cold start without live settings does not need.
     const liveSettings = await import("@sekisho/config/live-settings.ts");
     const json: unknown = JSON.parse(settings);
-    const merged = liveSettings.withLiveSettings({ config: deployed, json });
+    const mergedConfig = liveSettings.withLiveSettings({ config: deployed, json });
     const fingerprints = liveSettings.createFingerprints(deployed);
     for (const destination of liveSettings.outdatedSettings({ json, deployed: fingerprints }))
       log.warn("live_settings_outdated", { destination });
-    return merged;
+    return mergedConfig;
   }
 
   async function refresh(): Promise<void> {
     let newer: string;
     try {
       newer = await read();
-      readable = true;
+      isReadable = true;
     } catch (error) {
-      readable = false;
+      isReadable = false;
       return log.error("live_settings_unreadable", { cause_kind: errorKind(error) });
     }
     if (newer === text) return;
     text = newer;
     try {
       config = await merge(newer);
-      refused = false;
+      isRefused = false;
       log.info("live_settings_read", { bytes: newer.length });
     } catch (error) {
-      refused = true;
+      isRefused = true;
       log.error("live_settings_refused", { cause_kind: errorKind(error), bytes: newer.length });
     }
   }
 
-  const cached = createCachedValue({
+  const cachedConfig = createCachedValue({
     async load() {
       await refresh();
       return { value: config, keepMs: staleAfterMs, refreshAfterMs };
@@ -79,13 +79,13 @@ export function createLiveConfig(options: {
 
   return {
     async current() {
-      const good = cached.peek();
-      const found = cached.get();
-      if (found instanceof Promise) reading = found;
-      return good?.value ?? found;
+      const good = cachedConfig.peek();
+      const currentConfig = cachedConfig.get();
+      if (currentConfig instanceof Promise) reading = currentConfig;
+      return good?.value ?? currentConfig;
     },
-    state: () => (readable ? (refused ? "refused" : "read") : "unreadable"),
-    async settled() {
+    state: () => (isReadable ? (isRefused ? "refused" : "read") : "unreadable"),
+    async waitForRead() {
       await reading;
     },
   };

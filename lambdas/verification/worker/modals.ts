@@ -65,9 +65,9 @@ export async function openForm(
   const { button, task, person, signal } = request;
   const { user } = person;
   const atMs = now();
-  const given = { user, atMs, callId: "" };
-  const taken = takeAnswer({ task, index: button.question, answer: given, nowMs: atMs });
-  if ("notTaken" in taken) return taken.notTaken;
+  const answer = { user, atMs, callId: "" };
+  const answerResult = takeAnswer({ task, index: button.question, answer, nowMs: atMs });
+  if ("notTaken" in answerResult) return answerResult.notTaken;
   if (!(await gate.mayAnswer({ task, person, signal }))) return { type: "not_yours" };
   const installation = installationOf(task);
   const isAsker = user === task.message.user && task.locale !== undefined;
@@ -86,16 +86,16 @@ export async function openForm(
       signal,
     });
     return undefined;
-  } catch (thrown) {
-    return toOpeningRefusal(thrown);
+  } catch (error) {
+    return toOpeningRefusal(error);
   }
 }
 
 /** An exchanged trigger has opened the modal already: the queue delivers at least once. */
-function toOpeningRefusal(thrown: unknown): ButtonClickRefusal | undefined {
-  if (!(thrown instanceof SlackError)) throw thrown;
-  if (thrown.slackError === "exchanged_trigger_id") return undefined;
-  return { type: thrown.slackError === "expired_trigger_id" ? "form_too_late" : "form_not_opened" };
+function toOpeningRefusal(error: unknown): ButtonClickRefusal | undefined {
+  if (!(error instanceof SlackError)) throw error;
+  if (error.slackError === "exchanged_trigger_id") return undefined;
+  return { type: error.slackError === "expired_trigger_id" ? "form_too_late" : "form_not_opened" };
 }
 
 type SubmittedForm = { form: FormSubmitted; task: Task; signal: AbortSignal };
@@ -109,13 +109,13 @@ export async function giveForm(
   const { user, atMs, question: index, submissionId: from } = form;
   // A form of an earlier question has no fields here. It is refused below.
   const { fields = [] } = question?.index === index ? question : {};
-  const checked = checkFieldValues({
+  const checkResult = checkFieldValues({
     fields,
     values: toFieldValues({ fields, values: form.values }),
   });
   // The ingress has checked the inputs, so only a form of another version comes here.
-  if ("problems" in checked) return { type: "form_not_opened" };
-  const answer = { user, atMs, fields: checked.values, from };
+  if ("problems" in checkResult) return { type: "form_not_opened" };
+  const answer = { user, atMs, fields: checkResult.values, from };
   const decision = await questions.give({
     requestId: task.id,
     index,
@@ -157,7 +157,7 @@ export function createHandleShortcut(options: ModalOptions) {
     const installation = { team, enterprise };
     const call = { installation, requestId, signal };
     const [info, locale = "en"] = await Promise.all([
-      readChannel(slack, { ...call, channel }).catch(undefinedIfSlackFails),
+      readChannel(slack, { ...call, channel }).catch(ignoreSlackFailure),
       localeOf(options, { ...call, user }),
     ]);
     // Who may ask depends on whether the channel is shared, so nothing is opened without knowing that.
@@ -179,9 +179,9 @@ export function createHandleShortcut(options: ModalOptions) {
     log.info("shortcut_used", { request_id: requestId, team, channel, user, reason });
     try {
       await slack.openModal({ ...call, triggerId, view });
-    } catch (thrown) {
-      if (!(thrown instanceof SlackError)) throw thrown;
-      if (thrown.slackError !== "exchanged_trigger_id")
+    } catch (error) {
+      if (!(error instanceof SlackError)) throw error;
+      if (error.slackError !== "exchanged_trigger_id")
         await notifyUnopened(options, { shortcut, locale, signal });
     }
   };
@@ -189,8 +189,8 @@ export function createHandleShortcut(options: ModalOptions) {
 
 type ChannelFacts = { isShared: boolean } | { refusal: "not_in_channel" | "not_set_up" };
 
-function undefinedIfSlackFails(thrown: unknown): undefined {
-  if (!(thrown instanceof SlackError)) throw thrown;
+function ignoreSlackFailure(error: unknown): undefined {
+  if (!(error instanceof SlackError)) throw error;
 }
 
 async function readChannel(
@@ -200,9 +200,9 @@ async function readChannel(
   try {
     const { hasBot, isShared } = await slack.channelInfo(request);
     return hasBot ? { isShared } : { refusal: "not_in_channel" };
-  } catch (thrown) {
-    if (!isSlackError(thrown, ["gone", "refused"])) throw thrown;
-    const isUnscoped = thrown instanceof SlackError && thrown.slackError === "missing_scope";
+  } catch (error) {
+    if (!isSlackError(error, ["gone", "refused"])) throw error;
+    const isUnscoped = error instanceof SlackError && error.slackError === "missing_scope";
     return { refusal: isUnscoped ? "not_set_up" : "not_in_channel" };
   }
 }

@@ -41,8 +41,8 @@ export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRef
     const signal = AbortSignal.any([notice.signal, deadline]);
     try {
       await abortable({ promise: send({ ...notice, signal }), signal });
-    } catch (thrown) {
-      if (!(thrown instanceof SlackError) && !deadline.aborted) throw thrown;
+    } catch (error) {
+      if (!(error instanceof SlackError) && !deadline.aborted) throw error;
     }
   };
 }

@@ -42,8 +42,8 @@ export async function openThread(
   if (!privately) {
     try {
       return await postOpening(channel);
-    } catch (thrown) {
-      if (!isSlackError(thrown, ["gone", "refused"])) throw thrown;
+    } catch (error) {
+      if (!isSlackError(error, ["gone", "refused"])) throw error;
     }
   }
   const direct = await slack.openDirect({ installation, user, requestId, signal });
@@ -67,9 +67,9 @@ async function findOpenings({ slack, task, signal }: Request, channel: string): 
       .filter(({ key }) => key?.requestId === requestId && key.kind === "opening")
       .map(({ ts }) => ts)
       .sort((a, b) => Number(a) - Number(b));
-  } catch (thrown) {
-    if (isSlackError(thrown, ["gone", "refused"])) return [];
-    throw thrown;
+  } catch (error) {
+    if (isSlackError(error, ["gone", "refused"])) return [];
+    throw error;
   }
 }
 

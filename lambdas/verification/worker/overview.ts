@@ -140,11 +140,11 @@ export function createPublishHome({
         ...person,
         blocks: homeBlocks({ overview, locale, nowMs: now() }),
       });
-    } catch (thrown) {
+    } catch (error) {
       log.warn("home_not_published", {
         request_id: requestId,
         user,
-        cause_kind: errorKind(thrown),
+        cause_kind: errorKind(error),
       });
     }
   };

@@ -140,7 +140,7 @@ export function createQuestions(options: {
       decision,
     });
     let isOthers = false;
-    const asking = await threads.asking({ task });
+    const asking = await threads.findAskingTasks({ task });
     const { userTeam } = actorOf(message);
     for (const requestId of reconcile ? [...asking.before, ...asking.now] : asking.now) {
       const result = await give({ requestId, saidTs: message.ts, answer, userTeam, signal });

@@ -78,15 +78,15 @@ async function editPlaceholder({ slack, task, text, signal }: Request): Promise<
   const edit = (form: Task) =>
     slack.update({ ...post, content: text.placeholder(form), key, signal });
   try {
-    await edit(task).catch((thrown: unknown) => {
-      const isRefused = thrown instanceof SlackError && thrown.kind === "refused";
+    await edit(task).catch((error: unknown) => {
+      const isRefused = error instanceof SlackError && error.kind === "refused";
       // Some workspaces have no blocks for steps.
-      if (!isRefused || task.progress?.steps === undefined) throw thrown;
+      if (!isRefused || task.progress?.steps === undefined) throw error;
       return edit({ ...task, mrkdwnFallback: true });
     });
     return {};
-  } catch (thrown) {
-    return toFailedProgress(thrown);
+  } catch (error) {
+    return toFailedProgress(error);
   }
 }
 
@@ -111,10 +111,10 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
     await appendPiece(request, { ts: current.ts, markdown: piece.markdown });
     const messages = [...stream.messages.slice(0, -1), { ...current, shows: piece.shows }];
     return { stream: { ...stream, messages, length: piece.end } };
-  } catch (thrown) {
-    const failure = toFailedProgress(thrown);
-    if (isStoppedByUser(thrown)) return { stream: { ...stream, refused: true }, isStopped: true };
-    if (isTerminal(thrown)) return { ...failure, stream: { ...stream, refused: true } };
+  } catch (error) {
+    const failure = toFailedProgress(error);
+    if (isStoppedByUser(error)) return { stream: { ...stream, refused: true }, isStopped: true };
+    if (isTerminal(error)) return { ...failure, stream: { ...stream, refused: true } };
     // It may be unknown whether the text or a message was posted. The answer replaces either.
     const doubt = failure.inDoubt && {
       stream: { ...stream, refused: true as const, inDoubt: true as const },
@@ -177,19 +177,17 @@ async function appendPiece(
 }
 
 /** `inDoubt`: the edit may still arrive and must not overwrite the answer. `delayMs`: Slack's rate limit. */
-function toFailedProgress(thrown: unknown): ProgressShown {
-  if (!(thrown instanceof SlackError)) throw thrown;
-  if (thrown.kind === "ambiguous") return { inDoubt: true };
-  return thrown.kind === "rate_limited" ? { delayMs: thrown.retryAfterMs ?? 30_000 } : {};
+function toFailedProgress(error: unknown): ProgressShown {
+  if (!(error instanceof SlackError)) throw error;
+  if (error.kind === "ambiguous") return { inDoubt: true };
+  return error.kind === "rate_limited" ? { delayMs: error.retryAfterMs ?? 30_000 } : {};
 }
 
 /** A person has stopped the stream in Slack, which cancels the task. */
-function isStoppedByUser(thrown: unknown): boolean {
-  return thrown instanceof SlackError && thrown.slackError === "stopped_by_user";
+function isStoppedByUser(error: unknown): boolean {
+  return error instanceof SlackError && error.slackError === "stopped_by_user";
 }
 
-function isTerminal(thrown: unknown): boolean {
-  return (
-    thrown instanceof SlackError && ["gone", "refused", "no_such_message"].includes(thrown.kind)
-  );
+function isTerminal(error: unknown): boolean {
+  return error instanceof SlackError && ["gone", "refused", "no_such_message"].includes(error.kind);
 }

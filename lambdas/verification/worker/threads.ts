@@ -39,13 +39,13 @@ export type Threads = {
    */
   releaseWrite(request: { task: Task }): ItemWrite | undefined;
   /** The request ids of the tasks that are under way in a thread, such as `C1/1700000000.000100`. */
-  listed(request: { thread: string }): Promise<string[]>;
+  listTaskIds(request: { thread: string }): Promise<string[]>;
   /** True if no other task is under way in the task's thread. */
   isIdle(request: { task: Task }): Promise<boolean>;
   /** Keeps the thread for a task that asks a person until `untilMs`. Until then messages in the thread may be the reply. */
   hold(request: { task: Task; untilMs: number }): Promise<void>;
   /** Finds the tasks of the thread whose question this task's message may answer. */
-  asking(request: { task: Task }): Promise<AskingTasks>;
+  findAskingTasks(request: { task: Task }): Promise<AskingTasks>;
   /**
    * True if a person who may ask has asked the bot in the message's thread before, within 30 days. `undecided`: the thread's first message
    * asked the bot, and it is not known yet whether its writer may ask.
@@ -88,8 +88,8 @@ export function createThreads(options: {
       id,
       none: () => emptyThread({ id }),
       guess: memory.recall(id) ?? guess,
-      async decide(before) {
-        const { thread: item, result } = await decide(before);
+      async decide(thread) {
+        const { thread: item, result } = await decide(thread);
         return { item, result };
       },
     });
@@ -123,7 +123,7 @@ export function createThreads(options: {
     return [routeOfFirstTask(first, policy)];
   }
 
-  async function listed(request: { thread: string }): Promise<string[]> {
+  async function listTaskIds(request: { thread: string }): Promise<string[]> {
     const thread = await store.get({ id: threadIdOf(request) });
     return (thread?.tasks ?? []).filter(({ untilMs }) => untilMs > now()).map(({ id }) => id);
   }
@@ -141,7 +141,7 @@ export function createThreads(options: {
         const releasedAtMs = parallel
           ? new Map<string, number>()
           : await releaseTimes(thread, task);
-        const added = addToThread({
+        const addition = addToThread({
           thread,
           task,
           routes,
@@ -150,15 +150,15 @@ export function createThreads(options: {
           nowMs: now(),
           releasedAtMs,
         });
-        if (added === undefined) return { thread, result: "full" };
-        return { thread: added.thread, result: { ...added.position, routes } };
+        if (addition === undefined) return { thread, result: "full" };
+        return { thread: addition.thread, result: { ...addition.position, routes } };
       }
       return change(task, join, beginsThread(task) ? absent : undefined);
     },
     async leave({ task }) {
       const next = await change(task, (thread) => {
-        const left = removeFromThread({ thread, id: task.id, nowMs: now() });
-        return { thread: left.thread, result: left.next };
+        const removal = removeFromThread({ thread, id: task.id, nowMs: now() });
+        return { thread: removal.thread, result: removal.next };
       });
       if (next === undefined) return;
       await queue.send({
@@ -169,13 +169,13 @@ export function createThreads(options: {
     releaseWrite({ task }) {
       const thread = memory.recall(threadIdOf(task));
       if (thread === undefined) return undefined;
-      const left = removeFromThread({ thread, id: task.id, nowMs: now() });
-      if (left.thread === thread || left.next !== undefined) return undefined;
-      return { type: "replace", item: left.thread };
+      const removal = removeFromThread({ thread, id: task.id, nowMs: now() });
+      if (removal.thread === thread || removal.next !== undefined) return undefined;
+      return { type: "replace", item: removal.thread };
     },
-    listed,
+    listTaskIds,
     async isIdle({ task }) {
-      return (await listed(task)).every((id) => id === task.id);
+      return (await listTaskIds(task)).every((id) => id === task.id);
     },
     async hold({ task, untilMs }) {
       await change(task, (thread) => ({
@@ -183,7 +183,7 @@ export function createThreads(options: {
         result: undefined,
       }));
     },
-    async asking({ task }) {
+    async findAskingTasks({ task }) {
       const thread = await store.get({ id: threadIdOf(task) });
       return thread === undefined
         ? { now: [], before: [] }
@@ -207,11 +207,11 @@ export function createThreads(options: {
     async cancelAll({ task, mayCancel }) {
       const thread = await store.get({ id: threadIdOf(task) });
       const nowMs = now();
-      const meant = (thread?.tasks ?? []).filter(
+      const earlierTasks = (thread?.tasks ?? []).filter(
         ({ ts, untilMs }) => untilMs > nowMs && Number(ts) < Number(task.message.ts),
       );
       const ids: string[] = [];
-      for (const { id } of meant) {
+      for (const { id } of earlierTasks) {
         if (!(await mayCancel(id))) continue;
         ids.push(id);
         await queue.send({
@@ -220,9 +220,9 @@ export function createThreads(options: {
         });
       }
       if (ids.length === 0) return { count: 0, isRepeated: false };
-      const isRepeated = await change(task, async (before) => {
-        const marked = markCanceled({ thread: before, ids });
-        return { thread: marked, result: marked === before };
+      const isRepeated = await change(task, async (thread) => {
+        const markedThread = markCanceled({ thread, ids });
+        return { thread: markedThread, result: markedThread === thread };
       });
       return { count: ids.length, isRepeated };
     },

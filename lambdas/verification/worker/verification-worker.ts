@@ -128,7 +128,7 @@ export function createVerificationWorker(options: {
     isOfMemory: isThread,
   });
   const store = { ...engine.store, ...writer };
-  const taskOf = (id: string) => store.get({ id }).catch(undefinedIfUnreadable);
+  const taskOf = (id: string) => store.get({ id }).catch(ignoreUnreadable);
   const threads = createThreads({
     store: engine.threadStore,
     memory: threadMemory,
@@ -138,13 +138,13 @@ export function createVerificationWorker(options: {
     now,
   });
   const notify = createNotify({ gate });
-  const shared = { gate, notify, slack, text, indicators, threads, taskOf, newId, now };
+  const sharedParts = { gate, notify, slack, text, indicators, threads, taskOf, newId, now };
   const readOverview = createReadOverview({ config, contact, store, gate, text });
   const publishHome = createPublishHome({ readOverview, gate, slack, log, now });
-  const questions = createQuestions({ ...shared, store, queue });
+  const questions = createQuestions({ ...sharedParts, store, queue });
   const zoneSecret = createZoneSecret({ store: engine.secretStore, newSecret, now });
   const votes = createVotes({
-    ...shared,
+    ...sharedParts,
     store,
     destinations,
     zoneSecret,
@@ -163,7 +163,7 @@ export function createVerificationWorker(options: {
     slots,
     stopping,
   };
-  const acts = createActs({ ...shared, ...answering });
+  const acts = createActs({ ...sharedParts, ...answering });
   return createWorker({
     store,
     queue,
@@ -173,9 +173,18 @@ export function createVerificationWorker(options: {
     isIgnored: gate.isIgnored,
     noticeLateChange: createNoticeLateChange({ store, slack, text }),
     handleInteraction: createHandleInteraction({
-      ...{ ...shared, store, queue, questions, publishHome, prompts, log, takeVote: votes.take },
+      ...{
+        ...sharedParts,
+        store,
+        queue,
+        questions,
+        publishHome,
+        prompts,
+        log,
+        takeVote: votes.take,
+      },
       retryByClick: createRetryByClick({
-        ...shared,
+        ...sharedParts,
         store,
         queue,
         newTrace: () => createTrace({ sampleRatio }),
@@ -195,6 +204,6 @@ export function createVerificationWorker(options: {
 }
 
 /** Treats an unreadable record of another task as absent. That task's own messages handle the failure. */
-function undefinedIfUnreadable(thrown: unknown): undefined {
-  if (!(thrown instanceof ItemError)) throw thrown;
+function ignoreUnreadable(error: unknown): undefined {
+  if (!(error instanceof ItemError)) throw error;
 }

@@ -90,11 +90,11 @@ export function createVotes(options: {
     if (vote === undefined) return;
     try {
       await call({ task, vote, signal });
-    } catch (thrown) {
-      const error = SekishoError.from(thrown);
+    } catch (cause) {
+      const error = SekishoError.from(cause);
       const { reason } = error;
       // Neither is an answer of the zone about the vote.
-      if (isTransient(error) || reason === "invalid_response") throw thrown;
+      if (isTransient(error) || reason === "invalid_response") throw cause;
       log.info("vote_not_passed", {
         request_id: task.id,
         trace_id: readTraceId(task.trace),

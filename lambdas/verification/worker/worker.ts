@@ -43,9 +43,9 @@ export function createWorker(options: WorkerOptions): Worker {
         log.error("queue_message_refused", { reason: "invalid_request", bytes: body.length });
         throw new SekishoError("invalid_request");
       }
-      await handleQueueMessage(options, message, signal).catch(async (thrown: unknown) => {
-        if (isNewerRecord(thrown) && (await leaveMessage(options, { body, thrown }))) return;
-        throw thrown;
+      await handleQueueMessage(options, message, signal).catch(async (error: unknown) => {
+        if (isNewerRecord(error) && (await leaveMessage(options, { body, thrown: error }))) return;
+        throw error;
       });
     },
     deadLetter: createHandleDeadLetter(actless),

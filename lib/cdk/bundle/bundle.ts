@@ -85,8 +85,8 @@ const ownBuilds = new Map<BundleName, Bundle>();
 
 /** Builds the handler, and the packages beside it. */
 function buildOwn(name: BundleName): Bundle {
-  const known = ownBuilds.get(name);
-  if (known !== undefined) return known;
+  const ownBuild = ownBuilds.get(name);
+  if (ownBuild !== undefined) return ownBuild;
   const { source, fileName, target, lazy = [], leaveOut = {} } = entries[name];
   if (isPrebuilt) return readPrebuilt(name, [fileName, ...lazy.map((each) => each.fileName)]);
   const handler = build({
@@ -95,9 +95,9 @@ function buildOwn(name: BundleName): Bundle {
     target,
     outfile: fileName,
   });
-  const built = withNotices([handler, ...lazy.map((each) => buildPackage({ ...each, target }))]);
-  ownBuilds.set(name, built);
-  return built;
+  const newBuild = withNotices([handler, ...lazy.map((each) => buildPackage({ ...each, target }))]);
+  ownBuilds.set(name, newBuild);
+  return newBuild;
 }
 
 function withNotices(outputs: readonly Output[]): Bundle {
@@ -127,11 +127,11 @@ type BundleFolder = { config: Config; configDirectory: string; folder: string };
 
 /** Writes each bundle at most once, below `folder`. */
 export function createWriteBundle({ folder, ...options }: BundleFolder): WriteBundle {
-  const written = new Set<BundleName>();
+  const writtenNames = new Set<BundleName>();
   return (name) => {
     const target = join(folder, name);
-    if (!written.has(name)) writeFiles({ ...bundle({ name, ...options }), folder: target });
-    written.add(name);
+    if (!writtenNames.has(name)) writeFiles({ ...bundle({ name, ...options }), folder: target });
+    writtenNames.add(name);
     return target;
   };
 }
@@ -235,8 +235,8 @@ type MapSource = { map: string; entry: string; configDirectory: string };
 function relateMap({ map, entry, configDirectory }: MapSource): Uint8Array {
   const { sources, ...parts }: { sources: string[] } = JSON.parse(map);
   const relate = (source: string) => relative(configDirectory, resolve(projectDirectory, source));
-  const related = sources.map((source) => (source === entry ? source : relate(source)));
-  return new TextEncoder().encode(JSON.stringify({ ...parts, sources: related }));
+  const relatedSources = sources.map((source) => (source === entry ? source : relate(source)));
+  return new TextEncoder().encode(JSON.stringify({ ...parts, sources: relatedSources }));
 }
 
 function buildBuiltIn({

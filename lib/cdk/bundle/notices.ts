@@ -46,8 +46,11 @@ export function formatNotices({ metafile, directory, comments }: NoticeSource): 
   const sections = [...namesByText]
     .map(([text, names]) => `${[...names].sort().join("\n")}\n\n${text}`)
     .sort();
-  const collected = [...new Set(comments.map((each) => each.trim()))].filter((each) => each !== "");
-  if (collected.length > 0) sections.push(`Comments in the code\n\n${collected.join("\n\n")}`);
+  const commentTexts = [...new Set(comments.map((each) => each.trim()))].filter(
+    (each) => each !== "",
+  );
+  if (commentTexts.length > 0)
+    sections.push(`Comments in the code\n\n${commentTexts.join("\n\n")}`);
   return sections.map((section) => `${"=".repeat(80)}\n${section}\n\n`).join("");
 }
 
@@ -67,7 +70,7 @@ function readNotice(folder: string): { name: string; text: string } {
   const texts = files.map((file) =>
     readFileSync(join(folder, file.name), "utf8").replaceAll("\r\n", "\n").trim(),
   );
-  const declared = typeof license === "string" ? license : "no license in its package.json";
+  const licenseName = typeof license === "string" ? license : "no license in its package.json";
   const text = texts.length > 0 ? texts.join("\n\n") : "The package has no license file.";
-  return { name: `${name} ${version} (${declared})`, text };
+  return { name: `${name} ${version} (${licenseName})`, text };
 }

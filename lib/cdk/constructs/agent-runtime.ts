@@ -104,7 +104,7 @@ function createRuntimeLogs(
   }: { runtime: Runtime } & Pick<RuntimeProps, "role" | "key" | "stage">,
 ): LogGroup {
   const { account, region, partition } = Stack.of(scope);
-  const groupsIn = (shown: string) => `arn:${shown}:logs:${region}:${account}:log-group:`;
+  const groupsIn = (partition: string) => `arn:${partition}:logs:${region}:${account}:log-group:`;
   // The key and the role exist before the runtime has its id, which is its name with a suffix.
   const ownGroups = `${groupPrefix}${String(Stack.of(scope).resolve(runtime.agentRuntimeName))}-*`;
   key.addToResourcePolicy(
@@ -134,14 +134,14 @@ function createRuntimeLogs(
       resources: [`${groupsIn(partition)}*`],
     }),
   );
-  const shown = groupsIn(shownPartition(role));
+  const logGroups = groupsIn(shownPartition(role));
   acknowledgeWildcards(role, {
-    resources: [`${shown}${ownGroups}`],
+    resources: [`${logGroups}${ownGroups}`],
     reason:
       "AgentCore adds a suffix to the runtime's name when it makes the runtime, which needs the role before.",
   });
   acknowledgeWildcards(role, {
-    resources: [`${shown}*`],
+    resources: [`${logGroups}*`],
     reason:
       "AgentCore looks for the log group before it writes to it, and listing cannot be narrowed.",
   });

@@ -77,7 +77,7 @@ export function createAlarms(
     id,
     { metric, threshold, periods = 1, within = periods, description },
   ) => {
-    const added = new Alarm(scope, id, {
+    const newAlarm = new Alarm(scope, id, {
       metric,
       threshold,
       evaluationPeriods: within,
@@ -86,8 +86,8 @@ export function createAlarms(
       treatMissingData: TreatMissingData.NOT_BREACHING,
       alarmDescription: description,
     });
-    added.addAlarmAction(action);
-    alarms.push(added);
+    newAlarm.addAlarmAction(action);
+    alarms.push(newAlarm);
     return metric;
   };
   return { topic, alarm, alarms };
@@ -200,7 +200,7 @@ const slowIngress = Duration.millis(2500);
 /** Watches the queues, functions and entry of the Verification zone, and draws its dashboard with `rows` at the end. */
 export function watchVerification(
   scope: Construct,
-  watched: {
+  parts: {
     alarm: AddAlarm;
     functions: Record<string, IFunction>;
     ingress: IFunction;
@@ -211,7 +211,7 @@ export function watchVerification(
     rows: IWidget[][];
   },
 ): void {
-  const { alarm, functions, ingress, entry, queue, deadLetters, archive, rows } = watched;
+  const { alarm, functions, ingress, entry, queue, deadLetters, archive, rows } = parts;
   const minute = { period: Duration.minutes(1) };
   const maximum = { ...minute, statistic: "Maximum" };
   const queues = [
@@ -247,7 +247,7 @@ export function watchVerification(
   ];
   const { errors, throttles } = watchFunctions({ alarm, functions });
   // A failed request is not an error of the function: it answers 503, so that Slack delivers again, or 500 without a secret.
-  const refused = alarm("EntryErrors", {
+  const entryErrors = alarm("EntryErrors", {
     metric: entry.metricServerError({ ...minute, statistic: "Sum" }),
     threshold: 0,
     description:
@@ -260,12 +260,12 @@ export function watchVerification(
       "The ingress is close to the 3 s after which Slack repeats an event. Users may wait longer for a first reaction. Check Secrets Manager and SQS in this region, and the entry's access log for a flood of requests.",
   });
   const invocations = Object.values(functions).map((fn) => fn.metricInvocations(minute));
-  const graph = (title: string, left: IMetric[], width = 12) =>
-    new GraphWidget({ title, left, width });
+  const graph = (title: string, metrics: IMetric[], width = 12) =>
+    new GraphWidget({ title, left: metrics, width });
   new Dashboard(scope, "Dashboard", {
     widgets: [
       [graph("Queues: oldest message, dead letters", queues), graph("Ingress: p99", [slow])],
-      [graph("Errors", [...errors, refused]), graph("Throttles", throttles)],
+      [graph("Errors", [...errors, entryErrors]), graph("Throttles", throttles)],
       [graph("Invocations", invocations, 24)],
       ...rows,
     ],

@@ -44,11 +44,15 @@ export function createZoneMetrics({
   return {
     metric,
     /** Is 1 while at least five, and more than half, of the counted events are of the kind that `failed` selects. */
-    mostFail: (label: string, name: MetricName, failed: Record<string, string>): MathExpression =>
+    failureMajority: (
+      label: string,
+      name: MetricName,
+      failureLabels: Record<string, string>,
+    ): MathExpression =>
       new MathExpression({
         label,
         expression: "IF(failed >= 5 AND failed / total > 0.5, 1, 0)",
-        usingMetrics: { failed: metric(name, "Sum", failed), total: metric(name, "Sum") },
+        usingMetrics: { failed: metric(name, "Sum", failureLabels), total: metric(name, "Sum") },
       }),
     /** Makes the widgets of a dashboard. A graph has a line for each combination of values of `by`. Widths share a row evenly. */
     rows: (graphs: readonly (readonly Graph[])[]): IWidget[][] =>
@@ -57,8 +61,8 @@ export function createZoneMetrics({
           requireDimensions(name, by);
           const schema = [`"${namespace}"`, "zone", ...by].join(",");
           const expression = `SEARCH('{${schema}} MetricName="${name}" zone="${zone}"', '${statistic}')`;
-          const left = [new MathExpression({ expression, label: "", period })];
-          return new GraphWidget({ title, left, width: 24 / row.length });
+          const lines = [new MathExpression({ expression, label: "", period })];
+          return new GraphWidget({ title, left: lines, width: 24 / row.length });
         }),
       ),
   };
@@ -85,9 +89,9 @@ export function watchTasks({
   alarm: AddAlarm;
   stageName: string;
 }): IWidget[][] {
-  const { metric, mostFail, rows } = createZoneMetrics({ stageName, zone: "verification" });
+  const { metric, failureMajority, rows } = createZoneMetrics({ stageName, zone: "verification" });
   alarm("TasksFail", {
-    metric: mostFail("more than half of the tasks fail", "sekisho_tasks_total", {
+    metric: failureMajority("more than half of the tasks fail", "sekisho_tasks_total", {
       outcome: "failed",
     }),
     threshold: 0,
@@ -166,9 +170,9 @@ export function watchAgents(
   scope: Construct,
   { alarm, stageName }: { alarm: AddAlarm; stageName: string },
 ): void {
-  const { mostFail, rows } = createZoneMetrics({ stageName, zone: "execution" });
+  const { failureMajority, rows } = createZoneMetrics({ stageName, zone: "execution" });
   alarm("AgentFails", {
-    metric: mostFail("more than half of the runs fail", "sekisho_executions_total", {
+    metric: failureMajority("more than half of the runs fail", "sekisho_executions_total", {
       state: "failed",
     }),
     threshold: 0,

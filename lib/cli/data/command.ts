@@ -142,15 +142,17 @@ async function deletePerson(run: CommandRun, deletion: Deletion): Promise<number
   }
   const folder = dirname(configPath({ directory, file: config }));
   const idsFile = join(folder, `sekisho-request-ids-${data.nowMs}.txt`);
-  const { answered, executionFailure } = await eraseData(data, { withRules, idsFile });
+  const { answered: answeredIds, executionFailure } = await eraseData(data, { withRules, idsFile });
   if (executionFailure !== undefined)
     noteExecutionLeft(run, { deletion, idsFile, why: executionFailure.message });
-  if (answered.length > 0) {
+  if (answeredIds.length > 0) {
     // The command must not cancel another person's task.
-    note(`Answers of the person are left in running tasks of other people: ${listIds(answered)}`);
+    note(
+      `Answers of the person are left in running tasks of other people: ${listIds(answeredIds)}`,
+    );
     note("Run the command again some minutes after these tasks have ended.");
   }
-  const isLeft = executionFailure !== undefined || answered.length > 0;
+  const isLeft = executionFailure !== undefined || answeredIds.length > 0;
   if (isLeft)
     print(
       `Deleted, except ${executionFailure ? "the Execution zone's records" : "answers in running tasks of others"}.`,

@@ -73,13 +73,13 @@ export function createOperatorsPage({
     "POST dead-letters/redrive": async ({ json, visitor: { operator } }) => {
       const redriveRequest = redriveSchema.safeParse(await json()).data;
       if (redriveRequest === undefined) throw new Refusal(400, "Give request IDs, or all: true.");
-      const redriven = await deadLetters.redrive(
+      const redrivenTasks = await deadLetters.redrive(
         "all" in redriveRequest ? undefined : redriveRequest.requestIds,
       );
-      for (const { requestId } of redriven) {
+      for (const { requestId } of redrivenTasks) {
         log.info("operator_asked", { operation: "redrive", request_id: requestId, operator });
       }
-      return { redriven };
+      return { redriven: redrivenTasks };
     },
     ...createTaskRoutes({ source, log }),
   };

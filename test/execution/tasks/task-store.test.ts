@@ -32,14 +32,14 @@ function watching({
 } = {}) {
   const changeSignal = createTaskSignal();
   const abort = new AbortController();
-  const reread = async () => stored();
+  const rereadTask = async () => stored();
   const signal = abort.signal;
   const records = watchTask({
     task: first,
     changeSignal,
     isRunningHere: () => runsHere,
     isStopped,
-    reread,
+    rereadTask,
     signal,
   });
   return { changeSignal, abort, records };

@@ -50,7 +50,7 @@ export async function benchSlack(run: BenchRun): Promise<BenchTable[]> {
 }
 
 function ourCaller(url: string): Caller {
-  const tokens = { tokenOf: async () => token, newerThan: async () => undefined };
+  const tokens = { tokenOf: async () => token, readNewerToken: async () => undefined };
   const slack = createSlackApi({ tokens, apiUrl: `${url}/api/`, log: silentLog });
   return { call: () => slack.post(post), close: async () => {} };
 }

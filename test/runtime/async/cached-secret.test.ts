@@ -40,9 +40,9 @@ describe("a secret that is kept for a minute", () => {
   it("reads a refused secret again at once", async () => {
     const { state, secret } = rotating();
     await secret.current();
-    expect(await secret.newerThan("first")).toBeUndefined();
+    expect(await secret.readNewer("first")).toBeUndefined();
     state.value = "second";
-    expect(await secret.newerThan("first")).toBe("second");
+    expect(await secret.readNewer("first")).toBe("second");
     expect(await secret.current()).toBe("second");
   });
 });

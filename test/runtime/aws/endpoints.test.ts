@@ -8,8 +8,8 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { regionSchema } from "@sekisho/config/values.ts";
 import {
   createEndpointResolver,
-  inRegion,
   readAwsEnvironment,
+  withRegion,
 } from "@sekisho/runtime/aws/environment.ts";
 import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
 import { RegionInfo } from "aws-cdk-lib/region-info";
@@ -129,8 +129,8 @@ it("uses the endpoints of another region with the same credentials", async () =>
     AWS_SECRET_ACCESS_KEY: "b",
   };
   const aws = readAwsEnvironment();
-  expect(inRegion({ aws, region: "eu-central-1" })).toBe(aws);
-  const there = inRegion({ aws, region: "cn-north-1" });
+  expect(withRegion({ aws, region: "eu-central-1" })).toBe(aws);
+  const there = withRegion({ aws, region: "cn-north-1" });
   expect(there).toMatchObject({ region: "cn-north-1", credentials: aws.credentials });
   expect(there.endpointOf("sqs").href).toBe("https://sqs.cn-north-1.amazonaws.com.cn/");
 });

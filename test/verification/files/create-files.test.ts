@@ -329,7 +329,7 @@ function filesOver({ fakeSlack, store }: Both, { botToken = "xoxb-right" } = {})
   return createFiles({
     slack: createSlackApi({ tokens, apiUrl: fakeSlack.apiUrl, log: silentLog }),
     token: tokens.tokenOf,
-    newerToken: tokens.newerThan,
+    newerToken: tokens.readNewerToken,
     apiUrl: fakeSlack.apiUrl,
     store,
     publicFetch: () => createPublicFetch(),

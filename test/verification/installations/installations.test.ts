@@ -67,11 +67,17 @@ describe("a token where the app is installed by hand", () => {
     let value = "xoxb-1";
     const tokens = createBotTokens({ botToken: async () => value });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-1");
-    expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-1" })).toBeUndefined();
+    expect(
+      await tokens.readNewerToken({ installation: workspace, tried: "xoxb-1" }),
+    ).toBeUndefined();
     value = "xoxb-2";
-    expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-1" })).toBe("xoxb-2");
+    expect(await tokens.readNewerToken({ installation: workspace, tried: "xoxb-1" })).toBe(
+      "xoxb-2",
+    );
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-2");
-    expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-1" })).toBe("xoxb-2");
+    expect(await tokens.readNewerToken({ installation: workspace, tried: "xoxb-1" })).toBe(
+      "xoxb-2",
+    );
   });
 });
 
@@ -148,8 +154,10 @@ describe("a token where the app is installed by several", () => {
   it("falls back to the token of the organization when Slack refuses that of the workspace", async () => {
     const tokens = tokensOver(kept({ T2: "xoxb-t2", E1: "xoxb-e1" }));
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
-    expect(await tokens.newerThan({ installation: ofGrid, tried: "xoxb-t2" })).toBe("xoxb-e1");
-    expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-t1" })).toBeUndefined();
+    expect(await tokens.readNewerToken({ installation: ofGrid, tried: "xoxb-t2" })).toBe("xoxb-e1");
+    expect(
+      await tokens.readNewerToken({ installation: workspace, tried: "xoxb-t1" }),
+    ).toBeUndefined();
   });
 
   it("keeps a doubtful token of the workspace until another one has replaced it", async () => {
@@ -157,10 +165,12 @@ describe("a token where the app is installed by several", () => {
     const { tokens: values } = all;
     const tokens = tokensOver(all);
     const tried = await tokens.tokenOf(ofGrid);
-    expect(await tokens.newerThan({ installation: ofGrid, tried, inDoubt: true })).toBeUndefined();
+    expect(
+      await tokens.readNewerToken({ installation: ofGrid, tried, inDoubt: true }),
+    ).toBeUndefined();
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
     values.T2 = "xoxb-rotated";
-    expect(await tokens.newerThan({ installation: ofGrid, tried, inDoubt: true })).toBe(
+    expect(await tokens.readNewerToken({ installation: ofGrid, tried, inDoubt: true })).toBe(
       "xoxb-rotated",
     );
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-rotated");
@@ -172,7 +182,9 @@ describe("a token where the app is installed by several", () => {
     const tokens = tokensOver(all);
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-old");
     values.T1 = "xoxb-new";
-    expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-old" })).toBe("xoxb-new");
+    expect(await tokens.readNewerToken({ installation: workspace, tried: "xoxb-old" })).toBe(
+      "xoxb-new",
+    );
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-new");
   });
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { endCleanup } from "@sekisho/verification/task/delivering.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
-import { countVotes, toUsageEntry, withUsage } from "@sekisho/verification/usage/entry.ts";
+import { countVotes, recordUsage, toUsageEntry } from "@sekisho/verification/usage/entry.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
 
 const nowMs = Date.UTC(2026, 10, 22, 23, 59, 59);
@@ -27,9 +27,9 @@ const under = (changes: Partial<Task> = {}) =>
 
 /** The task is delivered. */
 function end(oldValue: Task, args: Partial<typeof settings> = {}): Task {
-  return withUsage({
-    before: oldValue,
-    after: { ...oldValue, state: "done" },
+  return recordUsage({
+    previousTask: oldValue,
+    task: { ...oldValue, state: "done" },
     settings: { ...settings, ...args },
     atMs: nowMs,
   });
@@ -37,9 +37,9 @@ function end(oldValue: Task, args: Partial<typeof settings> = {}): Task {
 
 /** Its texts are erased two minutes later. */
 function erase(oldValue: Task, args: Partial<typeof settings> = {}): Task {
-  return withUsage({
-    before: oldValue,
-    after: endCleanup(oldValue),
+  return recordUsage({
+    previousTask: oldValue,
+    task: endCleanup(oldValue),
     settings: { ...settings, ...args },
     atMs: nowMs + 120_000,
   });
@@ -86,8 +86,8 @@ describe("the use of a task", () => {
       reason: "slack",
     });
     const again: Task = { ...failed, state: "delivering", delivery: { status: "posting" } };
-    const delivered = withUsage({
-      ...{ before: again, after: { ...again, state: "done" as const } },
+    const delivered = recordUsage({
+      ...{ previousTask: again, task: { ...again, state: "done" as const } },
       ...{ settings, atMs: nowMs + dayMs },
     });
     expect(toUsageEntry(erase(delivered))).toMatchObject(counts);

@@ -24,7 +24,7 @@ function setUp(first: string | Error = "{}") {
   async function teamsAt(ms: number) {
     state.nowMs = ms;
     const { routes } = await live.current();
-    await live.settled();
+    await live.waitForRead();
     return routes.map(({ team }) => team);
   }
   return { state, lines, live, teamsAt };

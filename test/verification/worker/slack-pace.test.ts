@@ -16,16 +16,16 @@ const minuteMs = 60_000;
 
 /**
  * The times at which each of these streams makes its calls within ten minutes. Each has news all the time, asks again when it is told to, and
- * at the earliest after `leastGapMs`.
+ * at the earliest after `minGapMs`.
  */
 function play({
   streams,
   call,
-  leastGapMs = 1000,
+  minGapMs = 1000,
 }: {
   streams: number;
   call: PacedCall;
-  leastGapMs?: number;
+  minGapMs?: number;
 }) {
   let nowMs = 0;
   const pace = createSlackPace({ now: () => nowMs });
@@ -40,7 +40,7 @@ function play({
     nowMs = next.nextMs;
     const delayMs = pace({ team: "T1", call, requestId: next.requestId });
     if (delayMs === 0) next.atMs.push(nowMs);
-    next.nextMs += delayMs === 0 ? leastGapMs : delayMs;
+    next.nextMs += delayMs === 0 ? minGapMs : delayMs;
   }
 }
 
@@ -52,7 +52,7 @@ function mostInMinute(times: readonly number[]): number {
   );
 }
 
-function longestGapMs(times: readonly number[]): number {
+function findMaxGapMs(times: readonly number[]): number {
   return Math.max(...times.slice(1).map((atMs, index) => atMs - (times[index] ?? 0)));
 }
 
@@ -66,7 +66,7 @@ describe("the calls of any number of streams", () => {
 
   it("shares the calls fairly between streams", () => {
     const gaps = play({ streams: 8, call: "append" }).map((atMs) =>
-      longestGapMs(atMs.filter((at) => at > minuteMs)),
+      findMaxGapMs(atMs.filter((at) => at > minuteMs)),
     );
     expect(Math.max(...gaps)).toBeLessThanOrEqual(8 * 800);
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(8 * 800 - 10);
@@ -75,8 +75,8 @@ describe("the calls of any number of streams", () => {
 
 describe("one stream", () => {
   it("appends to a single stream every second and edits a placeholder every 1.5 seconds", () => {
-    expect(play({ streams: 1, call: "append" }).map(longestGapMs)).toEqual([1000]);
-    expect(play({ streams: 1, call: "edit" }).map(longestGapMs)[0]).toBeLessThanOrEqual(1500);
+    expect(play({ streams: 1, call: "append" }).map(findMaxGapMs)).toEqual([1000]);
+    expect(play({ streams: 1, call: "edit" }).map(findMaxGapMs)[0]).toBeLessThanOrEqual(1500);
   });
 
   it("limits each workspace and each method separately", () => {

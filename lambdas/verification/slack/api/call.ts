@@ -54,7 +54,7 @@ export function createSlackCall(options: {
         if (!tokenErrors.includes(toSlackError(error).slackError ?? "")) throw error;
         // The token may have been rotated while it was cached.
         const newer = await tokens
-          .newerThan({ installation, tried: triedToken })
+          .readNewerToken({ installation, tried: triedToken })
           .catch(() => undefined);
         if (newer === undefined) throw error;
         return await callWith(async () => newer);

@@ -111,9 +111,9 @@ export function removeForwardsOfAnswers(call: SlackCall): SlackCall {
   };
 }
 
-function ignoreTooLarge(thrown: unknown): typeof tooLarge {
-  if (thrown instanceof SlackError && thrown.tooLarge) return tooLarge;
-  throw thrown;
+function ignoreTooLarge(error: unknown): typeof tooLarge {
+  if (error instanceof SlackError && error.tooLarge) return tooLarge;
+  throw error;
 }
 
 /** Compares Slack's `ts` as numbers: seconds, then microseconds (a double does not hold both). */

@@ -11,7 +11,7 @@ export type BotTokens = {
    * Returns another token after Slack rejected `tried`, or undefined. With `inDoubt`, the token may not have been the cause, so
    * only a token that has replaced `tried` is returned. Rejects like `tokenOf`.
    */
-  newerThan(request: {
+  readNewerToken(request: {
     installation: Installation;
     tried: string;
     inDoubt?: boolean | undefined;

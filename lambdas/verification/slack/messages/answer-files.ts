@@ -31,15 +31,18 @@ export function listFiles(
     : [];
   let surplus = 0;
   for (const artifact of artifacts) {
-    const made = readContent(artifact);
+    const answerFile = readContent(artifact);
     if (isEmptyFile(artifact)) surplus += 1;
-    if (made === undefined || ("text" in made.content && made.content.text.trim() === answerText))
+    if (
+      answerFile === undefined ||
+      ("text" in answerFile.content && answerFile.content.text.trim() === answerText)
+    )
       continue;
     if (files.length < maxFiles) {
-      const taken = files.map(({ name }) => name);
+      const usedNames = files.map(({ name }) => name);
       files.push({
-        name: chooseUniqueName({ name: chooseFileName({ artifact, ...made }), taken }),
-        ...made,
+        name: chooseUniqueName({ name: chooseFileName({ artifact, ...answerFile }), usedNames }),
+        ...answerFile,
       });
     } else surplus += 1;
   }
@@ -115,18 +118,25 @@ export function chooseFileName(
 }
 
 /** Adds a number to a taken name: `report (2).csv`. Compares names without case, as some file systems do. */
-function chooseUniqueName({ name, taken }: { name: string; taken: readonly string[] }): string {
-  const used = new Set(taken.map(foldCase));
+function chooseUniqueName({
+  name,
+  usedNames,
+}: {
+  name: string;
+  usedNames: readonly string[];
+}): string {
+  const foldedNames = new Set(usedNames.map(foldCase));
   const end = extension.exec(name)?.[0] ?? "";
   const stem = name.slice(0, name.length - end.length);
   let unique = name;
-  for (let count = 2; used.has(foldCase(unique)); count += 1) unique = `${stem} (${count})${end}`;
+  for (let count = 2; foldedNames.has(foldCase(unique)); count += 1)
+    unique = `${stem} (${count})${end}`;
   return unique;
 }
 
 /** Removes the path, invisible characters, and characters with a meaning to a shell or a file system. */
 function sanitizeFileName(name: string): string {
-  const base = beginningAndEnd(name.split(/[/\\]/).at(-1) ?? "").normalize("NFC");
+  const base = shortenMiddle(name.split(/[/\\]/).at(-1) ?? "").normalize("NFC");
   const plain = sanitizeLine(base)
     .replace(/\p{C}/gu, "")
     .replace(/[<>:"|?*`$]/g, "_")
@@ -142,7 +152,7 @@ function sanitizeFileName(name: string): string {
   );
 }
 
-function beginningAndEnd(name: string): string {
+function shortenMiddle(name: string): string {
   return name.length <= maxReadNameLength
     ? name
     : name.slice(0, maxReadNameLength / 2) + name.slice(-maxReadNameLength / 2);

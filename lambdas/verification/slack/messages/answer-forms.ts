@@ -52,10 +52,10 @@ export const mrkdwnForm: AnswerForm = {
   addEnd(messages, { notes, reference }) {
     const end = withReference({ text: notes.join("\n"), reference }).text;
     const lastText = messages.at(-1)?.text ?? "";
-    const joined = removeEmpty([lastText, end]).join("\n\n");
+    const wholeText = removeEmpty([lastText, end]).join("\n\n");
     const endTexts =
-      joined.length <= maxMrkdwnLength
-        ? [joined]
+      wholeText.length <= maxMrkdwnLength
+        ? [wholeText]
         : [lastText, cut({ text: end, maxLength: maxMrkdwnLength })];
     return [...messages.slice(0, -1), ...endTexts.map((text) => ({ text }))];
   },

@@ -38,8 +38,10 @@ export function answerParts(request: {
   const { task, answer, locale, canVote, reading = readAnswer(answer) } = request;
   const isLong = isLongAnswer(reading);
   const { files, leftOut } = listFiles(answer, isLong);
-  const failed = files.filter((_, index) => hasFailed({ answer, index })).map(({ name }) => name);
-  const missing = missingFilesText({ locale, failed, leftOut });
+  const failedNames = files
+    .filter((_, index) => hasFailed({ answer, index }))
+    .map(({ name }) => name);
+  const missing = missingFilesText({ locale, failed: failedNames, leftOut });
   const isAttached = isLong && !hasFailed({ answer, index: 0 });
   const text = isAttached ? readBeginning(reading) : reading.read();
   const above = aboveText({ task, locale });
@@ -50,7 +52,7 @@ export function answerParts(request: {
     : isWhole
       ? ""
       : cutAnswerText[locale];
-  const emptyText = emptyAnswerText[locale](files.length - failed.length);
+  const emptyText = emptyAnswerText[locale](files.length - failedNames.length);
   return form.addEnd(messages, {
     notes:
       messages.length === 0

@@ -35,8 +35,8 @@ export function decodeButton({
   if (typeof requestId !== "string" || !uuid.test(requestId)) return undefined;
   const button = readButton(action_id, fields);
   if (button === undefined) return undefined;
-  const expected = encodeButton({ requestId, button });
-  return expected.action_id === action_id && expected.value === value
+  const encodedButton = encodeButton({ requestId, button });
+  return encodedButton.action_id === action_id && encodedButton.value === value
     ? { requestId, button }
     : undefined;
 }

@@ -67,11 +67,11 @@ const otherChannels: Record<Locale, string> = {
   en: "everyone in some other channels",
   ja: "ほかのいくつかのチャンネルの全員",
 };
-const chosen: Record<Locale, string> = {
+const addedPeopleText: Record<Locale, string> = {
   en: "people an admin has added",
   ja: "管理者が追加した人",
 };
-const listed: Record<Locale, (who: string) => string> = {
+const allowedListText: Record<Locale, (who: string) => string> = {
   en: (who) => `${who.charAt(0).toUpperCase()}${who.slice(1)}. My Home tab has the list.`,
   ja: (who) => `${who}。一覧はホームタブで確認できます。`,
 };
@@ -95,8 +95,8 @@ function peopleText({ rules }: Overview, locale: Locale): string {
               ),
             ]),
         ...(channels.length > maxChannels ? [otherChannels[locale]] : []),
-        ...(isNamed ? [chosen[locale]] : []),
+        ...(isNamed ? [addedPeopleText[locale]] : []),
       ];
-  if (parts.length === 0) return listed[locale](chosen[locale]);
-  return listed[locale](parts.join(locale === "ja" ? "、" : ", and "));
+  if (parts.length === 0) return allowedListText[locale](addedPeopleText[locale]);
+  return allowedListText[locale](parts.join(locale === "ja" ? "、" : ", and "));
 }

@@ -32,19 +32,19 @@ export function homeBlocks({
   const { mayAsk, tasks } = overview;
   const own = tasks.length === 0 && !mayAsk ? [] : taskBlocks(overview, locale);
   const about = [header(titles.about[locale]), section(descriptionText(overview, locale))];
-  const shown = context(shownAt[locale](slackDate({ atMs: nowMs, locale })));
-  if (!mayAsk) return [...about, section(noAccessText(overview, locale)), ...own, shown];
+  const shownAtContext = context(shownAt[locale](slackDate({ atMs: nowMs, locale })));
+  if (!mayAsk) return [...about, section(noAccessText(overview, locale)), ...own, shownAtContext];
   const lines = routeLines(overview, locale);
   return [
     ...about,
-    section([askingText(overview, locale), ...bounded(lines, locale).map(bullet)].join("\n")),
+    section([askingText(overview, locale), ...limitLines(lines, locale).map(bullet)].join("\n")),
     ...(overview.prompts.length === 0 ? [] : [section(promptsText(overview, locale))]),
     header(titles.people[locale]),
-    section(bounded(peopleLines(overview, locale), locale).map(bullet).join("\n")),
+    section(limitLines(peopleLines(overview, locale), locale).map(bullet).join("\n")),
     ...own,
     header(titles.quota[locale]),
     section(quotaText(overview, locale)),
-    shown,
+    shownAtContext,
   ];
 }
 
@@ -73,7 +73,7 @@ const more: Record<Locale, (count: number) => string> = {
   ja: (count) => `ほか${count}件`,
 };
 
-function bounded(lines: readonly string[], locale: Locale): string[] {
+function limitLines(lines: readonly string[], locale: Locale): string[] {
   if (lines.length <= maxLines) return [...lines];
   return [...lines.slice(0, maxLines), more[locale](lines.length - maxLines)];
 }
@@ -83,11 +83,13 @@ const maxPromptLength = 200;
 
 function promptsText({ prompts }: Overview, locale: Locale): string {
   const lines = prompts.map(({ title, message }) => {
-    const [short = "", asked = ""] = [title, message].map((text) =>
+    const [shortTitle = "", shortMessage = ""] = [title, message].map((text) =>
       shorten({ text, maxLength: maxPromptLength }),
     );
     return bullet(
-      locale === "ja" ? literalMrkdwn`${short}：「${asked}」` : literalMrkdwn`${short}: _${asked}_`,
+      locale === "ja"
+        ? literalMrkdwn`${shortTitle}：「${shortMessage}」`
+        : literalMrkdwn`${shortTitle}: _${shortMessage}_`,
     );
   });
   return [tryThese[locale], ...lines].join("\n");
@@ -159,12 +161,12 @@ const moreTasks: Record<Locale, string> = {
 };
 
 function taskBlocks({ tasks, hasMoreTasks }: Overview, locale: Locale): SlackBlock[] {
-  const shown = tasks.slice(0, maxHomeTasks);
+  const shownTasks = tasks.slice(0, maxHomeTasks);
   return [
     header(titles.tasks[locale]),
-    ...(shown.length === 0
+    ...(shownTasks.length === 0
       ? [section(nothing[locale])]
-      : shown.map((task) => taskBlock(task, locale))),
+      : shownTasks.map((task) => taskBlock(task, locale))),
     ...(hasMoreTasks || tasks.length > maxHomeTasks ? [context(moreTasks[locale])] : []),
   ];
 }

@@ -93,13 +93,13 @@ export function readFieldInputs(
   locale: Locale,
 ): { values: FieldValues } | { errors: Record<string, string> } {
   const fields = view.blocks.flatMap((block) => toField(block) ?? []);
-  const given = fields.flatMap(({ id }): [string, FieldValue][] => {
+  const fieldEntries = fields.flatMap(({ id }): [string, FieldValue][] => {
     const value = toValue(Object(view.values[id])[inputAction]);
     return value === undefined ? [] : [[id, value]];
   });
-  const checked = checkFieldValues({ fields, values: Object.fromEntries(given) });
-  if ("values" in checked) return checked;
-  const errors = checked.problems.map(({ id, problem }): [string, string] => [
+  const checkResult = checkFieldValues({ fields, values: Object.fromEntries(fieldEntries) });
+  if ("values" in checkResult) return checkResult;
+  const errors = checkResult.problems.map(({ id, problem }): [string, string] => [
     id,
     problemText(problem, locale),
   ]);
@@ -150,10 +150,10 @@ function toOptions({ options }: Input): { id: string; label: string }[] {
 
 /** Slack sends limits of numbers as texts. Anything else is no limit, because converting it may throw. */
 function numbers<N extends string>(limits: Record<N, unknown>): { [K in N]?: number } {
-  const known = Object.entries(limits).filter(
+  const knownLimits = Object.entries(limits).filter(
     ([, limit]) => typeof limit === "string" || typeof limit === "number",
   );
-  return Object.fromEntries(known.map(([name, limit]) => [name, Number(limit)])) as {
+  return Object.fromEntries(knownLimits.map(([name, limit]) => [name, Number(limit)])) as {
     [K in N]?: number;
   };
 }

@@ -195,13 +195,13 @@ function toShown(request: {
 }): string {
   const { field, value, locale } = request;
   if (field.type !== "choice" && field.type !== "choices") return String(value);
-  const chosen: unknown[] = Array.isArray(value) ? value : [value];
-  const shown = field.options.map((option, index) => ({
+  const chosenIds: unknown[] = Array.isArray(value) ? value : [value];
+  const shownOptions = field.options.map((option, index) => ({
     id: option.id,
     label: labelOf(option, index),
   }));
-  return shown
-    .flatMap(({ id, label }) => (chosen.includes(id) ? [label] : []))
+  return shownOptions
+    .flatMap(({ id, label }) => (chosenIds.includes(id) ? [label] : []))
     .join(locale === "ja" ? "、" : ", ");
 }
 

@@ -14,7 +14,7 @@ const reference: Record<Locale, (shortId: string) => string> = {
   ja: (shortId) => `お問い合わせ番号：${shortId}`,
 };
 
-const retried: Record<Locale, (shortId: string) => string> = {
+const retryText: Record<Locale, (shortId: string) => string> = {
   en: (shortId) => `_This is a retry of ${shortId}._`,
   ja: (shortId) => `_お問い合わせ番号 ${shortId} の再実行です。_`,
 };
@@ -78,7 +78,7 @@ export function referenceText({
 /** Shown above the outcome: that the task is a retry, and that its thread has another agent now. Returns "" for most tasks. */
 export function aboveText({ task, locale }: { task: Task; locale: Locale }): string {
   const { retryOf } = task;
-  const retry = retryOf === undefined ? "" : retried[locale](retryOf.slice(0, 8));
+  const retry = retryOf === undefined ? "" : retryText[locale](retryOf.slice(0, 8));
   return removeEmpty([retry, routeChangeText({ task, locale })]).join("\n");
 }
 
@@ -227,17 +227,17 @@ function otherOutcomeText({
 }: About & { outcome: OtherOutcome; locale: Locale }): Notice {
   switch (outcome.type) {
     case "refused":
-      return (outcome.external ? refusedExternal : refused)[locale](about);
+      return (outcome.external ? refusedExternal : refusalNotices)[locale](about);
     case "limited":
-      return limited[locale]({ ...outcome, ...about });
+      return limitNotices[locale]({ ...outcome, ...about });
     case "file_refused":
       return fileRefusalText({ outcome, locale });
     case "unreadable":
-      return fixed[outcome.files ? "files_gone" : "unreadable"][locale];
+      return fixedNotices[outcome.files ? "files_gone" : "unreadable"][locale];
     case "too_old":
     case "unanswered":
     case "not_yours":
-      return fixed[outcome.type][locale];
+      return fixedNotices[outcome.type][locale];
   }
 }
 
@@ -255,7 +255,7 @@ const unreadableMessage: Record<Locale, Notice> = {
 
 type Fixed = "too_old" | "unreadable" | "files_gone" | "unanswered" | "not_yours";
 
-const fixed: Record<Fixed, Record<Locale, Notice>> = {
+const fixedNotices: Record<Fixed, Record<Locale, Notice>> = {
   too_old: {
     en: {
       happened: "I got your message more than a day late, so I didn't start it.",
@@ -309,7 +309,7 @@ const fixed: Record<Fixed, Record<Locale, Notice>> = {
   },
 };
 
-const refused: Record<Locale, (about: About) => Notice> = {
+const refusalNotices: Record<Locale, (about: About) => Notice> = {
   en: ({ contact = "your admin" }) => ({
     happened: "You don't have access to me here yet.",
     todo: `Ask ${contact} to add you.`,
@@ -339,17 +339,17 @@ export function refusedText({
   locale: Locale;
   contact: string | undefined;
 }): string {
-  return joinSentences({ notice: refused[locale]({ contact, nowMs: 0 }), locale });
+  return joinSentences({ notice: refusalNotices[locale]({ contact, nowMs: 0 }), locale });
 }
 
 type Limited = Pick<About, "nowMs"> & OverQuota;
 
 /** Says that there is no room for another task, and when there will be. */
 export function limitedText({ locale, ...about }: Limited & { locale: Locale }): string {
-  return joinSentences({ notice: limited[locale](about), locale });
+  return joinSentences({ notice: limitNotices[locale](about), locale });
 }
 
-const limited: Record<Locale, (about: Limited) => Notice> = {
+const limitNotices: Record<Locale, (about: Limited) => Notice> = {
   en: ({ by, retryAtMs, nowMs }) =>
     retryAtMs === undefined
       ? {

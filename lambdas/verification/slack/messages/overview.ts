@@ -104,7 +104,7 @@ export function routeLines({ routes }: Overview, locale: Locale): string[] {
   );
 }
 
-const left: Record<Locale, (quota: NonNullable<RemainingQuota["inPeriod"]>) => string> = {
+const remainingText: Record<Locale, (quota: NonNullable<RemainingQuota["inPeriod"]>) => string> = {
   en: ({ left: count, of, spanMs, freeAtMs }) =>
     count > 0 || freeAtMs === undefined
       ? `You can start up to ${of} ${of === 1 ? "task" : "tasks"} in any ${spanText({ spanMs, locale: "en" })}. You have ${count} left.`
@@ -126,7 +126,7 @@ const noQuota: Record<Locale, string> = { en: "There's no limit.", ja: "上限�
 export function quotaText({ quota: { inPeriod, atOnce } }: Overview, locale: Locale): string {
   if (inPeriod === undefined && atOnce === undefined) return noQuota[locale];
   return [
-    ...(inPeriod === undefined ? [] : [left[locale](inPeriod)]),
+    ...(inPeriod === undefined ? [] : [remainingText[locale](inPeriod)]),
     ...(atOnce === undefined ? [] : [atOnceLeft[locale](atOnce)]),
   ].join(locale === "ja" ? "" : " ");
 }

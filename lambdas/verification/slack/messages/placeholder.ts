@@ -54,13 +54,13 @@ export function placeholderContent({ task, locale }: Request): MessageContent {
     partialAnswer === undefined
       ? [section(activity)]
       : [markdownBlock(newestMarkdown(partialAnswer, maxLength)), context(activity)];
-  const planned =
+  const planBlocks =
     steps.length === 0
       ? []
       : [plan({ title: activityTexts[toActivity(task)][locale], steps, locale })];
   return {
     text: removeEmpty([activity, lines]).join("\n"),
-    blocks: [...blocks, ...planned, ...cancel],
+    blocks: [...blocks, ...planBlocks, ...cancel],
   };
 }
 
@@ -168,7 +168,7 @@ const status: Record<TaskActivity, Record<Locale, string>> = {
   ending: { en: "is stopping…", ja: "が終了処理をしています…" },
 };
 
-const queued: Record<Locale, (ahead: number) => string> = {
+const queuePositionText: Record<Locale, (ahead: number) => string> = {
   en: (ahead) =>
     ahead === 1
       ? "I'll start when the message before this one is done…"
@@ -192,8 +192,8 @@ function activityText(request: {
   const text = activityTexts[activity][locale];
   if (queuePosition === 0 || isEnding(activity)) return text;
   return activity === "retrying"
-    ? `${text} ${queued[locale](queuePosition)}`
-    : queued[locale](queuePosition);
+    ? `${text} ${queuePositionText[locale](queuePosition)}`
+    : queuePositionText[locale](queuePosition);
 }
 
 function isEnding(activity: TaskActivity): boolean {
@@ -205,6 +205,6 @@ const barLength = 10;
 /** `▓▓▓░░░░░░░ 30%`. Rounds down, so that the bar is full only at 100%. */
 export function percentBar(percent: number): string {
   const whole = Math.floor(Math.min(100, Math.max(0, percent)));
-  const filled = Math.floor((whole / 100) * barLength);
-  return `${"▓".repeat(filled)}${"░".repeat(barLength - filled)} ${whole}%`;
+  const filledLength = Math.floor((whole / 100) * barLength);
+  return `${"▓".repeat(filledLength)}${"░".repeat(barLength - filledLength)} ${whole}%`;
 }

@@ -59,14 +59,14 @@ export function questionContent({
     const beginning = cutBlocks({ blocks, maxLength: Math.min(room, maxMrkdwnPromptLength) });
     return {
       text: `${beginning}\n\n${end}`,
-      ...blocksUnlessFallback([markdownBlock(prompt.text), section(end)]),
+      ...toRichBlocks([markdownBlock(prompt.text), section(end)]),
     };
   }
   const mrkdwnPrompt = cutBlocks({ blocks, maxLength: maxMrkdwnPromptLength });
   const hint = createHint({ question, locale, isPlain: task.mrkdwnFallback === true });
   return {
     text: cut({ text: `${mrkdwnPrompt}\n\n${hint}`, maxLength: maxMrkdwnLength }),
-    ...blocksUnlessFallback([
+    ...toRichBlocks([
       markdownBlock(prompt.text),
       ...createButtons({ task, question, locale }),
       context(hint),
@@ -76,12 +76,12 @@ export function questionContent({
   function formatAnswer({
     option,
     text = "",
-    ...given
+    ...otherMembers
   }: NonNullable<AgentQuestion["answer"]>): string {
     const label = option === undefined ? undefined : formatLabel({ question, index: option });
     const answerLine = answeredText({
-      ...given,
-      isForm: given.fields !== undefined,
+      ...otherMembers,
+      isForm: otherMembers.fields !== undefined,
       label,
       locale,
     });
@@ -93,7 +93,7 @@ export function questionContent({
     return [answerLine, ...replyLines, ...lines].join("\n");
   }
 
-  function blocksUnlessFallback(blocks: SlackBlock[]): { blocks?: SlackBlock[] } {
+  function toRichBlocks(blocks: SlackBlock[]): { blocks?: SlackBlock[] } {
     return task.mrkdwnFallback ? {} : { blocks };
   }
 }
@@ -118,8 +118,8 @@ function formatFieldAnswer(request: {
 /** Returns the beginning of the text in mrkdwn that is not longer than `maxLength` when it is escaped: `&` takes five characters. */
 function escapeWithin({ text, maxLength }: { text: string; maxLength: number }): string {
   for (let length = Math.floor(maxLength); ; length = Math.floor(length * 0.8)) {
-    const escaped = literalMrkdwn`${shorten({ text, maxLength: length })}`;
-    if (escaped.length <= maxLength || length < 2) return escaped;
+    const escapedText = literalMrkdwn`${shorten({ text, maxLength: length })}`;
+    if (escapedText.length <= maxLength || length < 2) return escapedText;
   }
 }
 
@@ -193,24 +193,24 @@ function createHint(options: {
   const labels = question.options.map(
     (_, index) => literalMrkdwn`• ${formatLabel({ question, index })}`,
   );
-  const listed = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxListedChoices);
+  const listedChoices = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxListedChoices);
   const kind =
     question.fields !== undefined && !isPlain
       ? "form"
       : isPlain || labels.length === 0
         ? "reply"
-        : listed.length > 0
+        : listedChoices.length > 0
           ? "more"
           : "buttons";
   const hint = hints[kind][locale];
   // The choices come last, because a long list of them is cut.
-  return (listed.length === 0 ? [hint, until] : [until, hint, ...listed]).join("\n");
+  return (listedChoices.length === 0 ? [hint, until] : [until, hint, ...listedChoices]).join("\n");
 }
 
 function formatLabel({ question, index }: { question: AgentQuestion; index: number }): string {
   const { id = "", label = "" } = question.options[index] ?? {};
   const [text = String(index + 1)] = [label, id]
-    .map((said) => shortenWithLinks({ text: said, maxLength: 75 }))
+    .map((text) => shortenWithLinks({ text, maxLength: 75 }))
     .filter(isVisible);
   return text;
 }

@@ -38,7 +38,7 @@ export function createThreadHistory(options: {
     .filter(({ ts }) => Number(ts) < Number(message.ts) && ts !== message.about?.ts)
     .filter(({ from, key }) => from !== "self" || mayRead(key?.destination))
     .sort((a, b) => Number(a.ts) - Number(b.ts))
-    .flatMap((posted) => toHistoryItem(posted, nameOf));
+    .flatMap((message) => toHistoryItem(message, nameOf));
   return keepNewest(earlierMessages);
 }
 
@@ -65,9 +65,9 @@ function isOwnAnswer(post: PostedMessage): boolean {
   );
 }
 
-function toHistoryItem(posted: PostedMessage, nameOf: NameOf): HistoryItem[] {
-  const { ts, from, user, name, text: mrkdwn, markdown = mrkdwn } = posted;
-  const ownText = from === "self" ? answerMarkdown(posted) : markdown;
+function toHistoryItem(message: PostedMessage, nameOf: NameOf): HistoryItem[] {
+  const { ts, from, user, name, text: mrkdwn, markdown = mrkdwn } = message;
+  const ownText = from === "self" ? answerMarkdown(message) : markdown;
   if (ownText.trim() === "") return [];
   const text = cutText(addNames(ownText, nameOf), maxHistoryTextLength);
   if (from === "self") return [{ role: "assistant", text, ts }];

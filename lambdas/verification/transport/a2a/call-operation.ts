@@ -125,9 +125,9 @@ export async function findTaskByMessage(request: {
 }
 
 /** A listing that is too large says nothing about the task's own size. */
-function throwListingFailure(thrown: unknown): never {
-  if (thrown instanceof SekishoError && thrown.reason === "payload_too_large") {
-    throw new SekishoError("unsupported_operation", { cause: thrown });
+function throwListingFailure(error: unknown): never {
+  if (error instanceof SekishoError && error.reason === "payload_too_large") {
+    throw new SekishoError("unsupported_operation", { cause: error });
   }
-  throw thrown;
+  throw error;
 }

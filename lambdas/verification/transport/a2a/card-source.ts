@@ -73,8 +73,8 @@ export function createCardSource(options: {
         signal.throwIfAborted();
         const card = cache.current();
         return card instanceof Promise ? await abortable({ promise: card, signal }) : card;
-      } catch (thrown) {
-        throw toUndeliveredError(thrown);
+      } catch (error) {
+        throw toUndeliveredError(error);
       }
     },
     forget: (card) => cache.forget((cachedCard) => cachedCard === card),

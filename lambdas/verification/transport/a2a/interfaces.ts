@@ -105,10 +105,10 @@ function resolveAddress(cardUrl: URL, address: string): URL | undefined {
 }
 
 /** Converts a failed fetch of the card to an error of the call. It is never ambiguous, and never about the message's own size. */
-export function toUndeliveredError(thrown: unknown): SekishoError {
-  if (!(thrown instanceof SekishoError))
-    return new SekishoError("unavailable", { cause: thrown, certainty: "undelivered" });
-  const { reason, details, cause } = thrown;
+export function toUndeliveredError(error: unknown): SekishoError {
+  if (!(error instanceof SekishoError))
+    return new SekishoError("unavailable", { cause: error, certainty: "undelivered" });
+  const { reason, details, cause } = error;
   if (reason === "payload_too_large") {
     return createCardError(
       "CardTooLarge",

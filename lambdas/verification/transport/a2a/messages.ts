@@ -102,9 +102,9 @@ export function createSentMessages(): SentMessages {
         const answer = await post();
         if (isUntouched(answer)) forget();
         return answer;
-      } catch (thrown) {
-        if (thrown instanceof SekishoError && isUndelivered(thrown)) forget();
-        throw thrown;
+      } catch (error) {
+        if (error instanceof SekishoError && isUndelivered(error)) forget();
+        throw error;
       }
     },
   };

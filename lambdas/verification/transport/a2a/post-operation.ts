@@ -73,9 +73,9 @@ export async function postOperation<O extends CalledOperation>(request: {
   try {
     const result = readResult({ operation, result: envelope.result });
     return { result, retryAfterMs, shortened, receivedBytes: body.byteLength };
-  } catch (thrown) {
+  } catch (error) {
     // A cut string may no longer match the schema.
-    throw shortened ? createTooLargeError() : thrown;
+    throw shortened ? createTooLargeError() : error;
   }
 }
 

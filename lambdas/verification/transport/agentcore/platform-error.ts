@@ -26,19 +26,19 @@ const sdkErrorSchema = z.object({
 
 /** `wasSent` means that the request was handed to the network. Before that, it cannot have arrived. */
 export function classify(request: {
-  thrown: unknown;
+  error: unknown;
   wasSent: boolean;
   nowMs: number;
 }): SekishoError {
-  const { thrown, wasSent, nowMs } = request;
-  const { data } = sdkErrorSchema.safeParse(thrown);
+  const { error, wasSent, nowMs } = request;
+  const { data } = sdkErrorSchema.safeParse(error);
   const status = data?.$metadata.httpStatusCode;
   if (data === undefined || status === undefined) {
     const neverConnected =
       !wasSent || data?.syscall === "connect" || notConnected.test(data?.code ?? "");
     const reason = neverConnected ? "unavailable" : "ambiguous";
     return new SekishoError(reason, {
-      cause: thrown,
+      cause: error,
       certainty: neverConnected ? "undelivered" : undefined,
     });
   }

@@ -67,10 +67,10 @@ export function createRuntimeClient(options: {
       sdkPromise ??= load();
       const { sdk, client } = await sdkPromise;
       return await abortable({ promise: send({ sdk, client, progress }), signal });
-    } catch (thrown) {
-      throw thrown instanceof SekishoError
-        ? thrown
-        : classify({ thrown: progress.failure ?? thrown, wasSent: progress.wasSent, nowMs: now() });
+    } catch (error) {
+      throw error instanceof SekishoError
+        ? error
+        : classify({ error: progress.failure ?? error, wasSent: progress.wasSent, nowMs: now() });
     }
   }
 

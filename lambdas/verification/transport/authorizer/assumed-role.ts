@@ -39,8 +39,8 @@ export function cacheAssumedRole(
 const transientErrors = /throttl|limitexceeded|toomanyrequests|requesttimeout|expiredtoken/i;
 
 /** For use in `catch`. */
-export function throwStsFailure(thrown: unknown): never {
+export function throwStsFailure(error: unknown): never {
   const refusalStatus =
-    thrown instanceof AwsCallError && !transientErrors.test(thrown.name) ? thrown.status : 0;
-  throw createCredentialError({ status: refusalStatus, code: codeOf(thrown) });
+    error instanceof AwsCallError && !transientErrors.test(error.name) ? error.status : 0;
+  throw createCredentialError({ status: refusalStatus, code: codeOf(error) });
 }

@@ -69,8 +69,8 @@ export function createCredentialError(options: {
 }
 
 /** Returns a code such as ECONNREFUSED, or the error's class, never its message. */
-export function codeOf(thrown: unknown): string {
-  if (typeof thrown !== "object" || thrown === null) return "Unknown";
-  if ("code" in thrown && typeof thrown.code === "string") return thrown.code;
-  return "name" in thrown && typeof thrown.name === "string" ? thrown.name : "Unknown";
+export function codeOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "Unknown";
+  if ("code" in error && typeof error.code === "string") return error.code;
+  return "name" in error && typeof error.name === "string" ? error.name : "Unknown";
 }

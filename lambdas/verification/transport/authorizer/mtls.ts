@@ -48,8 +48,8 @@ export function createMtlsAuthorizer(
 function check(tls: { cert: string; key: string; ca?: string }): void {
   try {
     createSecureContext(tls);
-  } catch (thrown) {
-    throw createRefusal(codeOf(thrown));
+  } catch (error) {
+    throw createRefusal(codeOf(error));
   }
 }
 

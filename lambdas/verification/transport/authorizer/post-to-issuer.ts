@@ -38,9 +38,9 @@ export async function postToIssuer(request: {
     maxResponseBytes,
     nowMs: Date.now(),
   })
-    .catch((thrown) => {
+    .catch((error) => {
       throw createCredentialError({
-        code: signal.aborted ? "TimeoutError" : readFailureCode(thrown),
+        code: signal.aborted ? "TimeoutError" : readFailureCode(error),
       });
     })
     .finally(() => http.close());
@@ -48,9 +48,9 @@ export async function postToIssuer(request: {
 }
 
 /** Prefers the network's own error to the reason of `sendOnce`, which describes only the request to the issuer. */
-function readFailureCode(thrown: unknown): string {
-  if (!(thrown instanceof SekishoError)) return codeOf(thrown);
-  const { cause, reason } = thrown;
+function readFailureCode(error: unknown): string {
+  if (!(error instanceof SekishoError)) return codeOf(error);
+  const { cause, reason } = error;
   return cause === undefined || cause instanceof PeerProblem ? reason : codeOf(cause);
 }
 

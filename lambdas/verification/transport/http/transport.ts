@@ -89,14 +89,14 @@ export function createAuthorizedSend(options: {
       headers: { ...headers, ...credentials.headers },
       certificate: credentials.tls,
       nowMs: now(),
-    }).catch((thrown) => {
+    }).catch((error) => {
       // A peer that refuses the certificate often closes the connection without a reason.
       const isRefused =
-        thrown instanceof SekishoError &&
-        (!isUndelivered(thrown) || isCertificateRefused(thrown.cause));
+        error instanceof SekishoError &&
+        (!isUndelivered(error) || isCertificateRefused(error.cause));
       if (credentials.tls !== undefined && isRefused && !signal.aborted)
         authorizer.refresh?.(credentials);
-      throw thrown;
+      throw error;
     });
     return { response, credentials };
   }
@@ -125,10 +125,10 @@ async function authorize(
     return credentials instanceof Promise
       ? await abortable({ promise: credentials, signal: request.signal })
       : credentials;
-  } catch (thrown) {
-    throw thrown instanceof SekishoError
-      ? thrown
-      : new SekishoError("unavailable", { cause: thrown, certainty: "undelivered" });
+  } catch (error) {
+    throw error instanceof SekishoError
+      ? error
+      : new SekishoError("unavailable", { cause: error, certainty: "undelivered" });
   }
 }
 

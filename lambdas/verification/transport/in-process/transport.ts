@@ -33,10 +33,10 @@ export function createInProcessTransport(options: {
           }),
           ...(await readShortened(readStream(response, signal), maxResponseBytes)),
         };
-      } catch (thrown) {
-        throw thrown instanceof SekishoError
-          ? thrown
-          : new SekishoError("ambiguous", { cause: thrown });
+      } catch (error) {
+        throw error instanceof SekishoError
+          ? error
+          : new SekishoError("ambiguous", { cause: error });
       }
     },
   };

@@ -85,9 +85,9 @@ async function postRefusal(
   try {
     // Slack does not show an ephemeral message in a thread that has no reply yet.
     await slack.postEphemeral({ ...call, channel, threadTs, user, text: content.text });
-  } catch (thrown) {
+  } catch (error) {
     // The bot or the person is not in the channel.
-    if (unaddressed || !isSlackError(thrown, ["gone", "refused"])) throw thrown;
+    if (unaddressed || !isSlackError(error, ["gone", "refused"])) throw error;
     await post({ ...(await slack.openDirect({ ...call, user })), threadTs: undefined });
   }
 }

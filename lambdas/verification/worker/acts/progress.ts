@@ -18,8 +18,8 @@ export function createProgressActs(parts: ActParts): ActFamily<"announce" | "sho
     },
     async show_progress({ task, signal }) {
       const request = { slack, task, text, indicators, signal };
-      const shown = await showProgress({ ...request, streaming, now, pace });
-      return { event: { type: "progress_shown", shown, nowMs: now() } };
+      const progress = await showProgress({ ...request, streaming, now, pace });
+      return { event: { type: "progress_shown", shown: progress, nowMs: now() } };
     },
   };
 }
@@ -45,7 +45,7 @@ export async function announceTask(request: {
   }
   const key = { requestId: task.id, kind: "placeholder", index: 0 } as const;
   const target = { installation: installationOf(task), ...threadRefOf(task) };
-  const posted = await slack.post({ ...target, content: text.placeholder(task), key, signal });
+  const message = await slack.post({ ...target, content: text.placeholder(task), key, signal });
   await markReceived(request);
-  return posted.ts;
+  return message.ts;
 }

@@ -30,8 +30,8 @@ export function createThreadActs(parts: ActParts): ThreadActs {
         const person = await gate.identify({ task: other, actor: actorOf(task.message), signal });
         return gate.mayCancel({ task: other, person, signal });
       };
-      const canceled = await threads.cancelAll({ task, mayCancel });
-      return { event: { type: "thread_canceled", ...canceled } };
+      const cancelResult = await threads.cancelAll({ task, mayCancel });
+      return { event: { type: "thread_canceled", ...cancelResult } };
     },
     async hold_thread({ act, task }) {
       await threads.hold({ task, untilMs: act.untilMs });

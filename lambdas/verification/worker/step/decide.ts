@@ -4,7 +4,7 @@ import type { TaskEvent } from "../../task/events.ts";
 import { withHistory } from "../../task/history.ts";
 import { next } from "../../task/machine.ts";
 import type { Task } from "../../task/task.ts";
-import { withUsage } from "../../usage/entry.ts";
+import { recordUsage } from "../../usage/entry.ts";
 import { causeKindOf } from "../data-failures.ts";
 import { idsOf } from "./report.ts";
 import type { Move, StepOptions } from "./step.ts";
@@ -20,7 +20,7 @@ export function decide(
   try {
     const transition = next({ task, event, policy });
     const after = withHistory({ ...transition, previousTask: task, event, atMs });
-    const nextTask = withUsage({ before: task, after, settings: policy.usage, atMs });
+    const nextTask = recordUsage({ previousTask: task, task: after, settings: policy.usage, atMs });
     return { ...transition, task: nextTask, event, previousTask: task };
   } catch (thrown) {
     if (event.type === "step_failed") throw thrown;

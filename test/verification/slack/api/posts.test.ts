@@ -101,7 +101,7 @@ describe("the Slack API", () => {
           fetchCount.push(installation);
           return fetchCount.length === 1 ? "xoxb-old" : tokens.tokenOf(installation);
         },
-        newerThan: async () => undefined,
+        readNewerToken: async () => undefined,
       },
     });
     expect(await failure(post(slack))).toMatchObject({ kind: "gone", slackError: "invalid_auth" });
@@ -203,7 +203,7 @@ describe("a call that cannot be encoded", () => {
 
   it("retries a call with the newer token if the old one fits into no header", async () => {
     const { api, post, common, asked } = client();
-    const tokens = { tokenOf: async () => `${botToken}\n`, newerThan: async () => botToken };
+    const tokens = { tokenOf: async () => `${botToken}\n`, readNewerToken: async () => botToken };
     await post(api({ tokens }));
     expect(
       (await api().replies({ ...common, threadTs: asked.ts, oldestTs: asked.ts, appId })).length,

@@ -14,9 +14,9 @@ const content = { text: "Done." };
 
 function tokensOf(
   tokenOf: BotTokens["tokenOf"],
-  newerThan: BotTokens["newerThan"] = async () => undefined,
+  readNewerToken: BotTokens["readNewerToken"] = async () => undefined,
 ) {
-  return { tokens: { tokenOf, newerThan } };
+  return { tokens: { tokenOf, readNewerToken } };
 }
 
 function replies(slack = client().api()) {
@@ -142,7 +142,7 @@ describe("what goes wrong on the way", () => {
   it("repeats a call once with a newer token if Slack refuses the cached one, also a post", async () => {
     const { api, post, common, answers, lines } = client();
     const tried: unknown[] = [];
-    const newer: BotTokens["newerThan"] = async (request) => {
+    const newer: BotTokens["readNewerToken"] = async (request) => {
       tried.push(request);
       return botToken;
     };

@@ -209,8 +209,8 @@ function reasonOf({
   code: string;
   syscall?: string;
 }) {
-  const thrown = Object.assign(new Error("a failure of the network"), failure);
-  return classify({ thrown, wasSent, nowMs: 0 }).reason;
+  const error = Object.assign(new Error("a failure of the network"), failure);
+  return classify({ error, wasSent, nowMs: 0 }).reason;
 }
 
 describe("a failure without an answer", () => {
