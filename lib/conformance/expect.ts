@@ -74,7 +74,7 @@ export function namesReason(answer: PeerAnswer, reasons: readonly Reason[]): boo
   return reasons.some((one) => one === reason);
 }
 
-/** Of a task of another caller. */
+/** Expects that a task of another caller is unknown or refused. */
 export function expectUnseenTask(answer: PeerAnswer): string {
   return expectError(answer, ["task_not_found", "permission_denied", "method_not_found"]);
 }

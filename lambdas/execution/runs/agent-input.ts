@@ -1,4 +1,4 @@
-/** What an agent gets from its host: the task, and the ids of its context. */
+/** Creates the input of an agent: the task, and the ids of its context. */
 import type { Part } from "@sekisho/contracts/a2a/part.ts";
 import type { AgentContext, AgentTask } from "../agents/agent.ts";
 import {

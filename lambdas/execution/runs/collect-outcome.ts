@@ -15,7 +15,7 @@ import { type Update, updateSchema } from "./update-schema.ts";
 
 const maxProgressLength = 1000;
 
-/** That of the contract. */
+/** The limit of the contract. */
 const maxStepTitleLength = 200;
 
 /** The most bytes of an outcome and its artifacts as JSON. The record's other fields need the rest of DynamoDB's 400 KB. */

@@ -1,4 +1,4 @@
-/** What follows a failed act: its count, the delay before it is repeated, another session, or the end of the task. */
+/** Handles failed acts: counts them, and decides on the delay before a repetition, another session, or the end of the task. */
 import { canRepeat, isTransient } from "@sekisho/contracts/certainty.ts";
 import type { CallAct, CallFailure, EventOf } from "./events.ts";
 import { assignNewSession, mayHaveArrived, type Policy } from "./routing.ts";

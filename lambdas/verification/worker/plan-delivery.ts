@@ -21,7 +21,7 @@ export type ThreadAction =
   /** Edits the message to the first of the contents that Slack accepts. */
   | ({ type: "remove_buttons"; ts: string; contents: readonly MessageContent[] } & PostId);
 
-/** `posting` comes first, then the files, then `tidying`. The thread shows the outcome once it has the posts, and the shared files if they are due. */
+/** `posting` comes first, then the files, then `tidying`. The thread shows the outcome once it has the posts, and the files if they are due. */
 type DeliveryPlan = { posting: ThreadAction[]; isShareDue: boolean; tidying: ThreadAction[] };
 
 /** `posts` are the task's own posts, oldest first. */
@@ -116,13 +116,13 @@ function assignPosts(
   const { task, posts } = request;
   const recordedTs = [task.placeholder?.ts, task.question?.ts];
   const isRecorded = ({ ts }: OwnPost) => recordedTs.includes(ts);
-  const kept: OwnPost[] = [];
+  const keptPosts: OwnPost[] = [];
   const surplus: OwnPost[] = [];
-  const find = (id: PostId) => kept.find((post) => isSamePost(post, id));
+  const find = (id: PostId) => keptPosts.find((post) => isSamePost(post, id));
   for (const post of [...posts].sort((a, b) => Number(isRecorded(b)) - Number(isRecorded(a)))) {
     if (isStream(post)) continue;
     const isWanted = !isOutcome(post) || (post.kind === kind && post.index < count);
-    if (isWanted && find(post) === undefined) kept.push(post);
+    if (isWanted && find(post) === undefined) keptPosts.push(post);
     else surplus.push(post);
   }
   const streams = posts.filter(isStream);
@@ -130,11 +130,11 @@ function assignPosts(
   const latestStream = isStreamRecent(request) ? streams.at(-1) : undefined;
   const editable = latestStream ?? (isNew || streams.length > 0 ? undefined : placeholder);
   const editTarget = find({ kind, index: 0 }) === undefined ? editable : undefined;
-  const ended = [...streams, ...(placeholder === undefined ? [] : [placeholder])];
+  const endedMessages = [...streams, ...(placeholder === undefined ? [] : [placeholder])];
   return {
     find,
     editTarget,
-    surplus: [...surplus, ...ended.filter((post) => post !== editTarget)],
+    surplus: [...surplus, ...endedMessages.filter((post) => post !== editTarget)],
   };
 }
 

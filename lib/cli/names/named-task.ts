@@ -1,4 +1,4 @@
-/** What a task names by ids, with the names that Slack gave. */
+/** Adds Slack's names to the ids in a task. */
 import { type Task, threadRefOf } from "@sekisho/verification/task/task.ts";
 import { type FoundNames, formatThread, type Thread, type Wanted } from "./slack-names.ts";
 

@@ -1,4 +1,4 @@
-/** What a person reads of a task on a terminal, without the record's internals and without its texts. */
+/** Summarizes a task for a terminal, without the record's internals and without its texts. */
 
 import type { TimelineStep } from "@sekisho/local/recorder/timeline.ts";
 import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";

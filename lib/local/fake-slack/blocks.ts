@@ -14,7 +14,7 @@ const maxMarkdownLength = 12_000;
 const maxMessageLength = 13_297;
 const lengthOfBlock = 125;
 
-/** Of a block and of an element. */
+/** The id of a block or an element. */
 export const blockId = z.string().min(1).max(255).optional();
 const name = blockId;
 const textUpTo = (max: number) => z.string().min(1).max(max);

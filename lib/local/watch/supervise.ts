@@ -110,7 +110,7 @@ async function stopChild({
   clearTimeout(timer);
 }
 
-/** What stays the same from one start to the next: the ports, and the address of the local page. */
+/** Returns the variables that stay the same from one start to the next: the ports, and the address of the local page. */
 async function childEnvironment({ hasPage }: { hasPage: boolean }): Promise<NodeJS.ProcessEnv> {
   const env: NodeJS.ProcessEnv = { ...process.env };
   if (hasPage) {

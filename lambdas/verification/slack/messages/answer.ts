@@ -6,7 +6,6 @@ import { listFiles, longAnswerName, type OutgoingFile } from "./answer-files.ts"
 import { type AnswerForm, blocksForm, mrkdwnForm } from "./answer-forms.ts";
 import {
   type Answer,
-  type AnswerReading,
   type AnswerText,
   isLongAnswer,
   readAnswer,
@@ -32,10 +31,9 @@ export function answerParts(request: {
   locale: Locale;
   /** People can vote on the answer. Messages in mrkdwn have no buttons. */
   canVote: boolean;
-  /** The same answer, if it is already read. */
-  reading?: AnswerReading;
 }): MessageContent[] {
-  const { task, answer, locale, canVote, reading = readAnswer(answer) } = request;
+  const { task, answer, locale, canVote } = request;
+  const reading = readAnswer(answer);
   const isLong = isLongAnswer(reading);
   const { files, leftOut } = listFiles(answer, isLong);
   const failedNames = files
@@ -84,12 +82,9 @@ export function canceledAnswerParts(request: {
 }
 
 /** Returns the files in the order of the outcome's `uploads`. Every try at a delivery gets the same list. */
-export function createOutgoingFiles(
-  { outcome }: Pick<Task, "outcome">,
-  reading?: AnswerReading,
-): readonly OutgoingFile[] {
+export function createOutgoingFiles({ outcome }: Pick<Task, "outcome">): readonly OutgoingFile[] {
   if (outcome?.type !== "answer") return [];
-  return listFiles(outcome, isLongAnswer(reading ?? readAnswer(outcome))).files;
+  return listFiles(outcome, isLongAnswer(readAnswer(outcome))).files;
 }
 
 /** Escaped file names can make the text longer than a message. */

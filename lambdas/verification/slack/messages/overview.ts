@@ -1,4 +1,4 @@
-/** What the bot says about itself to one person: the facts, and the sentences that the App Home and the help share, in English and Japanese. */
+/** Describes the bot to one person: the facts, and the sentences that the App Home and the help share, in English and Japanese. */
 import type { AllowlistRule } from "@sekisho/config/schema.ts";
 import type { Locale } from "../../task/task.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
@@ -14,7 +14,7 @@ export type OwnTask = {
   activity: "queued" | "working" | "asking" | "canceling";
 };
 
-/** What is left of a person's quota. Each part is absent if the configuration does not limit it. */
+/** The rest of a person's quota. Each part is absent if the configuration does not limit it. */
 export type RemainingQuota = {
   inPeriod?:
     | {

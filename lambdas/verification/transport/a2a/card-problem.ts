@@ -1,4 +1,4 @@
-/** What is wrong with an agent's card, in one sentence for an operator each, with what to do. */
+/** Describes each problem of an agent's card to an operator in one sentence, with what to do. */
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { sanitizeLine } from "@sekisho/runtime/untrusted-input.ts";
 import { PeerProblem } from "../peer-problem.ts";

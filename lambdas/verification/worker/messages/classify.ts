@@ -14,7 +14,7 @@ import { deferUntilLeaseEnds, type Redelivery } from "./redelivery.ts";
 
 type FirstMessage = AskMessage | MessageChange;
 
-/** What is known about a message once it was received. */
+/** The facts about a received message. */
 export type Facts = { nowMs: number } & (
   | ({ type: "recorded" } & Recorded)
   /** This worker has created the record. */

@@ -101,7 +101,8 @@ async function cancelRunning(
 
 /**
  * Adds late files to the record under the lease of another worker, which is about to send the task and takes them over when it saves its
- * next step (`step/lease.ts`). A worker of an older version then believes that it has lost its lease, so the message comes again at the end of the lease.
+ * next step (`step/lease.ts`). A worker of an older version then believes that it has lost its lease, so the message comes again at the end
+ * of the lease.
  */
 async function addFiles(
   { options, facts }: Handling,

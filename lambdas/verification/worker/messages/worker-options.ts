@@ -1,4 +1,4 @@
-/** What a worker needs to handle messages: the options of its steps, and who decides about a message before there is a task. */
+/** The options of a worker: those of its steps, and the checks of a message before there is a task. */
 import type { Gate } from "../../gate/gate.ts";
 import type { ZoneSecretValues } from "../../task/routing.ts";
 import type { HandleInteraction } from "../interactions.ts";

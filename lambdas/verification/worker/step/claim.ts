@@ -10,8 +10,8 @@ import { reportUnreported } from "./report.ts";
 import type { Move, Step, StepOptions } from "./step.ts";
 
 /**
- * Stores a step before its act, with a new lease or with the one that this worker holds. If the record cannot be written, the task fails, and that is stored.
- * Resolves to undefined if another worker has changed the record.
+ * Stores a step before its act, with a new lease or with the one that this worker holds. If the record cannot be written, the task fails,
+ * and that is stored. Resolves to undefined if another worker has changed the record.
  */
 export async function claim(options: StepOptions, step: Step): Promise<Step | undefined> {
   const { now = Date.now } = options;

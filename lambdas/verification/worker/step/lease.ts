@@ -23,8 +23,8 @@ export function withRevisionOf(record: Task | undefined, task: Task): Task {
 }
 
 /**
- * Another worker may have added late files to the record under this lease (`messages/handle.ts`), so that a write of this worker has failed. Returns
- * the task with them. Resolves to undefined if the lease is lost.
+ * Another worker may have added late files to the record under this lease (`messages/handle.ts`), so that a write of this worker has failed.
+ * Returns the task with them. Resolves to undefined if the lease is lost.
  */
 export async function readLateFiles(request: {
   store: Pick<TaskStore<Task>, "get">;

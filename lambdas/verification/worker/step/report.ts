@@ -1,4 +1,4 @@
-/** What a step logs, counts and shows. */
+/** Reports a step to the log, the metrics and the local page. */
 
 import type { LogFields } from "@sekisho/runtime/log.ts";
 import {

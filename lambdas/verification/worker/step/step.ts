@@ -77,8 +77,8 @@ export type Step = Move & {
   /** The act whose writes are still to be stored. */
   unstoredAct?: Unstored | undefined;
   /**
-   * What the step did without a lease. Another worker may have done the same, so that is reported once a write under the revision that was
-   * read has succeeded.
+   * Reports of moves without a lease. Another worker may have made the same moves, so they are published once a write under the revision
+   * that was read has succeeded.
    */
   pendingReports: readonly Report[];
   /** The number of wake-ups without a delay that this step has handled, besides its own queue message. */
