@@ -38,7 +38,7 @@ describe("the CDK app", () => {
   it.each([
     ["is not there", "./no-such-agent.ts", undefined, /no-such-agent.ts does not exist/],
     ["exports no agent", "./agent.ts", "export const other = 1;", /agent/],
-  ])("fails with an explanation if the agent's file %s", async (_what, agent, text, expected) => {
+  ])("fails with an explanation if the agent's file %s", async (_what, agent, text, message) => {
     const directory = mkdtempSync(join(tmpdir(), "sekisho-agent-"));
     const file = join(directory, "config.json");
     if (text !== undefined) writeFileSync(join(directory, agent), text);
@@ -48,19 +48,19 @@ describe("the CDK app", () => {
     };
     writeFileSync(file, JSON.stringify(config));
     const run = await runApp({ config, context: { config: file } });
-    expect(run).toMatchObject({ code: 2, errors: expect.stringMatching(expected) });
+    expect(run).toMatchObject({ code: 2, errors: expect.stringMatching(message) });
     run.remove();
     rmSync(directory, { recursive: true });
   });
 
   it("fails for a template that cdk-nag or the validation of CDK rejects", async () => {
     const child = join(__dirname, "children/bad-stack.ts");
-    const failed = await promisify(execFile)(process.execPath, [child], { cwd: project }).catch(
+    const failure = await promisify(execFile)(process.execPath, [child], { cwd: project }).catch(
       (error) => error,
     );
-    expect(failed.code).not.toBe(0);
-    expect(failed.stderr).toContain("AwsSolutions-SQS4");
-    expect(failed.stderr).toMatch(/ERROR.*5000|5000[\s\S]*900/);
+    expect(failure.code).not.toBe(0);
+    expect(failure.stderr).toContain("AwsSolutions-SQS4");
+    expect(failure.stderr).toMatch(/ERROR.*5000|5000[\s\S]*900/);
   });
 
   it("synthesizes by `npx cdk synth` without docker and an account, and reads the stage from -c", async () => {

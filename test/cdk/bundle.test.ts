@@ -32,9 +32,9 @@ const made = new Map<BundleName, Made>();
 
 /** Returns the bundle with the agent `echo`. It is made once. */
 function echo(name: BundleName): Made {
-  const known = made.get(name) ?? bundleOf(name);
-  made.set(name, known);
-  return known;
+  const bundle = made.get(name) ?? bundleOf(name);
+  made.set(name, bundle);
+  return bundle;
 }
 
 function bundleOf(
@@ -95,14 +95,14 @@ describe("a bundle", () => {
     const [rows = []] = tablesIn(
       sectionOf(textOfPage("docs/reference/dependencies.md"), "## Bundles"),
     );
-    const shown = rows.map(([cell = "", size, most]) => ({
+    const shownRows = rows.map(([cell = "", size, most]) => ({
       name: /`(\w+)`/.exec(cell)?.[1],
       size,
       most: Number(most),
     }));
-    expect(shown.map(({ name, most }) => [name, most])).toEqual(ceilings);
+    expect(shownRows.map(({ name, most }) => [name, most])).toEqual(ceilings);
     const wrong = ceilings.filter(
-      ([name], at) => Math.abs(Number(shown[at]?.size) / echo(name).kilobytes - 1) > 0.05,
+      ([name], at) => Math.abs(Number(shownRows[at]?.size) / echo(name).kilobytes - 1) > 0.05,
     );
     expect(wrong).toEqual([]);
   });
@@ -320,8 +320,8 @@ function packagesOf(name: BundleName, isAsked: (fileName: string) => boolean): s
   const outputs = Object.entries(metafile.outputs).filter(([fileName]) => isAsked(fileName));
   const inputs = outputs.flatMap(([, output]) => Object.entries(output.inputs));
   const packages = inputs.flatMap(([path, { bytesInOutput }]) => {
-    const [, found] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? [];
-    return found === undefined || bytesInOutput === 0 ? [] : [found];
+    const [, packageName] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? [];
+    return packageName === undefined || bytesInOutput === 0 ? [] : [packageName];
   });
   return [...new Set(packages)];
 }

@@ -113,11 +113,11 @@ describe("a construct in an app of one's own", () => {
     ],
   ] as const)(
     "refuses a stack in another account or region, and names both: %s in %j",
-    (zone, env, actual, expected) => {
+    (zone, env, actual, remedy) => {
       const create = () => zones[zone](new Stack(createApp(), "Mine", { env }));
       expect(create).toThrow("The stack Mine cannot be used");
       expect(create).toThrow(actual);
-      expect(create).toThrow(expected);
+      expect(create).toThrow(remedy);
     },
   );
 
@@ -144,14 +144,14 @@ it.each([
   [{}, "V1"],
   [{ platformVersion: "V1" }, "V1"],
   [{ platformVersion: "V2" }, "V2"],
-])("sets the platform version of the runtime: for %j it is %s", (version, expected) => {
+])("sets the platform version of the runtime: for %j it is %s", (version, runtimeVersion) => {
   const stack = new Stack(createApp(), "Execution", { env: here });
   const settings = settingsOf({ execution: { kind: "agentcore", ...version } });
   new ExecutionZone(stack, "Sekisho", { settings });
   const [{ Properties } = { Properties: {} }] = Object.values(
     Template.fromStack(stack).findResources("AWS::BedrockAgentCore::Runtime"),
   );
-  expect(Properties.PlatformVersion).toBe(expected);
+  expect(Properties.PlatformVersion).toBe(runtimeVersion);
   // V2 allows 1.5 KB for code that is deployed directly.
   expect(JSON.stringify(Properties.EnvironmentVariables).length).toBeLessThan(1200);
 });
@@ -293,10 +293,10 @@ describe("the members of the zones", () => {
     for (const alarm of zones.flatMap(({ alarms }) => alarms))
       alarm.addAlarmAction(new SnsAction(topic));
     for (const zone of zones) {
-      const found = Template.fromStack(Stack.of(zone)).findResources("AWS::CloudWatch::Alarm");
-      expect(zone.alarms).toHaveLength(Object.keys(found).length);
+      const alarms = Template.fromStack(Stack.of(zone)).findResources("AWS::CloudWatch::Alarm");
+      expect(zone.alarms).toHaveLength(Object.keys(alarms).length);
       const own = { Ref: Stack.of(zone).getLogicalId(zone.alarmTopic.node.defaultChild as never) };
-      for (const { Properties } of Object.values(found)) {
+      for (const { Properties } of Object.values(alarms)) {
         expect(Properties.AlarmActions).toEqual([own, expect.anything()]);
       }
     }

@@ -20,10 +20,10 @@ function statementsFor(...authorizers: Json[]): Json[] {
   const destinations = authorizers.map(
     (authorizer, index) => [`d${index}`, { ...far, authorizer }] as const,
   );
-  return permitted(Object.fromEntries(destinations));
+  return listStatements(Object.fromEntries(destinations));
 }
 
-function permitted(destinations: Record<string, unknown>): Json[] {
+function listStatements(destinations: Record<string, unknown>): Json[] {
   const statements: Json[] = [];
   const addToPrincipalPolicy = (statement: PolicyStatement) => {
     statements.push(statement.toJSON());
@@ -119,7 +119,7 @@ describe("the Verification role may ask AWS STS", () => {
   it("permits no AWS STS action if no destination needs it", () => {
     expect(statementsFor({ type: "bearer", token: { env: "TOKEN" } })).toEqual([]);
     expect(
-      permitted({ own: { transport: "https", authorizer: webIdentity({ audience: "a" }) } }),
+      listStatements({ own: { transport: "https", authorizer: webIdentity({ audience: "a" }) } }),
     ).toEqual([]);
   });
 });
@@ -141,9 +141,11 @@ describe("an A2A agent", () => {
     ["an exchanged token", google],
     ["nothing of AWS", { type: "bearer", token: { env: "TOKEN" } }],
   ])("permits an A2A agent exactly what another endpoint gets: %s", (what, authorizer) => {
-    const asHttps = permitted({ far: { ...far, authorizer } });
+    const asHttps = listStatements({ far: { ...far, authorizer } });
     for (const addresses of [{ card }, { card, url: far.url }]) {
-      expect(permitted({ far: { transport: "a2a", ...addresses, authorizer } })).toEqual(asHttps);
+      expect(listStatements({ far: { transport: "a2a", ...addresses, authorizer } })).toEqual(
+        asHttps,
+      );
     }
     expect(asHttps.length > 0).toBe(what !== "nothing of AWS");
   });
@@ -155,7 +157,7 @@ describe("an A2A agent", () => {
       url: api("agents"),
       authorizer: sigv4("execute-api"),
     };
-    const [statement, ...others] = permitted({ agent });
+    const [statement, ...others] = listStatements({ agent });
     expect(others).toEqual([]);
     const resources = JSON.stringify(statement?.Resource);
     for (const id of ["cards", "agents"])
@@ -164,7 +166,7 @@ describe("an A2A agent", () => {
 
   it("permits nothing for an A2A agent of the local run", () => {
     expect(
-      permitted({ own: { transport: "a2a", authorizer: webIdentity({ audience: "a" }) } }),
+      listStatements({ own: { transport: "a2a", authorizer: webIdentity({ audience: "a" }) } }),
     ).toEqual([]);
   });
 });

@@ -9,13 +9,13 @@ import { App, Stack } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
 import { a, b, configWith, type Resource, type Synthesized, synthAll, variants } from "./synth.ts";
 
-const chosen = {
+const chosenVariants = {
   "agentcore in two accounts": variants["agentcore in two accounts"],
   "lambda in one account": variants["lambda in one account"],
   external: variants.external,
 };
 
-type Variant = keyof typeof chosen;
+type Variant = keyof typeof chosenVariants;
 type Statement = {
   Effect: string;
   Action: unknown;
@@ -23,14 +23,14 @@ type Statement = {
   Principal?: unknown;
   Condition?: unknown;
 };
-let made = new Map<Variant, Synthesized>();
+let apps = new Map<Variant, Synthesized>();
 
 beforeAll(async () => {
-  made = await synthAll(chosen);
+  apps = await synthAll(chosenVariants);
 });
 
 function resourcesOf(name: Variant, zone: string, type: string): Resource[] {
-  return made.get(name)?.resources(type, zone) ?? [];
+  return apps.get(name)?.resources(type, zone) ?? [];
 }
 
 function statementsOf(policies: unknown[]): Statement[] {
@@ -70,10 +70,10 @@ describe.each([
     const policies = resourcesOf(name, "Verification", "AWS::SQS::QueuePolicy").filter(
       ({ properties }) => JSON.stringify(properties.Queues).includes(`"${queue?.id}"`),
     );
-    const allowed = statementsOf(
+    const allowStatements = statementsOf(
       policies.map(({ properties }) => properties.PolicyDocument),
     ).filter(({ Effect }) => Effect === "Allow");
-    expect(allowed.map(plain)).toEqual([
+    expect(allowStatements.map(plain)).toEqual([
       {
         Action: "sqs:SendMessage",
         Condition: isRole,
@@ -101,11 +101,11 @@ describe.each([
     const places = ["AWS::Lambda::Function", "AWS::BedrockAgentCore::Runtime"].flatMap((type) =>
       ["Execution", "Verification"].flatMap((zone) => resourcesOf(name, zone, type)),
     );
-    const told = places.filter(({ properties }) =>
+    const pushFunctions = places.filter(({ properties }) =>
       JSON.stringify(properties).includes("SEKISHO_COMPLETIONS_URL"),
     );
-    expect(told.map(({ id }) => id)).toEqual([expect.stringMatching(/^(Worker|Runtime)/)]);
-    expect(JSON.stringify(plain(told[0]?.properties))).toContain(
+    expect(pushFunctions.map(({ id }) => id)).toEqual([expect.stringMatching(/^(Worker|Runtime)/)]);
+    expect(JSON.stringify(plain(pushFunctions[0]?.properties))).toContain(
       `"https://sqs.eu-central-1.amazonaws.com/${a}/sekisho-dev-completions"`,
     );
   });
@@ -123,14 +123,15 @@ describe.each([
         ScalingConfig: { MaximumConcurrency: 2 },
       },
     ]);
-    const { MessageRetentionPeriod: kept, VisibilityTimeout: hidden } = queue?.properties ?? {};
-    expect(Number(kept)).toBe(3 * Number(hidden));
+    const { MessageRetentionPeriod: retentionSeconds, VisibilityTimeout: timeoutSeconds } =
+      queue?.properties ?? {};
+    expect(Number(retentionSeconds)).toBe(3 * Number(timeoutSeconds));
   });
 });
 
 describe("a stage whose tasks are executed elsewhere", () => {
   it("creates no completion queue for a stage whose tasks are executed elsewhere", () => {
-    expect(made.get("external")?.stacks.get("Verification")?.text).not.toContain("completions");
+    expect(apps.get("external")?.stacks.get("Verification")?.text).not.toContain("completions");
   });
 });
 
@@ -141,7 +142,7 @@ const far = {
 };
 const external = { destinations: { far }, routes: [{ destination: "far" }] };
 const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
-const given = { workerConcurrency: 8, eventsPerSecond: 120, eventBurst: 400, reservedIngress: 30 };
+const scale = { workerConcurrency: 8, eventsPerSecond: 120, eventBurst: 400, reservedIngress: 30 };
 
 const configs = {
   agentcore: configWith({ stage: {} }),
@@ -157,7 +158,7 @@ const configs = {
     routes: [{ destination: "far" }],
   }),
   scaled: configWith({
-    stage: { execution: { kind: "lambda" }, scale: { ...given, agentConcurrency: 24 } },
+    stage: { execution: { kind: "lambda" }, scale: { ...scale, agentConcurrency: 24 } },
   }),
 };
 
@@ -215,9 +216,9 @@ describe("by default, where the account allows ten invocations,", () => {
     ["lambda", 2],
   ] as const)(
     "the kind %s leaves %i of ten invocations to other functions while all its queues are busy",
-    (name, left) => {
+    (name, freeInstances) => {
       const most = sourcesOf(name).reduce((sum, one) => sum + one, 0);
-      expect(10 - most).toBe(left);
+      expect(10 - most).toBe(freeInstances);
     },
   );
 

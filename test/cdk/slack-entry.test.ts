@@ -19,14 +19,14 @@ const configs = {
   without: configWith(plain),
   with: configWith({ ...plain, slack: { install, context: { forwards: false } } }),
 };
-let made = new Map<keyof typeof configs, Synthesized>();
+let apps = new Map<keyof typeof configs, Synthesized>();
 
 beforeAll(async () => {
-  made = await synthAll(configs);
+  apps = await synthAll(configs);
 });
 
 function resources(name: keyof typeof configs): Resource[] {
-  return made.get(name)?.stacks.get("Verification")?.resources ?? [];
+  return apps.get(name)?.stacks.get("Verification")?.resources ?? [];
 }
 
 type Statement = { Action: string | string[]; Resource: unknown };
@@ -151,10 +151,10 @@ describe("the installation flow", () => {
       SEKISHO_SLACK_API_URL: "https://slack.com/api/",
       SEKISHO_TABLE: expect.anything(),
     });
-    const told = variables
+    const functionIds = variables
       .filter(([, one]) => one.SEKISHO_INSTALLATIONS_PREFIX !== undefined)
       .map(([id]) => id);
-    expect(told.map((id) => id.replace(/[0-9A-F]{8}$/, "")).sort()).toEqual([
+    expect(functionIds.map((id) => id.replace(/[0-9A-F]{8}$/, "")).sort()).toEqual([
       "InstallFlow",
       "Worker",
     ]);

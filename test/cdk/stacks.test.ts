@@ -20,16 +20,16 @@ import {
 
 type Variant = keyof typeof variants;
 const names = Object.keys(variants) as Variant[];
-let made = new Map<Variant, Synthesized>();
+let apps = new Map<Variant, Synthesized>();
 
 beforeAll(async () => {
-  made = await synthAll(variants);
+  apps = await synthAll(variants);
 });
 
 function stacksOf(name: Variant): Synthesized {
-  const found = made.get(name);
-  if (found === undefined) throw new Error(`${name} was not synthesized`);
-  return found;
+  const app = apps.get(name);
+  if (app === undefined) throw new Error(`${name} was not synthesized`);
+  return app;
 }
 
 function resourcesOf(name: Variant, type?: string): Resource[] {
@@ -50,7 +50,7 @@ const goldenFile = join(import.meta.dirname, "templates.golden.txt");
 
 /** After an intended change: `UPDATE=1 npx jest test/cdk/stacks.test.ts`, and the difference is part of the commit. */
 it("keeps logical ids, physical names, IAM statements and alarms of every kind", () => {
-  const facts = templateFacts(made);
+  const facts = templateFacts(apps);
   if (process.env.UPDATE === "1") writeFileSync(goldenFile, facts);
   expect(facts.split("\n")).toEqual(readFileSync(goldenFile, "utf8").split("\n"));
 });
@@ -77,10 +77,10 @@ describe.each(names)("%s", (name) => {
         properties.Description.startsWith("Advances tasks"),
     );
     expect(worker).toBeDefined();
-    const named = resourcesOf(name, "AWS::Lambda::Permission").filter(
+    const permissions = resourcesOf(name, "AWS::Lambda::Permission").filter(
       ({ properties }) => referenced(properties.FunctionName) === worker?.id,
     );
-    expect(named).toEqual([]);
+    expect(permissions).toEqual([]);
   });
 
   it("gives operators an alias of the worker, and the event sources the function itself", () => {
@@ -103,7 +103,9 @@ describe.each(names)("%s", (name) => {
       ? "keeps data and keys when a stack is deleted"
       : "leaves only the parameter of the former live settings behind when a stack is deleted",
     () => {
-      const kept = resourcesOf(name).filter(({ deletionPolicy }) => deletionPolicy === "Retain");
+      const retainedResources = resourcesOf(name).filter(
+        ({ deletionPolicy }) => deletionPolicy === "Retain",
+      );
       const keys = resourcesOf(name, "AWS::KMS::Key");
       expect(keys.map(({ properties }) => properties.PendingWindowInDays)).toEqual(
         keys.map(() => (isProduction ? 30 : 7)),
@@ -120,7 +122,7 @@ describe.each(names)("%s", (name) => {
         const all = resourcesOf(name, type).filter(
           ({ properties }) => properties.QueueName === undefined,
         );
-        expect(kept.filter((one) => one.type === type)).toEqual(all);
+        expect(retainedResources.filter((one) => one.type === type)).toEqual(all);
       }
       const tables = resourcesOf(name, "AWS::DynamoDB::Table");
       expect(tables.map(({ properties }) => properties.DeletionProtectionEnabled)).toEqual(
@@ -227,8 +229,8 @@ describe.each(names)("%s", (name) => {
       ({ properties }) => properties.Principal,
     );
     expect(callers).not.toContain("*");
-    const allowed = resourcesOf(name).flatMap(({ properties }) => having(properties, "Principal"));
-    const open = allowed.filter(
+    const policies = resourcesOf(name).flatMap(({ properties }) => having(properties, "Principal"));
+    const open = policies.filter(
       ({ Principal, Effect }) => Effect === "Allow" && JSON.stringify(Principal).includes('"*"'),
     );
     expect(open).toEqual([]);

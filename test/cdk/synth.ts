@@ -22,11 +22,11 @@ export type SynthesizedStack = { zone: string; text: string; resources: Resource
 export type Run = { code: number; errors: string };
 
 /** A configuration with one stage, `dev`. */
-export function configWith({ stage, ...rest }: Json & { stage: Json }) {
+export function configWith({ stage, ...otherKeys }: Json & { stage: Json }) {
   const verification = { account: a, region };
   return {
     allowlist: [{ team: "T012AB3CD" }],
-    ...rest,
+    ...otherKeys,
     stages: { dev: { verification, ...stage } },
   };
 }
@@ -104,9 +104,9 @@ export async function synthAll<Name extends string>(
 ): Promise<Map<Name, Synthesized>> {
   const directory = await synthInto({ configs, stageName: "dev" });
   const names = Object.keys(configs) as Name[];
-  const made = new Map(names.map((name) => [name, readSynthesized(join(directory, name))]));
+  const apps = new Map(names.map((name) => [name, readSynthesized(join(directory, name))]));
   rmSync(directory, { recursive: true, force: true });
-  return made;
+  return apps;
 }
 
 function readSynthesized(folder: string): Synthesized {
@@ -143,16 +143,16 @@ function readStack({ folder, zone }: { folder: string; zone: string }): Synthesi
 
 /** Puts each stack after those that it depends on, as `cdk deploy --all` does. Throws for a circle. */
 function deployOrder(zones: string[], dependenciesOf: (zone: string) => string[]): string[] {
-  const done: string[] = [];
-  while (done.length < zones.length) {
-    const isReady = (name: string) => !zones.includes(name) || done.includes(name);
+  const doneZones: string[] = [];
+  while (doneZones.length < zones.length) {
+    const isReady = (name: string) => !zones.includes(name) || doneZones.includes(name);
     const ready = zones.filter(
-      (zone) => !done.includes(zone) && dependenciesOf(zone).every(isReady),
+      (zone) => !doneZones.includes(zone) && dependenciesOf(zone).every(isReady),
     );
     if (ready.length === 0) throw new Error("The stacks wait for each other.");
-    done.push(...ready);
+    doneZones.push(...ready);
   }
-  return done;
+  return doneZones;
 }
 
 /** Returns the logical id of a Ref or a Fn::GetAtt. */
@@ -172,14 +172,14 @@ const namesOnly =
  * of IAM resources, alarms, permissions and event sources are all their properties. Those of other resources are their physical names
  * and their policies.
  */
-export function templateFacts(made: ReadonlyMap<string, Synthesized>): string {
-  const letters = [...made.keys()].map((name, index) => ({
+export function templateFacts(apps: ReadonlyMap<string, Synthesized>): string {
+  const letters = [...apps.keys()].map((name, index) => ({
     name,
     letter: String.fromCharCode(65 + index),
   }));
   const lines = new Map<string, string>();
   for (const { name, letter } of letters) {
-    for (const { zone, resources } of made.get(name)?.stacks.values() ?? []) {
+    for (const { zone, resources } of apps.get(name)?.stacks.values() ?? []) {
       for (const resource of resources) {
         const line = `${zone} ${resource.id} ${resource.type} ${JSON.stringify(factsOf(resource))}`;
         lines.set(line, `${lines.get(line) ?? ""}${letter}`);
@@ -192,8 +192,8 @@ export function templateFacts(made: ReadonlyMap<string, Synthesized>): string {
 }
 
 function factsOf({ type, properties, deletionPolicy }: Resource): Record<string, unknown> {
-  const { AlarmDescription: _text, ...known } = properties;
-  const facts = Object.entries(known).filter(
+  const { AlarmDescription: _text, ...facets } = properties;
+  const facts = Object.entries(facets).filter(
     ([field]) =>
       !namesOnly.test(type) ||
       nameFields.test(field) ||
@@ -214,7 +214,7 @@ const far = {
 };
 const sigv4 = (service: string) => ({ type: "sigv4", service, region: "eu-west-1" });
 
-const signed = {
+const signedDestination = {
   transport: "https",
   url: "https://abc.lambda-url.eu-west-1.on.aws/",
   authorizer: {
@@ -224,7 +224,7 @@ const signed = {
 };
 
 const api = {
-  ...signed,
+  ...signedDestination,
   url: "https://abc.execute-api.eu-west-1.amazonaws.com/x",
   authorizer: sigv4("execute-api"),
 };
@@ -233,7 +233,7 @@ const webIdentity = {
   authorizer: { type: "web-identity", audience: "https://far.example" },
 };
 const assumeRoleArn = "arn:aws:iam::333333333333:role/caller";
-const assumed = {
+const roleDestination = {
   ...far,
   authorizer: { ...sigv4("execute-api"), assumeRoleArn, externalId: "sekisho-dev" },
 };
@@ -282,7 +282,13 @@ export const variants = {
   external: configWith({
     stage: { execution: { kind: "external" } },
     slack: { install },
-    destinations: { far, signed, api, "web-identity": webIdentity, assumed },
+    destinations: {
+      far,
+      signed: signedDestination,
+      api,
+      "web-identity": webIdentity,
+      assumed: roleDestination,
+    },
     routes: [{ destination: "far" }],
   }),
 } as const;

@@ -45,7 +45,9 @@ function alarmedMetrics(
 
 const rows = Object.entries<Metric>(metricTable);
 const names = rows.map(([name]) => name).sort();
-const kept = rows.filter(([, { dimensions }]) => dimensions !== undefined).map(([name]) => name);
+const dimensionedNames = rows
+  .filter(([, { dimensions }]) => dimensions !== undefined)
+  .map(([name]) => name);
 
 const isKept = (name: string, labels: string[]) =>
   rows.some(
@@ -60,12 +62,14 @@ describe("the names of the metrics", () => {
     const { exposition, close } = createPrometheusMetrics();
     const { body } = await exposition();
     close();
-    const shown = [...body.matchAll(/^# TYPE (sekisho_\w+) /gm)].map(([, name]) => name).sort();
-    expect(shown).toEqual(names);
+    const shownNames = [...body.matchAll(/^# TYPE (sekisho_\w+) /gm)]
+      .map(([, name]) => name)
+      .sort();
+    expect(shownNames).toEqual(names);
     const page = readFileSync(join(__dirname, "../../docs/reference/logs-and-metrics.md"), "utf8");
     for (const [name, { kind, labels, help }] of Object.entries(metricTable)) {
-      const listed = labels.map((label) => `\`${label}\``).join(", ") || "–";
-      expect(page).toContain(`| \`${name}\` | ${kind} | ${listed} | ${help} |`);
+      const labelList = labels.map((label) => `\`${label}\``).join(", ") || "–";
+      expect(page).toContain(`| \`${name}\` | ${kind} | ${labelList} | ${help} |`);
     }
     expect(
       [...new Set(page.match(/^\| `sekisho_\w+/gm))].map((row) => row.slice(3)).sort(),
@@ -82,16 +86,18 @@ describe("the names of the metrics", () => {
       write,
     });
     for (const [name, { labels }] of Object.entries(metricTable)) {
-      const given = Object.fromEntries(labels.map((label) => [label, "x"])) as { outcome: string };
-      metrics.add(name as "sekisho_answers_delivered_total", given);
+      const labelValues = Object.fromEntries(labels.map((label) => [label, "x"])) as {
+        outcome: string;
+      };
+      metrics.add(name as "sekisho_answers_delivered_total", labelValues);
     }
     flush();
-    const written = lines.flatMap(
+    const writtenNames = lines.flatMap(
       (line) => JSON.parse(line)._aws.CloudWatchMetrics[0].Metrics[0].Name,
     );
-    expect(written.sort()).toEqual([...kept].sort());
-    const left = names.filter((name) => !kept.includes(name));
-    expect(left).toEqual([
+    expect(writtenNames.sort()).toEqual([...dimensionedNames].sort());
+    const plainNames = names.filter((name) => !dimensionedNames.includes(name));
+    expect(plainNames).toEqual([
       "sekisho_queue_messages",
       "sekisho_queue_oldest_seconds",
       "sekisho_runs_under_way",
@@ -103,23 +109,25 @@ describe("the names of the metrics", () => {
       resourcesOf("on", "AWS::CloudWatch::Dashboard").map(({ properties }) => properties),
     );
     const plain = text.replaceAll(/\\+"/g, '"');
-    const asked = [
+    const searches = [
       ...plain.matchAll(
         /SEARCH\('\{"Sekisho\/dev",zone,?([a-z,]*)\} MetricName="(\w+)" zone="(\w+)"'/g,
       ),
     ];
-    const wrong = asked.filter(
+    const wrong = searches.filter(
       ([, labels = "", name = ""]) => !isKept(name, labels.split(",").filter(Boolean)),
     );
     expect(wrong).toEqual([]);
-    expect([...new Set(asked.map(([, , name]) => name))].sort()).toEqual([...kept].sort());
+    expect([...new Set(searches.map(([, , name]) => name))].sort()).toEqual(
+      [...dimensionedNames].sort(),
+    );
   });
 
   it("alarms only on metrics and dimensions that are written", () => {
     const alarms = resourcesOf("on", "AWS::CloudWatch::Alarm");
-    const asked = alarms.flatMap(({ properties }) => alarmedMetrics(properties));
-    expect(asked.length).toBeGreaterThanOrEqual(6);
-    for (const { MetricName, Dimensions } of asked) {
+    const alarmedNames = alarms.flatMap(({ properties }) => alarmedMetrics(properties));
+    expect(alarmedNames.length).toBeGreaterThanOrEqual(6);
+    for (const { MetricName, Dimensions } of alarmedNames) {
       const labels = Dimensions.map(({ Name }) => Name).filter((label) => label !== "zone");
       expect([MetricName, labels, isKept(MetricName, labels)]).toEqual([MetricName, labels, true]);
     }
@@ -129,7 +137,7 @@ describe("the names of the metrics", () => {
 });
 
 describe("a stage", () => {
-  const told = (variant: keyof typeof metricVariants) =>
+  const listTraceTargets = (variant: keyof typeof metricVariants) =>
     resourcesOf(variant, "AWS::Lambda::Function").flatMap(({ properties }) => {
       const { Variables = {} } = (properties.Environment ?? {}) as {
         Variables?: Record<string, unknown>;
@@ -143,12 +151,12 @@ describe("a stage", () => {
   const own = ["TasksFail", "DestinationDown", "AnswersUndelivered", "QueueWaits", "AgentFails"];
 
   it("gives a stage its own namespace, which all of its functions write to", () => {
-    expect(told("on")).toEqual(Array.from({ length: 5 }, () => "Sekisho/dev"));
+    expect(listTraceTargets("on")).toEqual(Array.from({ length: 5 }, () => "Sekisho/dev"));
     expect(alarmsOf("on")).toEqual(expect.arrayContaining(own));
   });
 
   it("creates no alarm and no graph for metrics that are turned off", () => {
-    expect(told("off")).toEqual(Array.from({ length: 5 }, () => undefined));
+    expect(listTraceTargets("off")).toEqual(Array.from({ length: 5 }, () => undefined));
     expect(alarmsOf("off").filter((id) => own.includes(id))).toEqual([]);
     const dashboards = JSON.stringify(
       resourcesOf("off", "AWS::CloudWatch::Dashboard").map(({ properties }) => properties),
@@ -177,14 +185,14 @@ const configs = {
   }),
 };
 
-let traced: Map<keyof typeof configs, Synthesized>;
+let tracedApps: Map<keyof typeof configs, Synthesized>;
 
 beforeAll(async () => {
-  traced = await synthAll(configs);
+  tracedApps = await synthAll(configs);
 });
 
 function tracedResources(name: keyof typeof configs, type: string): Resource[] {
-  return traced.get(name)?.resources(type) ?? [];
+  return tracedApps.get(name)?.resources(type) ?? [];
 }
 
 function policiesWith(name: keyof typeof configs, word: string): Resource[] {
@@ -216,28 +224,32 @@ describe("who sends spans", () => {
 
   it("adds no permission if no spans are sent", () => {
     const stack = new Stack(new App({ analyticsReporting: false }), "Zone");
-    const added: unknown[] = [];
+    const statements: unknown[] = [];
     const role = Object.assign(Role.fromRoleName(stack, "Role", "caller"), {
-      addToPrincipalPolicy: (statement: unknown) => ({ statementAdded: added.push(statement) > 0 }),
+      addToPrincipalPolicy: (statement: unknown) => ({
+        statementAdded: statements.push(statement) > 0,
+      }),
     });
     const configOf = (telemetry: object) => parseConfig({ json: { telemetry } });
     permitSpans(role, { config: configOf({}) });
     permitSpans(role, { config: configOf({ traces: { exporter: { type: "otlp" } } }) });
-    expect(added).toEqual([]);
+    expect(statements).toEqual([]);
     permitSpans(role, { config: configOf({ traces: { exporter: { type: "xray" } } }) });
-    expect(added).toHaveLength(1);
+    expect(statements).toHaveLength(1);
   });
 });
 
 describe("the ingress", () => {
   it("passes the trace ratio only to the ingress", () => {
-    const told = tracedResources("xray", "AWS::Lambda::Function").flatMap(({ id, properties }) => {
-      const { Variables } = properties.Environment as { Variables: Record<string, string> };
-      return Variables.SEKISHO_TRACE_RATIO === undefined
-        ? []
-        : [[id.slice(0, 7), Variables.SEKISHO_TRACE_RATIO]];
-    });
-    expect(told).toEqual([["Ingress", "0.1"]]);
+    const traceTargets = tracedResources("xray", "AWS::Lambda::Function").flatMap(
+      ({ id, properties }) => {
+        const { Variables } = properties.Environment as { Variables: Record<string, string> };
+        return Variables.SEKISHO_TRACE_RATIO === undefined
+          ? []
+          : [[id.slice(0, 7), Variables.SEKISHO_TRACE_RATIO]];
+      },
+    );
+    expect(traceTargets).toEqual([["Ingress", "0.1"]]);
   });
 });
 
@@ -246,8 +258,8 @@ const minutes = 30;
 let alarm: ResolvedResource;
 
 beforeAll(async () => {
-  const made = await synthAll({ only: variants.external });
-  const assembly = made.get("only")?.assembly;
+  const apps = await synthAll({ only: variants.external });
+  const assembly = apps.get("only")?.assembly;
   if (assembly === undefined) throw new Error("nothing was synthesized");
   const [found] = createResolver({ assembly })
     .resources("AWS::CloudWatch::Alarm")
@@ -300,7 +312,7 @@ describe("the alarm DeadLettersStuck", () => {
     ["does not ring for an empty queue", () => 0, () => 0, "OK"],
     ["does not ring for a message that is handled", (at: number) => Number(at > 20), () => 0, "OK"],
     ["does not ring for a queue without values", () => undefined, () => 0, "OK"],
-  ])("DeadLettersStuck %s", (_title, visible, hidden, state) => {
-    expect(lastState({ visible, hidden })).toBe(state);
+  ])("DeadLettersStuck %s", (_title, visible, hiddenCount, state) => {
+    expect(lastState({ visible, hidden: hiddenCount })).toBe(state);
   });
 });

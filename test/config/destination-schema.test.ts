@@ -278,8 +278,8 @@ describe("an authenticator", () => {
   });
 
   it("refuses an authenticator with tokens if a route leads to the local host without one", () => {
-    const wanted = { type: "jwt", issuers: [issuer] };
-    expect(withAuthenticator(wanted, { transport: "in-process" })).toMatch(
+    const authenticator = { type: "jwt", issuers: [issuer] };
+    expect(withAuthenticator(authenticator, { transport: "in-process" })).toMatch(
       /^execution\.authenticator: "jwt" .*destinations\.local/,
     );
     expect(withAuthenticator({ type: "platform" }, { transport: "in-process" })).toBe("");
@@ -294,18 +294,19 @@ describe("over A2A", () => {
   const api = "https://abc123.execute-api.eu-west-1.amazonaws.com";
   const stage = { verification: { account: "111111111111", region: "eu-central-1" } };
 
-  const jsonOf = (agent: object, rest: object = {}) => {
-    return { destinations: { agent: { transport: "a2a", ...agent } }, routes: [], ...rest };
+  const jsonOf = (agent: object, otherKeys: object = {}) => {
+    return { destinations: { agent: { transport: "a2a", ...agent } }, routes: [], ...otherKeys };
   };
-  const configOf = (agent: object, rest?: object) => parseConfig({ json: jsonOf(agent, rest) });
-  const problemsWith = (agent: object, rest?: object) => problemsOf(jsonOf(agent, rest));
+  const configOf = (agent: object, otherKeys?: object) =>
+    parseConfig({ json: jsonOf(agent, otherKeys) });
+  const problemsWith = (agent: object, otherKeys?: object) => problemsOf(jsonOf(agent, otherKeys));
 
   describe("a destination over A2A", () => {
     it("reads an A2A destination as not idempotent, in the dialect a2a and the highest version, by default", () => {
       expect(configOf({ card, authorizer: bearer }).destinations.agent).toMatchObject({
         ...{ card, version: "highest", dialect: "a2a", idempotent: false, forwardBotToken: false },
       });
-      const said = {
+      const agentKeys = {
         card,
         url,
         authorizer: bearer,
@@ -313,8 +314,8 @@ describe("over A2A", () => {
         dialect: "a2a-0.3",
         idempotent: true,
       } as const;
-      const { agent } = configOf(said).destinations;
-      expect(agent).toMatchObject(said);
+      const { agent } = configOf(agentKeys).destinations;
+      expect(agent).toMatchObject(agentKeys);
       expect(configOf({ ...agent }).destinations.agent).toEqual(agent);
     });
 
@@ -402,22 +403,25 @@ describe("over A2A", () => {
   });
 
   describe("the live settings of an A2A destination", () => {
-    const deployed = configOf({ card, url, authorizer: bearer, version: "1.0" });
+    const deployedConfig = configOf({ card, url, authorizer: bearer, version: "1.0" });
     const edit = (changes: object) =>
       configOf({ card, url, authorizer: bearer, version: "1.0", ...changes });
 
     it("live settings change addresses, version and dialect of an A2A destination, and unpin a version", () => {
-      const edited = edit({
+      const editedConfig = edit({
         card: "https://other.example/card.json",
         url: "https://other.example/",
         version: "highest",
         dialect: "a2a-0.3",
       });
       expect(
-        listUndeployedChanges({ config: edited, deployed: createFingerprints(deployed) }),
+        listUndeployedChanges({
+          config: editedConfig,
+          deployed: createFingerprints(deployedConfig),
+        }),
       ).toEqual([]);
-      const json = JSON.parse(JSON.stringify(toLiveSettings(edited)));
-      expect(withLiveSettings({ config: deployed, json })).toEqual(edited);
+      const json = JSON.parse(JSON.stringify(toLiveSettings(editedConfig)));
+      expect(withLiveSettings({ config: deployedConfig, json })).toEqual(editedConfig);
     });
 
     it.each([

@@ -12,29 +12,36 @@ import { parseConfig } from "@sekisho/config/load.ts";
 const bearer = { type: "bearer", token: { secretsManager: "sekisho/dev/TOKEN" } };
 const sigv4 = { type: "sigv4", service: "lambda", region: "eu-central-1" };
 const far = { transport: "https", url: "https://a.example/", authorizer: bearer };
-const federated = {
+const federatedDestination = {
   transport: "https",
   url: "https://c.example/",
   authorizer: { type: "web-identity", audience: "https://c.example/" },
 };
-const assumed = {
+const roleDestination = {
   transport: "https",
   url: "https://d.example/",
   authorizer: { ...sigv4, assumeRoleArn: "arn:aws:iam::123456789012:role/agents" },
 };
-const signed = { transport: "https", url: "https://b.example/", authorizer: sigv4 };
+const signedDestination = { transport: "https", url: "https://b.example/", authorizer: sigv4 };
 
-const trusted = { ...far, forwardBotToken: true };
+const trustedDestination = { ...far, forwardBotToken: true };
 
 function configWith(changes: Record<string, unknown>) {
-  const destinations = { local: { transport: "https" }, far, signed, federated, assumed, trusted };
+  const destinations = {
+    local: { transport: "https" },
+    far,
+    signed: signedDestination,
+    federated: federatedDestination,
+    assumed: roleDestination,
+    trusted: trustedDestination,
+  };
   return parseConfig({ json: { destinations, routes: [{ destination: "local" }], ...changes } });
 }
-const deployed = configWith({});
+const deployedConfig = configWith({});
 
 describe("the live settings", () => {
   it("carries the routes and the fields without permissions to the deployed configuration", () => {
-    const edited = configWith({
+    const editedConfig = configWith({
       destinations: {
         local: {
           transport: "https",
@@ -43,10 +50,10 @@ describe("the live settings", () => {
           longPollMs: 5000,
         },
         far: { ...far, url: "https://other.example/", idempotent: true },
-        signed,
-        federated: { ...federated, url: "https://other.example/" },
-        assumed: { ...assumed, url: "https://other.example/" },
-        trusted,
+        signed: signedDestination,
+        federated: { ...federatedDestination, url: "https://other.example/" },
+        assumed: { ...roleDestination, url: "https://other.example/" },
+        trusted: trustedDestination,
       },
       routes: [
         { channel: "C1", word: "deploy", destination: ["far", "local"] },
@@ -54,29 +61,37 @@ describe("the live settings", () => {
       ],
     });
     expect(
-      listUndeployedChanges({ config: edited, deployed: createFingerprints(deployed) }),
+      listUndeployedChanges({ config: editedConfig, deployed: createFingerprints(deployedConfig) }),
     ).toEqual([]);
-    const json = JSON.parse(JSON.stringify(toLiveSettings(edited)));
-    expect(withLiveSettings({ config: deployed, json })).toEqual(edited);
+    const json = JSON.parse(JSON.stringify(toLiveSettings(editedConfig)));
+    expect(withLiveSettings({ config: deployedConfig, json })).toEqual(editedConfig);
   });
 
   it("changes nothing for empty settings, as the stack creates them", () => {
-    expect(withLiveSettings({ config: deployed, json: {} })).toEqual(deployed);
+    expect(withLiveSettings({ config: deployedConfig, json: {} })).toEqual(deployedConfig);
   });
 
   it.each([
     ["another transport", { far: { transport: "agentcore", runtimeArn: arn() } }],
     ["another authorizer", { far: { ...far, authorizer: sigv4 } }],
-    ["another address of a signed call", { signed: { ...signed, url: "https://c.example/" } }],
+    [
+      "another address of a signed call",
+      { signed: { ...signedDestination, url: "https://c.example/" } },
+    ],
     [
       "another audience",
-      { federated: { ...federated, authorizer: { type: "web-identity", audience: "other" } } },
+      {
+        federated: {
+          ...federatedDestination,
+          authorizer: { type: "web-identity", audience: "other" },
+        },
+      },
     ],
     [
       "another role",
       {
         assumed: {
-          ...assumed,
+          ...roleDestination,
           authorizer: { ...sigv4, assumeRoleArn: "arn:aws:iam::123456789012:role/other" },
         },
       },
@@ -88,16 +103,16 @@ describe("the live settings", () => {
     const destinations = {
       local: { transport: "https" },
       far,
-      signed,
-      federated,
-      assumed,
-      trusted,
+      signed: signedDestination,
+      federated: federatedDestination,
+      assumed: roleDestination,
+      trusted: trustedDestination,
       ...changes,
     };
     const [name] = Object.keys(changes);
-    const edited = configWith({ destinations });
+    const editedConfig = configWith({ destinations });
     expect(
-      listUndeployedChanges({ config: edited, deployed: createFingerprints(deployed) }),
+      listUndeployedChanges({ config: editedConfig, deployed: createFingerprints(deployedConfig) }),
     ).toEqual([name]);
   });
 
@@ -106,12 +121,12 @@ describe("the live settings", () => {
     ["of the stage's own Execution zone", "local"],
     ["that gets the bot token", "trusted"],
   ])("ignores an address %s, and applies the other settings", (_what, name) => {
-    const fingerprint = createFingerprints(deployed)[name];
+    const fingerprint = createFingerprints(deployedConfig)[name];
     const json = {
       destinations: { [name]: { fingerprint, url: "https://evil.example/", deadlineMs: 5000 } },
     };
-    const { destinations } = withLiveSettings({ config: deployed, json });
-    expect(destinations[name]).toEqual({ ...deployed.destinations[name], deadlineMs: 5000 });
+    const { destinations } = withLiveSettings({ config: deployedConfig, json });
+    expect(destinations[name]).toEqual({ ...deployedConfig.destinations[name], deadlineMs: 5000 });
   });
 
   it.each([
@@ -121,7 +136,10 @@ describe("the live settings", () => {
       "an address with credentials in it",
       {
         destinations: {
-          far: { fingerprint: createFingerprints(deployed).far, url: "https://u:p@a.example/" },
+          far: {
+            fingerprint: createFingerprints(deployedConfig).far,
+            url: "https://u:p@a.example/",
+          },
         },
       },
       /without credentials/,
@@ -133,13 +151,13 @@ describe("the live settings", () => {
     ],
     ["something else altogether", [], /live settings/],
   ])("refuses live settings for %s", (_what, json, problem) => {
-    expect(() => withLiveSettings({ config: deployed, json })).toThrow(problem);
+    expect(() => withLiveSettings({ config: deployedConfig, json })).toThrow(problem);
   });
 });
 
 describe("live settings that were pushed for another peer or credential", () => {
   const otherBearer = { type: "bearer", token: { secretsManager: "sekisho/dev/OTHER_TOKEN" } };
-  const moved = {
+  const movedDestination = {
     ...far,
     url: "https://b.example/",
     authorizer: otherBearer,
@@ -147,44 +165,58 @@ describe("live settings that were pushed for another peer or credential", () => 
     longPollMs: 5000,
   };
   const card = "https://b.example/card.json";
-  const before = configOfFar(far);
+  const oldConfig = configOfFar(far);
   const settingsOf = (config: ReturnType<typeof configOfFar>) =>
     JSON.parse(JSON.stringify(toLiveSettings(config)));
 
   it.each([
-    ["another token", moved],
-    ["another kind of authorizer", { ...moved, authorizer: federated.authorizer }],
+    ["another token", movedDestination],
+    [
+      "another kind of authorizer",
+      { ...movedDestination, authorizer: federatedDestination.authorizer },
+    ],
     [
       "another transport",
-      { ...moved, transport: "a2a", card, longPollMs: 0, version: "0.3", dialect: "a2a-0.3" },
+      {
+        ...movedDestination,
+        transport: "a2a",
+        card,
+        longPollMs: 0,
+        version: "0.3",
+        dialect: "a2a-0.3",
+      },
     ],
   ])(
     "keeps the deployed peer, with settings for %s before a rollback and before a push",
     (_what, other) => {
-      const after = configOfFar(other);
-      expect(withLiveSettings({ config: before, json: settingsOf(after) })).toEqual(before);
-      expect(withLiveSettings({ config: after, json: settingsOf(before) })).toEqual(after);
+      const newConfig = configOfFar(other);
+      expect(withLiveSettings({ config: oldConfig, json: settingsOf(newConfig) })).toEqual(
+        oldConfig,
+      );
+      expect(withLiveSettings({ config: newConfig, json: settingsOf(oldConfig) })).toEqual(
+        newConfig,
+      );
       expect(
-        outdatedSettings({ json: settingsOf(after), deployed: createFingerprints(before) }),
+        outdatedSettings({ json: settingsOf(newConfig), deployed: createFingerprints(oldConfig) }),
       ).toEqual(["far"]);
       expect(
-        outdatedSettings({ json: settingsOf(before), deployed: createFingerprints(before) }),
+        outdatedSettings({ json: settingsOf(oldConfig), deployed: createFingerprints(oldConfig) }),
       ).toEqual([]);
     },
   );
 
   it("applies the routes and peer-independent settings even for another peer", () => {
-    const chosen = { deadlineMs: 5000, questions: { answerBy: "anyone" } };
+    const chosenKeys = { deadlineMs: 5000, questions: { answerBy: "anyone" } };
     const routes = [{ channel: "C1", destination: "far" }];
-    const json = settingsOf(configOfFar({ ...moved, ...chosen }, routes));
-    expect(withLiveSettings({ config: before, json })).toEqual(
-      configOfFar({ ...far, ...chosen }, routes),
+    const json = settingsOf(configOfFar({ ...movedDestination, ...chosenKeys }, routes));
+    expect(withLiveSettings({ config: oldConfig, json })).toEqual(
+      configOfFar({ ...far, ...chosenKeys }, routes),
     );
   });
 
   it("ignores an address without a fingerprint", () => {
     const json = { destinations: { far: { url: "https://b.example/" } } };
-    expect(withLiveSettings({ config: before, json })).toEqual(before);
+    expect(withLiveSettings({ config: oldConfig, json })).toEqual(oldConfig);
   });
 });
 

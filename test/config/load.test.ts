@@ -356,12 +356,12 @@ describe("a reference to a secret", () => {
   });
 });
 
-const unsaid = { logLevel: undefined, debugRatio: undefined };
+const unsetValues = { logLevel: undefined, debugRatio: undefined };
 
 describe("which log lines are written", () => {
   it("uses the log settings of the entry if nothing is configured", () => {
-    expect(toLogSettings({ environment: unsaid })).toEqual({ level: "info", debugRatio: 0 });
-    expect(toLogSettings({ environment: unsaid, level: "warn" })).toEqual({
+    expect(toLogSettings({ environment: unsetValues })).toEqual({ level: "info", debugRatio: 0 });
+    expect(toLogSettings({ environment: unsetValues, level: "warn" })).toEqual({
       level: "warn",
       debugRatio: 0,
     });
@@ -369,7 +369,7 @@ describe("which log lines are written", () => {
 
   it("prefers the log settings of the environment, then those of the configuration", () => {
     const config = { level: "error", debugRatio: 0.1 } as const;
-    expect(toLogSettings({ environment: unsaid, config, level: "warn" })).toEqual(config);
+    expect(toLogSettings({ environment: unsetValues, config, level: "warn" })).toEqual(config);
     const environment = readEnvironment({
       SEKISHO_LOG_LEVEL: "debug",
       SEKISHO_LOG_DEBUG_RATIO: "0",

@@ -13,9 +13,9 @@ const arn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-a
 
 function configOf({
   stage = {},
-  ...rest
+  ...otherKeys
 }: Record<string, unknown> & { stage?: Record<string, unknown> }) {
-  return parseConfig({ json: { ...rest, stages: { dev: { verification, ...stage } } } });
+  return parseConfig({ json: { ...otherKeys, stages: { dev: { verification, ...stage } } } });
 }
 
 const functionArn = "arn:aws:lambda:eu-central-1:222222222222:function:url";
@@ -124,13 +124,15 @@ describe("a stage", () => {
     ],
   ])(
     "reaches its own Execution zone as %s, at every destination without an address",
-    (_what, address, expected) => {
+    (_what, address, destination) => {
       const config = configOf({
         destinations: { local: { transport: "https", deadlineMs: 5000 } },
       });
-      const located = withExecutionAddress({ config, address });
-      expect(located.destinations.local).toMatchObject(expected);
-      expect(parseConfig({ json: JSON.parse(JSON.stringify(located)) })).toEqual(located);
+      const locatedConfig = withExecutionAddress({ config, address });
+      expect(locatedConfig.destinations.local).toMatchObject(destination);
+      expect(parseConfig({ json: JSON.parse(JSON.stringify(locatedConfig)) })).toEqual(
+        locatedConfig,
+      );
     },
   );
 
@@ -238,24 +240,26 @@ describe("a stage", () => {
     ],
     [
       "a signed call to a service for which it gives no permission",
-      { destinations: { signed: signed({ service: "s3" }) }, routes: [] },
+      { destinations: { signed: createSignedDestination({ service: "s3" }) }, routes: [] },
       /destinations\.signed\.authorizer\.service: must be "lambda" or "execute-api"/,
     ],
     [
       "a signed call to a function that is not named",
-      { destinations: { signed: signed({ service: "lambda" }) }, routes: [] },
+      { destinations: { signed: createSignedDestination({ service: "lambda" }) }, routes: [] },
       /destinations\.signed\.authorizer\.functionArn: is missing/,
     ],
     [
       "an API by a name of its own",
-      { destinations: { signed: signed({}) }, routes: [] },
+      { destinations: { signed: createSignedDestination({}) }, routes: [] },
       /signed\.url: must have the API's own host/,
     ],
     [
       "an API in another region than it signs for",
       {
         destinations: {
-          signed: signed({ url: "https://abc123.execute-api.us-east-1.amazonaws.com/" }),
+          signed: createSignedDestination({
+            url: "https://abc123.execute-api.us-east-1.amazonaws.com/",
+          }),
         },
         routes: [],
       },
@@ -309,7 +313,9 @@ describe("a stage", () => {
       { service: "lambda", functionArn: functionThere },
     ],
   ])("accepts %s", (_what, changes) => {
-    expect(() => configOf({ destinations: { signed: signed(changes) }, routes: [] })).not.toThrow();
+    expect(() =>
+      configOf({ destinations: { signed: createSignedDestination(changes) }, routes: [] }),
+    ).not.toThrow();
   });
 
   it("applies limits of AWS only to files with stages, and checks the agent only where it runs", () => {
@@ -317,7 +323,12 @@ describe("a stage", () => {
     const execution = {
       agent: { type: "openai-compatible", baseUrl: "http://127.0.0.1:1/v1", model: "m" },
     };
-    const json = { limits, execution, destinations: { signed: signed({}) }, routes: [] };
+    const json = {
+      limits,
+      execution,
+      destinations: { signed: createSignedDestination({}) },
+      routes: [],
+    };
     expect(() => parseConfig({ json })).not.toThrow();
     expect(() =>
       configOf({ execution, routes: [], stage: { execution: { kind: "external" } } }),
@@ -345,7 +356,7 @@ function limits(limits: Record<string, number>) {
   return { limits };
 }
 
-function signed({
+function createSignedDestination({
   url = "https://api.example/",
   service = "execute-api",
   ...more

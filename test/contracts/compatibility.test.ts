@@ -16,7 +16,7 @@ const root = join(import.meta.dirname, "../..");
 const folder = join(root, "contracts/released");
 const last = readdirSync(folder).sort(compareVersions).at(-1) ?? "";
 const releasedTexts = readTexts(join(folder, last));
-const released = parseTexts(releasedTexts);
+const releasedSchemas = parseTexts(releasedTexts);
 const current = parseTexts(generatedFiles());
 const names = Object.keys(methods) as MethodName[];
 
@@ -29,8 +29,8 @@ const isSameMajor = numbersOf(contractVersion)[0] === numbersOf(last)[0];
 const suite = isSameMajor ? describe : describe.skip;
 suite(`beside a peer of ${last}`, () => {
   const schemasOf = (file: string) =>
-    [released.get(`schemas/${file}.json`), current.get(`schemas/${file}.json`)] as const;
-  const ofReleased = names.filter((name) => released.has(`schemas/${name}.params.json`));
+    [releasedSchemas.get(`schemas/${file}.json`), current.get(`schemas/${file}.json`)] as const;
+  const ofReleased = names.filter((name) => releasedSchemas.has(`schemas/${name}.params.json`));
 
   it.each(ofReleased)("accepts the params of an old client in a new host: %s", (name) => {
     const [old] = schemasOf(`${name}.params`);

@@ -36,9 +36,11 @@ describe("the table of dialects", () => {
     "the reason $reason in $dialect matches the cell of the document: $cell",
     ({ reason: name, dialect, cell }) => {
       const reason = name as Reason;
-      const stated = stateIn(cell);
-      if (stated !== undefined) {
-        expect(findReasonOfState({ state: taskStateSchema.parse(stated), dialect })).toBe(reason);
+      const statedState = stateIn(cell);
+      if (statedState !== undefined) {
+        expect(findReasonOfState({ state: taskStateSchema.parse(statedState), dialect })).toBe(
+          reason,
+        );
       }
       expect(listErrorCodes({ reason, dialect })).toEqual(numbersIn(cell));
       expect(toErrorCode({ reason, dialect, target: "canceled" })).toBe(numbersIn(cell).at(0));
@@ -87,10 +89,12 @@ describe("the table of dialects", () => {
   });
 
   it("maps to a reason only those task states that A2A uses instead of an error", () => {
-    const found = taskStateSchema.options.map(
+    const reasonsOfStates = taskStateSchema.options.map(
       (state) => [state, findReasonOfState({ state, dialect: "a2a" })] as const,
     );
-    expect(Object.fromEntries(found.filter(([, reason]) => reason !== undefined))).toEqual({
+    expect(
+      Object.fromEntries(reasonsOfStates.filter(([, reason]) => reason !== undefined)),
+    ).toEqual({
       failed: "execution_failed",
       canceled: "canceled",
       rejected: "plan_error",

@@ -93,8 +93,8 @@ describe("a Response", () => {
       { ...response, error: { ...error, data: [1] } },
       { ...response, error: { ...error, data: [1] } },
     ],
-  ])("accepts a response %s", (_name, value, taken) => {
-    expect(responseSchema.parse(value)).toEqual(taken);
+  ])("accepts a response %s", (_name, value, envelope) => {
+    expect(responseSchema.parse(value)).toEqual(envelope);
   });
 
   it.each<[string, unknown]>([

@@ -34,17 +34,17 @@ const everyCell = reasons.flatMap((reason) => dialects.map((dialect) => ({ reaso
 const anyReason = fc.constantFrom(...reasons);
 const anyDialect = fc.constantFrom(...dialects);
 
-const filled = (maxLength?: number) =>
+const fillText = (maxLength?: number) =>
   fc.string({ minLength: 1, ...(maxLength !== undefined && { maxLength }) });
 
 const anyDetails: fc.Arbitrary<ErrorDetails> = fc.record(
   {
     retry_after_ms: fc.maxSafeNat(),
-    task_id: filled(256),
-    correlation_id: filled(128),
+    task_id: fillText(256),
+    correlation_id: fillText(128),
     issues: fc.array(fc.record({ path: fc.string(), message: fc.string() })),
-    current: filled(),
-    target: fc.oneof(fc.constantFrom("canceled", "working"), filled()),
+    current: fillText(),
+    target: fc.oneof(fc.constantFrom("canceled", "working"), fillText()),
     lost: fc.boolean(),
   },
   { requiredKeys: [] },
@@ -104,11 +104,11 @@ describe("an error with its data", () => {
         anyDialect,
         anyDialect,
         fc.integer(),
-        (reason, spoken, understood, status) => {
+        (reason, sentDialect, errorFields, status) => {
           const wire = overTheWire(
-            encodeError({ error: new SekishoError(reason), dialect: spoken }),
+            encodeError({ error: new SekishoError(reason), dialect: sentDialect }),
           );
-          expect(decodeError({ error: wire, dialect: understood, status })).toMatchObject({
+          expect(decodeError({ error: wire, dialect: errorFields, status })).toMatchObject({
             reason,
             certainty: "refused",
           });
@@ -279,7 +279,7 @@ describe("encoding", () => {
   });
 
   it("encodes a name of A2A for each of its nine numbers, and for no other", () => {
-    const named = reasons.flatMap((reason) =>
+    const reasonsWithTarget = reasons.flatMap((reason) =>
       ["canceled", "working"].map((target) => {
         const error = new SekishoError(reason, { details: { target } });
         const { code, data } = encodeError({ error, dialect: "a2a" });
@@ -287,7 +287,7 @@ describe("encoding", () => {
         return { code, name: first.domain === "a2a-protocol.org" ? first.reason : undefined };
       }),
     );
-    const byCode = new Map(named.map(({ code, name }) => [code, name] as const));
+    const byCode = new Map(reasonsWithTarget.map(({ code, name }) => [code, name] as const));
     const nine = [...byCode]
       .filter(([code]) => code >= -32009 && code <= -32001)
       .sort(([a], [b]) => b - a);
@@ -396,8 +396,8 @@ describe("the answer of a host to an error", () => {
     "answers in $dialect with the HTTP status that the contract states for $reason",
     ({ reason, dialect, http }) => {
       const isA2aOutage = dialect.startsWith("a2a") && reason === "unavailable";
-      const stated = dialect === "vapora" || isA2aOutage ? http : (ownHost[reason] ?? 200);
-      expect(answer({ reason, dialect }).status).toBe(stated);
+      const httpStatus = dialect === "vapora" || isA2aOutage ? http : (ownHost[reason] ?? 200);
+      expect(answer({ reason, dialect }).status).toBe(httpStatus);
     },
   );
 

@@ -8,10 +8,10 @@ const [, numberRows = []] = tablesIn(sectionOf(page, "### Dialects"));
 export const errorTable = numberRows.map((cells, index) => {
   const [reason = "", zone = "", strict = "", a2a = "", cleveragents = "", vapora = "", http] =
     cells.map((cell) => cell.replaceAll("`", ""));
-  const [named = "", retry] = reasonRows[index] ?? [];
-  if (named !== `\`${reason}\``)
+  const [reasonCell = "", retry] = reasonRows[index] ?? [];
+  if (reasonCell !== `\`${reason}\``)
     throw new Error(
-      `The tables of docs/reference/contract.md differ in row ${index}: ${named}, ${reason}.`,
+      `The tables of docs/reference/contract.md differ in row ${index}: ${reasonCell}, ${reason}.`,
     );
   const texts: Readonly<Record<string, string>> = {
     zone,

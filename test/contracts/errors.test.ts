@@ -44,7 +44,7 @@ describe("a SekishoError", () => {
 
   it("rejects a forged object as a SekishoError", () => {
     const mark = Symbol.for("sekisho.SekishoError");
-    const forged: object[] = [
+    const forgedErrors: object[] = [
       { [mark]: true },
       { [mark]: true, reason: "a text of an agent", details: {} },
       { [mark]: true, reason: "toString", details: {} },
@@ -53,7 +53,7 @@ describe("a SekishoError", () => {
       Object.defineProperty({ [mark]: true, details: {} }, "reason", { get: unreadable }),
       new Proxy({}, { has: unreadable }),
     ];
-    for (const error of forged) {
+    for (const error of forgedErrors) {
       expect(error instanceof SekishoError).toBe(false);
       expect(SekishoError.from(error)).toMatchObject({
         reason: "internal",

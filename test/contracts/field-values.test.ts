@@ -16,17 +16,17 @@ const fields: QuestionField[] = [
 ];
 
 function problemsOf(values: FieldValues): string[] {
-  const checked = checkFieldValues({ fields, values: { region: "eu", ...values } });
-  if ("values" in checked) return [];
-  return checked.problems.map(({ id, problem }) => `${id} ${describeFieldProblem(problem)}`);
+  const checkResult = checkFieldValues({ fields, values: { region: "eu", ...values } });
+  if ("values" in checkResult) return [];
+  return checkResult.problems.map(({ id, problem }) => `${id} ${describeFieldProblem(problem)}`);
 }
 
 describe("values that fit", () => {
   it("returns the values in the order of the fields", () => {
     const values = { day: "2028-02-29", count: 0, why: "x", others: ["ap", "eu"], region: "ap" };
-    const checked = checkFieldValues({ fields, values });
-    expect(checked).toEqual({ values });
-    expect(Object.keys("values" in checked ? checked.values : {})).toEqual(
+    const checkResult = checkFieldValues({ fields, values });
+    expect(checkResult).toEqual({ values });
+    expect(Object.keys("values" in checkResult ? checkResult.values : {})).toEqual(
       fields.map(({ id }) => id),
     );
   });

@@ -68,8 +68,8 @@ describe("the OpenRPC document", () => {
       "whose param's schema is none",
       { ...document, methods: [{ name: "m", params: [{ name: "p", schema: { type: 7 } }] }] },
     ],
-  ])("refuses an OpenRPC document %s by the official meta-schema", (_name, broken) => {
-    expect(openRpcValidator()(JSON.parse(JSON.stringify(broken)))).toBe(false);
+  ])("refuses an OpenRPC document %s by the official meta-schema", (_name, brokenDocument) => {
+    expect(openRpcValidator()(JSON.parse(JSON.stringify(brokenDocument)))).toBe(false);
   });
 
   it("contains a valid example of every method and every error", () => {
@@ -171,8 +171,8 @@ describe("the JSON Schemas", () => {
     ["error", { code: "1", message: "" }, false],
     ["error.data", { reason: "timeout", retryable: false }, true],
     ["error.data", { reason: "ambiguous", retryable: false }, false],
-  ])("the JSON Schema %s accepts %j: %p", (name, value, accepted) => {
-    expect(validatorOf(name)(value)).toBe(accepted);
+  ])("the JSON Schema %s accepts %j: %p", (name, value, isAccepted) => {
+    expect(validatorOf(name)(value)).toBe(isAccepted);
   });
 });
 
@@ -190,8 +190,8 @@ const validators = new Map<string, (value: unknown) => boolean>();
 function validatorOf(name: string): (value: unknown) => boolean {
   const knownNames = validators.get(name);
   if (knownNames !== undefined) return knownNames;
-  const compiled = new Ajv2020().compile(JSON.parse(files.get(`schemas/${name}.json`) ?? ""));
-  const validate = (value: unknown) => compiled(value) === true;
+  const compiledSchema = new Ajv2020().compile(JSON.parse(files.get(`schemas/${name}.json`) ?? ""));
+  const validate = (value: unknown) => compiledSchema(value) === true;
   validators.set(name, validate);
   return validate;
 }

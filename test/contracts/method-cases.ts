@@ -37,7 +37,7 @@ const session = (length: number) => "s".repeat(length);
 
 function params(
   method: MethodName,
-  accepted: boolean,
+  isAccepted: boolean,
   cases: Readonly<Record<string, unknown>>,
 ): MethodCase[] {
   return Object.entries(cases).map(([name, value]) => ({
@@ -45,7 +45,7 @@ function params(
     method,
     side: "params",
     value,
-    accepted,
+    accepted: isAccepted,
   }));
 }
 function results(

@@ -43,7 +43,7 @@ describe("the methods", () => {
             options,
             ...own
           } = extra;
-          const { ["__proto__"]: _dropped, ...passing } = own;
+          const { ["__proto__"]: _prototype, ...passing } = own;
           expect(methods.get_task.result.parse({ ...own, ...knownNames })).toEqual({
             ...passing,
             ...knownNames,

@@ -1,6 +1,6 @@
 /** Tasks through both zones on one machine, and what `GET /metrics` of each of them says then. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { exposed, type Sample, sumOf } from "../runtime/telemetry/exposed.ts";
+import { readSamples, type Sample, sumOf } from "../runtime/telemetry/exposed.ts";
 import { type E2eWorld, startWorld } from "./world.ts";
 
 type Read = { verification: Sample[]; execution: Sample[] };
@@ -9,7 +9,7 @@ let world: E2eWorld;
 let read: Read;
 
 async function samplesOf(url: string): Promise<Sample[]> {
-  return exposed(await (await fetch(url)).text());
+  return readSamples(await (await fetch(url)).text());
 }
 
 async function readBoth({ metricsUrl, executionUrl }: E2eWorld): Promise<Read> {

@@ -4,7 +4,7 @@ import { openCompletionQueue } from "@sekisho/execution/aws-engine.ts";
 import { readAwsEnvironment } from "@sekisho/runtime/aws/environment.ts";
 import { startWebServer, type WebServer } from "../doubles/web-server.ts";
 
-const before = { ...process.env };
+const originalEnv = { ...process.env };
 
 describe("the completion queue, as the Execution zone reaches it", () => {
   let server: WebServer;
@@ -27,10 +27,10 @@ describe("the completion queue, as the Execution zone reaches it", () => {
       AWS_SECRET_ACCESS_KEY: "s",
       AWS_REGION: "eu-west-1",
     };
-    process.env = { ...before, ...credentials, AWS_ENDPOINT_URL_SQS: server.url };
+    process.env = { ...originalEnv, ...credentials, AWS_ENDPOINT_URL_SQS: server.url };
   });
   afterEach(async () => {
-    process.env = { ...before };
+    process.env = { ...originalEnv };
     await server.close();
   });
 

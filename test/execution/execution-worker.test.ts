@@ -231,7 +231,7 @@ describe("a backlog", () => {
 });
 
 describe("a worker", () => {
-  async function submitted(store: TaskStore<ExecutionTask>, options: Partial<HostOptions> = {}) {
+  async function submitTask(store: TaskStore<ExecutionTask>, options: Partial<HostOptions> = {}) {
     const host = createQueuedHost({ syncBudgetMs: 0, store, ...options });
     const { result } = await host.call("execute_task", hello);
     return { ...host, taskId: result?.task_id ?? "", name: { task_id: result?.task_id } };
@@ -239,7 +239,7 @@ describe("a worker", () => {
 
   it("reports the task of a dead worker as lost and does not start it again", async () => {
     const store = memoryStore();
-    const { call, taskId, name } = await submitted(store);
+    const { call, taskId, name } = await submitTask(store);
     const gate = createGate();
     let alive = true;
     const dying: typeof store = {
@@ -263,7 +263,7 @@ describe("a worker", () => {
 
   it("resolves only after the outcome is stored", async () => {
     const store = memoryStore();
-    const { taskId } = await submitted(store);
+    const { taskId } = await submitTask(store);
     const gate = createGate();
     let isOver = false;
     const run = createExecutionWorker({ store, agent: gate.agent }).run({ taskId, signal: never });
@@ -277,7 +277,7 @@ describe("a worker", () => {
 
   it("ignores a task that is unknown, over, or run by another worker", async () => {
     const store = memoryStore();
-    const { taskId, call } = await submitted(store);
+    const { taskId, call } = await submitTask(store);
     const gate = createGate();
     const worker = createExecutionWorker({ store, agent: gate.agent });
     const other = createExecutionWorker({
@@ -296,9 +296,9 @@ describe("a worker", () => {
 
   it("rejects when the store is unavailable, so that the message is delivered again", async () => {
     const store = memoryStore();
-    const { taskId } = await submitted(store);
-    for (const broken of ["get", "replace"] as const) {
-      const away = { ...store, [broken]: () => Promise.reject(new Error("away")) };
+    const { taskId } = await submitTask(store);
+    for (const method of ["get", "replace"] as const) {
+      const away = { ...store, [method]: () => Promise.reject(new Error("away")) };
       // Its pauses are a random part of most of a minute.
       const worker = createExecutionWorker({ store: away, agent: answering("a"), random: () => 0 });
       const run = worker.run({ taskId, signal: never });
@@ -309,7 +309,7 @@ describe("a worker", () => {
 
   it("stops the agent when the worker's time is over and stores the task as lost", async () => {
     const store = memoryStore();
-    const { taskId, call, name } = await submitted(store);
+    const { taskId, call, name } = await submitTask(store);
     const gate = createGate({ heedsSignal: false });
     const ending = new AbortController();
     const run = createExecutionWorker({ store, agent: gate.agent }).run({
@@ -328,7 +328,7 @@ describe("a worker", () => {
 
   it("starts nothing when its time is already over, and runs the task later", async () => {
     const store = memoryStore();
-    const { taskId } = await submitted(store);
+    const { taskId } = await submitTask(store);
     const worker = createExecutionWorker({ store, agent: answering("done") });
     await expect(worker.run({ taskId, signal: AbortSignal.abort() })).rejects.toThrow();
     expect((await store.get({ id: taskId }))?.state).toBe("submitted");
@@ -340,13 +340,13 @@ describe("a worker", () => {
     "leaves the task for its next message when the time ends while the store %s",
     async (how) => {
       const store = memoryStore();
-      const { taskId } = await submitted(store);
-      const reached = Promise.withResolvers<void>();
+      const { taskId } = await submitTask(store);
+      const arrival = Promise.withResolvers<void>();
       const letGo = Promise.withResolvers<void>();
       const slow: typeof store = {
         ...store,
         async get(request) {
-          reached.resolve();
+          arrival.resolve();
           if (how === "fails") throw new Error("away");
           await letGo.promise;
           return store.get(request);
@@ -359,7 +359,7 @@ describe("a worker", () => {
         random: () => 0.99,
       });
       const run = worker.run({ taskId, signal: ending.signal });
-      await reached.promise;
+      await arrival.promise;
       // A turn later it waits for its next try.
       setImmediate(() => {
         ending.abort(new Error("The time is over."));

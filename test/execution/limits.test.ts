@@ -110,22 +110,22 @@ describe("runs of one caller", () => {
 
   it("keeps the slot of a request while its repetition fails at the store", async () => {
     const store = memoryStore();
-    const { promise: created, resolve: letCreate } = Promise.withResolvers<void>();
+    const { promise: creation, resolve: letCreate } = Promise.withResolvers<void>();
     const lone = randomUUID();
     let tries = 0;
     const create: typeof store.create = async (request) => {
       if (String(request.item.requestId) !== lone) return store.create(request);
       tries += 1;
       if (tries > 1) throw new Error("away");
-      await created;
+      await creation;
       return store.create(request);
     };
     const { call, started, letGo } = startLimited({ store: { ...store, create } });
     await call("execute_task", hello, as("a"));
     const first = call("execute_task", hello, { id: lone, ...as("a") });
     await eventually(() => tries === 1);
-    const repeated = await call("execute_task", hello, { id: lone, ...as("a") });
-    expect(repeated.error?.data.reason).toBe("unavailable");
+    const repeatedCall = await call("execute_task", hello, { id: lone, ...as("a") });
+    expect(repeatedCall.error?.data.reason).toBe("unavailable");
     // The place of the first one is still its own.
     expect((await call("execute_task", hello, as("a"))).error).toMatchObject(refusal);
     letCreate();
@@ -197,7 +197,7 @@ describe("calls of a caller that may not wait", () => {
       mayWait,
     });
     let isHeld = true;
-    const held = call("execute_task", hello, as("patient")).finally(() => {
+    const heldCall = call("execute_task", hello, as("patient")).finally(() => {
       isHeld = false;
     });
     const { result } = await call("execute_task", hello, as("a"));
@@ -206,7 +206,7 @@ describe("calls of a caller that may not wait", () => {
     expect((await call("get_task", poll, as("a"))).result?.status).toBe("accepted");
     expect(isHeld).toBe(true);
     letGo();
-    expect((await held).result?.status).toBe("success");
+    expect((await heldCall).result?.status).toBe("success");
   });
 });
 
@@ -217,14 +217,14 @@ describe("calls of one caller that wait", () => {
     const wait = (ms: number) =>
       call("get_task", { task_id: result?.task_id, wait_ms: ms }, as("a"));
     let isHeld = true;
-    const held = wait(25_000).finally(() => {
+    const heldCall = wait(25_000).finally(() => {
       isHeld = false;
     });
     // Whether the first one waits already shows in the second one's being answered.
     expect((await wait(25_000)).result?.status).toBe("accepted");
     expect(isHeld).toBe(true);
     letGo();
-    expect((await held).result?.status).toBe("success");
+    expect((await heldCall).result?.status).toBe("success");
   });
 });
 
@@ -237,22 +237,22 @@ it("a slot count never exceeds its maximum and has all slots free at the end", (
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2 }), acts, (max, list) => {
       const slots = createRunSlots({ max });
-      const held: { id: string; release: () => void }[] = [];
+      const heldSlots: { id: string; release: () => void }[] = [];
       for (const { act, id } of list) {
         if (act === "release") {
-          const first = held.findIndex((each) => each.id === id);
-          const [gone] = first === -1 ? [] : held.splice(first, 1);
+          const first = heldSlots.findIndex((each) => each.id === id);
+          const [releasedSlot] = first === -1 ? [] : heldSlots.splice(first, 1);
           // A second time changes nothing.
-          for (const _ of [1, 2]) gone?.release();
+          for (const _ of [1, 2]) releasedSlot?.release();
           continue;
         }
-        const taken = new Set(held.map((each) => each.id));
-        const isFree = taken.has(id) || taken.size < max;
+        const takenIds = new Set(heldSlots.map((each) => each.id));
+        const isFree = takenIds.has(id) || takenIds.size < max;
         const release = slots[act]({ principal: "a", id });
         expect(release !== undefined).toBe(act === "occupy" || isFree);
-        if (release !== undefined) held.push({ id, release });
+        if (release !== undefined) heldSlots.push({ id, release });
       }
-      for (const { release } of held) release();
+      for (const { release } of heldSlots) release();
       for (let i = 0; i < max; i++)
         expect(slots.take({ principal: "a", id: `new ${i}` })).toBeDefined();
       expect(slots.take({ principal: "a", id: "more" })).toBeUndefined();

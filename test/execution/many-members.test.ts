@@ -48,19 +48,19 @@ describe("a request with many members", () => {
     "handles a request without visiting most of its many members: %s",
     async (_place, method, params, limit) => {
       const { host } = createTestHost();
-      const counted: CountedValue[] = [];
+      const countedValues: CountedValue[] = [];
       const parse = JSON.parse;
       jest.spyOn(JSON, "parse").mockImplementation((text) => {
-        const parsed = countVisits(parse(text));
-        counted.push(parsed);
-        return parsed.value;
+        const countedValue = countVisits(parse(text));
+        countedValues.push(countedValue);
+        return countedValue.value;
       });
       const response = await host.handle(
         post(JSON.stringify({ jsonrpc: "2.0", id: "1", method, params })),
       );
       expect(response.status).toBe(200);
-      expect(counted.length).toBeGreaterThan(0);
-      expect(counted.reduce((sum, { visits }) => sum + visits(), 0)).toBeLessThan(limit);
+      expect(countedValues.length).toBeGreaterThan(0);
+      expect(countedValues.reduce((sum, { visits }) => sum + visits(), 0)).toBeLessThan(limit);
     },
   );
 });
@@ -79,9 +79,9 @@ describe("an agent's update with many members", () => {
   ])(
     "reads an update of an agent without visiting most of its many members: %s",
     (_place, update, limit) => {
-      const counted = countVisits(update);
-      expect(updateSchema.safeParse(counted.value).success).toBe(true);
-      expect(counted.visits()).toBeLessThan(limit);
+      const countedUpdate = countVisits(update);
+      expect(updateSchema.safeParse(countedUpdate.value).success).toBe(true);
+      expect(countedUpdate.visits()).toBeLessThan(limit);
     },
   );
 });

@@ -106,11 +106,11 @@ export function yielding(...updates: TaskUpdate[]): Agent {
 
 /** An agent that waits until it is let go, and remembers how often it was started and with what. */
 export function createGate({ heedsSignal = true, updates = [] as TaskUpdate[] } = {}) {
-  const started: { task: AgentTask; context: AgentContext }[] = [];
+  const runs: { task: AgentTask; context: AgentContext }[] = [];
   const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
   const { promise: firstStart, resolve: noteStart } = Promise.withResolvers<void>();
   const agent: Agent = async function* (task, context) {
-    started.push({ task, context });
+    runs.push({ task, context });
     noteStart();
     yield* updates;
     if (heedsSignal) await Promise.race([open, abortOf(context.signal)]);
@@ -118,7 +118,7 @@ export function createGate({ heedsSignal = true, updates = [] as TaskUpdate[] } 
     context.signal.throwIfAborted();
     yield { type: "answer", text: "done" };
   };
-  return { agent, started, letGo, firstStart };
+  return { agent, started: runs, letGo, firstStart };
 }
 
 function abortOf(signal: AbortSignal): Promise<void> {

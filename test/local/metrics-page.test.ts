@@ -5,7 +5,7 @@ import { openProcessTelemetry } from "@sekisho/config/telemetry/process-telemetr
 import { telemetrySchema } from "@sekisho/config/telemetry-schema.ts";
 import { startMetricsServer } from "@sekisho/local/metrics-page.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
-import { exposed, sumOf } from "../runtime/telemetry/exposed.ts";
+import { readSamples, sumOf } from "../runtime/telemetry/exposed.ts";
 import { httpGet } from "../runtime/telemetry/http-get.ts";
 
 const closers: (() => Promise<void>)[] = [];
@@ -40,8 +40,10 @@ describe("who is on this machine", () => {
         type: "text/plain; version=0.0.4; charset=utf-8",
         store: "no-store",
       });
-      expect(sumOf(exposed(body), "sekisho_queue_messages", { queue: "tasks" })).toBe(3);
-      expect(sumOf(exposed(body), "sekisho_queue_oldest_seconds", { queue: "tasks" })).toBe(4.5);
+      expect(sumOf(readSamples(body), "sekisho_queue_messages", { queue: "tasks" })).toBe(3);
+      expect(sumOf(readSamples(body), "sekisho_queue_oldest_seconds", { queue: "tasks" })).toBe(
+        4.5,
+      );
     },
   );
 

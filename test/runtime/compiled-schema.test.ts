@@ -8,11 +8,11 @@ const createSchema = () => z.object({ a: z.int(), b: z.string().optional() });
 
 it("returns the same values and issues before and after it compiles", () => {
   const schema = createSchema();
-  const checked = compileWhenBusy(createSchema());
+  const compiledSchema = compileWhenBusy(createSchema());
   for (let use = 0; use < 120; use += 1) {
     const value = values[use % values.length];
     const expectedResult = schema.safeParse(value);
-    const result = checked.safeParse(value);
+    const result = compiledSchema.safeParse(value);
     expect({ data: result.data, issues: result.error?.issues }).toEqual({
       data: expectedResult.data,
       issues: expectedResult.error?.issues,
@@ -23,7 +23,7 @@ it("returns the same values and issues before and after it compiles", () => {
 it("compiles the schema at the hundredth use", () => {
   const schema = createSchema();
   const plainChecks = jest.spyOn(schema, "safeParse");
-  const checked = compileWhenBusy(schema);
-  for (let use = 1; use <= 120; use += 1) checked.safeParse({ a: use });
+  const compiledSchema = compileWhenBusy(schema);
+  for (let use = 1; use <= 120; use += 1) compiledSchema.safeParse({ a: use });
   expect(plainChecks).toHaveBeenCalledTimes(99);
 });

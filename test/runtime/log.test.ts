@@ -37,7 +37,7 @@ describe("a log line", () => {
   });
 
   it("drops every field that is not on the allowlist", () => {
-    const known = ["level", "message", "timestamp", "service", "request_id"];
+    const knownFields = ["level", "message", "timestamp", "service", "request_id"];
     forAll(fc.dictionary(fc.string(), fc.string())).hold((extra) => {
       const { log, lines } = logToArray();
       const own = Object.fromEntries(
@@ -50,7 +50,7 @@ describe("a log line", () => {
         request_id: "r",
       };
       log.info("event", fields as LogFields);
-      expect(Object.keys(lines()[0]).sort()).toEqual(known.sort());
+      expect(Object.keys(lines()[0]).sort()).toEqual(knownFields.sort());
     });
   });
 
@@ -91,9 +91,9 @@ describe("a log", () => {
 
   it("adds bound fields to every line, keeps the level, and prefers the fields of the line", () => {
     const { log, lines } = logToArray("warn");
-    const bound = log.with({ request_id: "r-1", attempt: 1 }).with({ task_id: "t-1" });
-    bound.info("event");
-    bound.warn("event", { attempt: 2 });
+    const boundLog = log.with({ request_id: "r-1", attempt: 1 }).with({ task_id: "t-1" });
+    boundLog.info("event");
+    boundLog.warn("event", { attempt: 2 });
     log.warn("event");
     expect(lines()).toMatchObject([{ request_id: "r-1", task_id: "t-1", attempt: 2 }, {}]);
     expect("request_id" in lines()[1]).toBe(false);
@@ -121,12 +121,12 @@ describe("a task told in full", () => {
 
   it.each([0.02, 0.1, 0.5, 0.9])("chooses a share of about %s of all tasks", (share) => {
     const count = 10_000;
-    const chosen = Array.from({ length: count }, () => randomUUID()).filter((id) =>
+    const debuggedIds = Array.from({ length: count }, () => randomUUID()).filter((id) =>
       isDebugged({ requestId: id, ratio: share }),
     );
     // Six standard deviations: one run in hundreds of millions lies outside.
     const tolerance = 6 * Math.sqrt((share * (1 - share)) / count);
-    expect(Math.abs(chosen.length / count - share)).toBeLessThan(tolerance);
+    expect(Math.abs(debuggedIds.length / count - share)).toBeLessThan(tolerance);
   });
 
   it("chooses every task at 1 and no task at 0", () => {
@@ -142,8 +142,9 @@ describe("a task told in full", () => {
 describe("a log with a debug ratio", () => {
   const half = 0.5;
   const ids = Array.from({ length: 50 }, () => randomUUID());
-  const [chosen = "", other = ""] = [true, false].map(
-    (wanted) => ids.find((requestId) => isDebugged({ requestId, ratio: half }) === wanted) ?? "",
+  const [debuggedId = "", other = ""] = [true, false].map(
+    (isWanted) =>
+      ids.find((requestId) => isDebugged({ requestId, ratio: half }) === isWanted) ?? "",
   );
 
   function logToArray() {
@@ -155,8 +156,8 @@ describe("a log with a debug ratio", () => {
 
   it("writes every line of a chosen task, whether the id is on the line or bound", () => {
     const { log, messages } = logToArray();
-    log.debug("own", { request_id: chosen });
-    log.with({ request_id: chosen }).with({ attempt: 1 }).info("bound");
+    log.debug("own", { request_id: debuggedId });
+    log.with({ request_id: debuggedId }).with({ attempt: 1 }).info("bound");
     expect(messages()).toEqual(["own", "bound"]);
   });
 

@@ -98,22 +98,22 @@ describe("characters that act instead of showing something", () => {
 
   it("removes active characters from lines except tabs and line ends", () => {
     forAll(text).hold((value) => {
-      const left = sanitizeLines(value);
+      const sanitizedText = sanitizeLines(value);
       expect(
-        [...left.replaceAll("\r\n", "\n")].filter(
+        [...sanitizedText.replaceAll("\r\n", "\n")].filter(
           (one) => isActing(one) && one !== "\n" && one !== "\t",
         ),
       ).toEqual([]);
-      expect(sanitizeLine(left)).toBe(sanitizeLine(value));
-      expect(sanitizeLines(left)).toBe(left);
+      expect(sanitizeLine(sanitizedText)).toBe(sanitizeLine(value));
+      expect(sanitizeLines(sanitizedText)).toBe(sanitizedText);
     });
   });
 
   it("escapes active characters without changing the meaning of the JSON", () => {
     forAll(fc.array(text), fc.constantFrom(undefined, 2)).hold((value, indent) => {
-      const escaped = escapeActiveCharacters(JSON.stringify(value, undefined, indent));
-      expect([...escaped].filter((one) => isActing(one) && one !== "\n")).toEqual([]);
-      expect(JSON.parse(escaped)).toEqual(value);
+      const escapedJson = escapeActiveCharacters(JSON.stringify(value, undefined, indent));
+      expect([...escapedJson].filter((one) => isActing(one) && one !== "\n")).toEqual([]);
+      expect(JSON.parse(escapedJson)).toEqual(value);
     });
   });
 
@@ -124,8 +124,8 @@ describe("characters that act instead of showing something", () => {
     ["seven\veight\fnine\u0085ten", "seven\neight\nnine\nten"],
     ["\u001b]0;title\u0007\u001b[2Jtext", "]0;title[2Jtext"],
     ["invoice\u202efdp.exe", "invoicefdp.exe"],
-  ])("shows %j as %j", (value, shown) => {
-    expect(sanitizeLines(value)).toBe(shown);
+  ])("shows %j as %j", (value, sanitizedText) => {
+    expect(sanitizeLines(value)).toBe(sanitizedText);
   });
 });
 
@@ -139,17 +139,17 @@ describe("JSON that is nested", () => {
     ["lists in objects", ['{"a":[1,', "]}"] as const],
   ])("allows exactly a hundred levels of %s", (_what, brackets) => {
     const perTime = brackets[1].length;
-    for (const [levels, expected] of [
+    for (const [levels, isDeep] of [
       [100, false],
       [100 + perTime, true],
     ] as const) {
       const json = nest(levels / perTime, brackets);
       const value: unknown = JSON.parse(json);
-      expect(isTooDeep(Buffer.from(json))).toBe(expected);
-      expect(isNestedTooDeep(value)).toBe(expected);
-      expect(isAmbiguousOrTooDeep({ json, value })).toBe(expected);
+      expect(isTooDeep(Buffer.from(json))).toBe(isDeep);
+      expect(isNestedTooDeep(value)).toBe(isDeep);
+      expect(isAmbiguousOrTooDeep({ json, value })).toBe(isDeep);
       const long = json + " ".repeat(16_384);
-      expect(isAmbiguousOrTooDeep({ json: long, value })).toBe(expected);
+      expect(isAmbiguousOrTooDeep({ json: long, value })).toBe(isDeep);
     }
   });
 });

@@ -14,7 +14,7 @@ import {
 import { clientId, scope, startEntra, startOAuth, tenantId } from "../doubles/issuers/oauth.ts";
 import { closeAfterTest } from "../doubles/serving.ts";
 import { credentials } from "./transport/agentcore/sample.ts";
-import { added, tokenOf } from "./transport/authorizer/sample.ts";
+import { addCredentials, tokenOf } from "./transport/authorizer/sample.ts";
 
 const region = "eu-central-1";
 const url = "https://agents.example/some/path";
@@ -92,8 +92,11 @@ describe("a configured authorizer", () => {
     expect(decodeJwt(await tokenOf(authorizerOf(config, { issuers }))).aud).toBe(
       "https://agents.example",
     );
-    const named = authorizerOf({ ...config, audience: "https://other.example" }, { issuers });
-    expect(decodeJwt(await tokenOf(named)).aud).toBe("https://other.example");
+    const otherAudience = authorizerOf(
+      { ...config, audience: "https://other.example" },
+      { issuers },
+    );
+    expect(decodeJwt(await tokenOf(otherAudience)).aud).toBe("https://other.example");
   });
 
   it("azure sends a token of the audience that Entra ID expects for its tenant, client and scope", async () => {
@@ -139,17 +142,21 @@ describe("a configured authorizer", () => {
       { type: "mtls", certificate: { env: "CERTIFICATE" }, key: { env: "KEY" }, ca: { env: "CA" } },
       { secrets: { CERTIFICATE: cert, KEY: key, CA: authority.ca } },
     );
-    expect(await added(authorizer, url)).toEqual({ tls: { cert, key, ca: authority.ca } });
+    expect(await addCredentials(authorizer, url)).toEqual({ tls: { cert, key, ca: authority.ca } });
   });
 
   it("sigv4 signs as itself or as the role that it assumes with its external id", async () => {
     const sts = await startSts();
-    const signed = { type: "sigv4", service: "lambda", region };
-    expect((await added(authorizerOf(signed), url)).headers?.authorization).toContain(
-      credentials.accessKeyId,
-    );
-    const assumed = authorizerOf({ ...signed, assumeRoleArn: assumableRoleArn, externalId });
-    const { headers } = await added(assumed, url);
+    const sigv4Settings = { type: "sigv4", service: "lambda", region };
+    expect(
+      (await addCredentials(authorizerOf(sigv4Settings), url)).headers?.authorization,
+    ).toContain(credentials.accessKeyId);
+    const roleAuthorizer = authorizerOf({
+      ...sigv4Settings,
+      assumeRoleArn: assumableRoleArn,
+      externalId,
+    });
+    const { headers } = await addCredentials(roleAuthorizer, url);
     expect(headers?.authorization).toContain(sts.lent[0]?.accessKeyId);
     expect(headers?.["x-amz-security-token"]).toBe(sts.lent[0]?.sessionToken);
   });

@@ -13,7 +13,7 @@ import { noCredentials } from "../doubles/aws/no-credentials.ts";
 
 function destinationsOf(
   destinations: Record<string, Record<string, unknown>>,
-  { limits = {}, ...rest }: { limits?: object } & Partial<DestinationDependencies> = {},
+  { limits = {}, ...otherOptions }: { limits?: object } & Partial<DestinationDependencies> = {},
 ) {
   const routes = [{ destination: Object.keys(destinations)[0] }];
   const config = parseConfig({ json: { limits, destinations, routes } });
@@ -25,7 +25,7 @@ function destinationsOf(
     credentials: noCredentials,
     log: silentLog,
   };
-  return createDestinations({ config, localUrl, ...common, ...rest });
+  return createDestinations({ config, localUrl, ...common, ...otherOptions });
 }
 
 it.each([
@@ -34,18 +34,26 @@ it.each([
   [{ concurrency: 4 }, [2, 5]],
 ])(
   "a destination limits its concurrent sends itself or takes the limit of %j",
-  (limits, expected) => {
-    const made = destinationsOf(
+  (limits, maxCalls) => {
+    const destinations = destinationsOf(
       { plain: { transport: "https" }, own: { transport: "https", sendsAtOnce: 5 } },
       { limits },
     );
-    expect([made.get("plain")?.maxSends, made.get("own")?.maxSends]).toEqual(expected);
+    expect([destinations.get("plain")?.maxSends, destinations.get("own")?.maxSends]).toEqual(
+      maxCalls,
+    );
   },
 );
 
 it("a destination receives votes unless it speaks A2A, which has no operation for them", () => {
-  const made = destinationsOf({ plain: { transport: "https" }, other: { transport: "a2a" } });
-  expect([made.get("plain")?.takesVotes, made.get("other")?.takesVotes]).toEqual([true, false]);
+  const destinations = destinationsOf({
+    plain: { transport: "https" },
+    other: { transport: "a2a" },
+  });
+  expect([destinations.get("plain")?.takesVotes, destinations.get("other")?.takesVotes]).toEqual([
+    true,
+    false,
+  ]);
 });
 
 const task = {
@@ -58,7 +66,7 @@ const task = {
 
 it("a destination receives all fields of a task except the omitted ones", async () => {
   const bodies: { method: string; params: Record<string, unknown> }[] = [];
-  const made = destinationsOf(
+  const destinations = destinationsOf(
     {
       all: { transport: "https" },
       fewer: { transport: "https", omitFields: ["channel", "history", "context"] },
@@ -83,8 +91,10 @@ it("a destination receives all fields of a task except the omitted ones", async 
       timeoutMs: 1000,
       trace: createTrace(),
     };
-    await made.get(name)?.client.call({ method: "execute_task", params: task, ...call });
-    await made.get(name)?.client.call({ method: "get_task", params: { task_id: "t" }, ...call });
+    await destinations.get(name)?.client.call({ method: "execute_task", params: task, ...call });
+    await destinations
+      .get(name)
+      ?.client.call({ method: "get_task", params: { task_id: "t" }, ...call });
   }
   const { channel, history, context, ...fewer } = task;
   expect(bodies.map(({ params }) => params)).toEqual([

@@ -11,7 +11,7 @@ import {
 
 type Slots = ReturnType<typeof createSlots>;
 
-async function taken(
+async function takeSlot(
   slots: Slots,
 ): Promise<Extract<Awaited<ReturnType<Slots["take"]>>, { release: unknown }>> {
   const slot = await slots.take();
@@ -28,20 +28,20 @@ async function delayOf(slots: Slots): Promise<number> {
 describe("slots of one kind", () => {
   it("hands out slots up to the maximum and takes them back", async () => {
     const slots = createSlots({ max: 2, maxWaiting: 0, now: () => 0 });
-    const first = await taken(slots);
+    const first = await takeSlot(slots);
     expect(slots.isIdle()).toBe(true);
-    await taken(slots);
+    await takeSlot(slots);
     expect(slots.isIdle()).toBe(false);
     await delayOf(slots);
     first.release();
-    await taken(slots);
+    await takeSlot(slots);
   });
 
   it("lets a few callers wait briefly for a slot, in their order, and refuses further ones", async () => {
     const slots = createSlots({ max: 1, maxWaiting: 2, now: Date.now });
-    const first = await taken(slots);
+    const first = await takeSlot(slots);
     const order: string[] = [];
-    const second = taken(slots).finally(() => order.push("second"));
+    const second = takeSlot(slots).finally(() => order.push("second"));
     const third = delayOf(slots).finally(() => order.push("third"));
     await delayOf(slots);
     order.push("fourth");
@@ -50,18 +50,18 @@ describe("slots of one kind", () => {
     await third;
     expect(order).toEqual(["fourth", "second", "third"]);
     (await second).release();
-    (await taken(slots)).release();
+    (await takeSlot(slots)).release();
   });
 
   it("spreads retries at the rate at which slots come free, up to a minute ahead", async () => {
     let nowMs = 0;
     const slots = createSlots({ max: 4, maxWaiting: 0, now: () => nowMs });
     for (let round = 0; round < 50; round++) {
-      const held = await Promise.all([1, 2, 3, 4].map(() => taken(slots)));
+      const heldSlots = await Promise.all([1, 2, 3, 4].map(() => takeSlot(slots)));
       nowMs += 8000;
-      for (const { release } of held) release();
+      for (const { release } of heldSlots) release();
     }
-    for (let i = 0; i < 4; i++) await taken(slots);
+    for (let i = 0; i < 4; i++) await takeSlot(slots);
     const delays = await Promise.all(Array.from({ length: 10_000 }, () => delayOf(slots)));
     expect(delays).toEqual([...delays].sort((a, b) => a - b));
     const [first = 0, second = 0] = delays;
@@ -72,10 +72,10 @@ describe("slots of one kind", () => {
   it("ignores polls that waited for news when it estimates the delay", async () => {
     let nowMs = 0;
     const slots = createSlots({ max: 1, maxWaiting: 0, now: () => nowMs });
-    const { release } = await taken(slots);
+    const { release } = await takeSlot(slots);
     nowMs += 3600_000;
     release({ isMeasured: false });
-    await taken(slots);
+    await takeSlot(slots);
     expect(await delayOf(slots)).toBe(1000);
   });
 });
@@ -121,8 +121,8 @@ describe("the share of a destination", () => {
     [{ slots: 64, destinations: 1 }, 48],
   ])(
     "limits one destination to less than half the slots beside others, and to 3/4 by itself: %j",
-    (request, expected) => {
-      expect(maxShare(request)).toBe(expected);
+    (request, share) => {
+      expect(maxShare(request)).toBe(share);
     },
   );
 
@@ -131,11 +131,11 @@ describe("the share of a destination", () => {
       for (let slots = 1; slots <= 70; slots++) {
         for (const order of [kinds, [...kinds].reverse(), ["poll", "send", "transfer"] as const]) {
           const own = slotsFor({ slots, destinations })("d0");
-          let held = 0;
+          let heldCount = 0;
           // The second round finds what the first one left.
-          for (const kind of [...order, ...order]) held += await takeAll(own[kind]);
-          expect(held).toBeGreaterThanOrEqual(1);
-          expect(held).toBeLessThanOrEqual(maxShare({ slots, destinations }));
+          for (const kind of [...order, ...order]) heldCount += await takeAll(own[kind]);
+          expect(heldCount).toBeGreaterThanOrEqual(1);
+          expect(heldCount).toBeLessThanOrEqual(maxShare({ slots, destinations }));
         }
       }
     }
@@ -152,7 +152,7 @@ describe("the share of a destination", () => {
       for (const order of [["send", "poll"] as const, ["poll", "send"] as const]) {
         const own = slotsFor(request)("d0");
         for (const kind of order) await takeAll(own[kind]);
-        await taken(own.transfer);
+        await takeSlot(own.transfer);
       }
     }
   });
@@ -162,13 +162,13 @@ describe("the share of a destination", () => {
       const slotsOf = slotsFor({ slots, destinations: 2 });
       const alone = slotsFor({ slots, destinations: 1 })("d0");
       await takeAll(alone.send);
-      await taken(alone.poll);
-      await taken(alone.transfer);
+      await takeSlot(alone.poll);
+      await takeSlot(alone.transfer);
       if (slots === 4) continue;
       for (const kind of ["send", "poll"] as const) {
         const own = slotsOf(kind === "send" ? "d0" : "d1");
         await takeAll(own[kind]);
-        await taken(own.transfer);
+        await takeSlot(own.transfer);
       }
     }
   });
@@ -189,7 +189,7 @@ describe("the share of a destination", () => {
   it("leaves slots for replies and cancels", async () => {
     const own = slotsFor({ slots: 4, destinations: 2 })("d0");
     for (const kind of kinds) await takeAll(own[kind]);
-    await taken(own.control);
+    await takeSlot(own.control);
   });
 
   it("gives a destination its full share even if another destination holds all of its own slots", async () => {
@@ -217,7 +217,7 @@ describe("the share of a destination", () => {
 
   it("shares one pool of slots among all destinations that are no longer configured", async () => {
     const slotsOf = slotsFor({ slots: 64, destinations: 1 });
-    await taken(slotsOf("gone").transfer);
-    await taken(slotsOf("d0").transfer);
+    await takeSlot(slotsOf("gone").transfer);
+    await takeSlot(slotsOf("d0").transfer);
   });
 });

@@ -103,18 +103,20 @@ describe("the zone's secret", () => {
       expiresAtMs: 1,
       value: newZoneSecret(),
     };
-    const replaced = withNewSecret(item, { value: newZoneSecret(), nowMs: 0 });
-    expect(() => withNewSecret(replaced, { value: newZoneSecret(), nowMs: 1 })).toThrow("former");
+    const replacedItem = withNewSecret(item, { value: newZoneSecret(), nowMs: 0 });
+    expect(() => withNewSecret(replacedItem, { value: newZoneSecret(), nowMs: 1 })).toThrow(
+      "former",
+    );
   });
 
   it("never creates a secret if the stored one is unreadable", () => {
-    const stored = {
+    const storedItem = {
       id: "zone-secret",
       revision: 1,
       state: "zone_secret",
       expiresAtMs: 1,
       value: "",
     };
-    expect(() => parseZoneSecret(stored)).toThrow();
+    expect(() => parseZoneSecret(storedItem)).toThrow();
   });
 });

@@ -45,7 +45,7 @@ const nonsense: fc.Arbitrary<unknown> = fc.oneof(
 );
 
 /** The value itself, another value, or the value with one member replaced at any depth. */
-export function spoilt(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+export function spoil(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.record({ value: right, other: nonsense, at: fc.nat() }).map(({ value, other, at }) => {
     const params = wire(value);
     return wire(replaceAt({ value: params, other, at: at % (sizeOf(params) + 1) }));
@@ -54,10 +54,10 @@ export function spoilt(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
 
 /** Counts members in their order, the whole first. Past the last one nothing is replaced. */
 function replaceAt({ value, other, at }: { value: unknown; other: unknown; at: number }): unknown {
-  let left = at;
+  let stepsToGo = at;
   const visit = (member: unknown): unknown => {
-    left -= 1;
-    if (left === -1) return other;
+    stepsToGo -= 1;
+    if (stepsToGo === -1) return other;
     if (Array.isArray(member)) return member.map(visit);
     if (typeof member !== "object" || member === null) return member;
     return Object.fromEntries(Object.entries(member).map(([name, inner]) => [name, visit(inner)]));
@@ -198,10 +198,10 @@ function json(): fc.Arbitrary<unknown> {
 
 /** A record whose second half may be missing. */
 function withOptional<R extends object, O extends object>(
-  required: { [K in keyof R]: fc.Arbitrary<R[K]> },
+  requiredMembers: { [K in keyof R]: fc.Arbitrary<R[K]> },
   optional: { [K in keyof O]: fc.Arbitrary<O[K]> },
 ): fc.Arbitrary<R & Partial<O>> {
   return fc
-    .tuple(fc.record(required), fc.record(optional, { requiredKeys: [] }))
+    .tuple(fc.record(requiredMembers), fc.record(optional, { requiredKeys: [] }))
     .map(([always, sometimes]) => ({ ...always, ...sometimes }) as R & Partial<O>);
 }

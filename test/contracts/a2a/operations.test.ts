@@ -9,7 +9,7 @@ import {
 } from "@sekisho/contracts/a2a/operations.ts";
 import type { V03OperationName } from "@sekisho/contracts/a2a/v03/params.ts";
 import fc from "fast-check";
-import { issuesOf, params, spoilt, wire } from "./arbitraries.ts";
+import { issuesOf, params, spoil, wire } from "./arbitraries.ts";
 
 const operationNames = Object.keys(operations) as OperationName[];
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "a" }] };
@@ -71,8 +71,8 @@ describe("params", () => {
       { taskId: "t", url: "u" },
     ],
     ["GetExtendedAgentCard", {}, {}],
-  ])("accepts params of %s: %p", (operation, params, expected) => {
-    expect(wire(operations[operation].parse(params))).toEqual(expected);
+  ])("accepts params of %s: %p", (operation, params, wireParams) => {
+    expect(wire(operations[operation].parse(params))).toEqual(wireParams);
   });
 
   it.each([undefined, null])("accepts missing params of the extended card: %p", (params) => {
@@ -121,7 +121,7 @@ describe("params", () => {
       .chain((operation) =>
         fc.record({
           operation: fc.constant(operation),
-          value: spoilt(params[operation] as fc.Arbitrary<OperationParams<typeof operation>>),
+          value: spoil(params[operation] as fc.Arbitrary<OperationParams<typeof operation>>),
         }),
       );
     fc.assert(

@@ -8,17 +8,17 @@ import {
   toA2aState,
 } from "@sekisho/contracts/a2a/task.ts";
 import fc from "fast-check";
-import { issuesOf, spoilt, task, wire } from "./arbitraries.ts";
+import { issuesOf, spoil, task, wire } from "./arbitraries.ts";
 
 /** A list in a list, `depth` times. */
-const nested = (depth: number): unknown => JSON.parse("[".repeat(depth) + "]".repeat(depth));
+const nest = (depth: number): unknown => JSON.parse("[".repeat(depth) + "]".repeat(depth));
 
 describe("a part", () => {
   it.each<[string, object, object]>([
     ["an empty text", { text: "" }, { text: "" }],
     ["null as data", { data: null }, { data: null }],
     ["false as data", { data: false }, { data: false }],
-    ["data 100 deep", { data: nested(100) }, { data: nested(100) }],
+    ["data 100 deep", { data: nest(100) }, { data: nest(100) }],
     ["bytes", { raw: "YQ==" }, { raw: "YQ==" }],
     ["no bytes", { raw: "" }, { raw: "" }],
     ["bytes without padding, in the alphabet of addresses", { raw: "_-8" }, { raw: "/+8=" }],
@@ -29,8 +29,8 @@ describe("a part", () => {
       { url: "u" },
     ],
     ["members that nobody knows", { text: "a", kind: "text" }, { text: "a" }],
-  ])("accepts a part with %s", (_name, part, expected) => {
-    expect(wire(partSchema.parse(part))).toEqual(expected);
+  ])("accepts a part with %s", (_name, part, wirePart) => {
+    expect(wire(partSchema.parse(part))).toEqual(wirePart);
   });
 
   it.each<[string, unknown, string]>([
@@ -44,8 +44,8 @@ describe("a part", () => {
     ["a text that is a number", { text: 1 }, "text"],
     ["a name that is too long", { text: "a", filename: "x".repeat(256) }, "filename"],
     ["metadata that is a list", { text: "a", metadata: [] }, "metadata"],
-    ["data 101 deep", { data: nested(101) }, "data"],
-    ["metadata 102 deep", { text: "a", metadata: { a: nested(101) } }, "metadata.a"],
+    ["data 101 deep", { data: nest(101) }, "data"],
+    ["metadata 102 deep", { text: "a", metadata: { a: nest(101) } }, "metadata.a"],
   ])("refuses a value with %s", (_name, part, path) => {
     expect(issuesOf(partSchema.safeParse(part)).map((issue) => issue.path)).toContain(path);
   });
@@ -115,7 +115,7 @@ describe("a task", () => {
 
   it("reads or refuses any task, and reads its own output unchanged", () => {
     fc.assert(
-      fc.property(spoilt(task), (answer) => {
+      fc.property(spoil(task), (answer) => {
         const { data, success } = a2aTaskSchema.safeParse(answer);
         if (success) expect(wire(a2aTaskSchema.parse(wire(data)))).toEqual(wire(data));
       }),

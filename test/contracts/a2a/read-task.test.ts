@@ -2,9 +2,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { hasTooManyEntries, readAnswerSchema } from "@sekisho/contracts/a2a/read-task.ts";
 import fc from "fast-check";
-import { issuesOf, sendResult, spoilt, wire } from "./arbitraries.ts";
+import { issuesOf, sendResult, spoil, wire } from "./arbitraries.ts";
 
-const nested: unknown = JSON.parse("[".repeat(5000) + "]".repeat(5000));
+const nestedList: unknown = JSON.parse("[".repeat(5000) + "]".repeat(5000));
 const bare = { id: "t1", status: { state: "TASK_STATE_COMPLETED" } };
 const says = (...parts: unknown[]) => ({ messageId: "m1", role: "ROLE_AGENT", parts });
 const answer = { artifactId: "a1", name: "report", parts: [{ text: "the answer" }] };
@@ -34,7 +34,7 @@ describe("an answer is read", () => {
     ["a time that is none", { status: { ...bare.status, timestamp: 7 } }],
     ["a context that is none", { contextId: 7 }],
     ["metadata that is a list", { metadata: [1] }],
-    ["metadata that is endless", { metadata: { nested } }],
+    ["metadata that is endless", { metadata: { nested: nestedList } }],
     ["lists that are set to nothing", { history: null, metadata: null }],
   ])("reads a task despite %s", (_name, members) => {
     const { task } = taskOf(members) as { task: typeof result };
@@ -49,7 +49,7 @@ describe("an answer is read", () => {
     ["of a kind that nobody knows", { hologram: "x" }],
     ["of an address that is too long", { url: `data:image/png;base64,${"A".repeat(5000)}` }],
     ["of two contents", { url: "u", data: 1 }],
-    ["of data that is nested without end", { data: nested }],
+    ["of data that is nested without end", { data: nestedList }],
     ["that is none", null],
   ])("skips a part %s, and reads the others", (_name, part) => {
     const artifacts = [{ ...answer, parts: [part, ...answer.parts] }];
@@ -89,7 +89,7 @@ describe("an answer is read", () => {
     const parts = [
       { kind: "file", file: { uri: "u", mimeType: 7, name: "x".repeat(300) }, metadata: [] },
       { kind: "file", file: { bytes: "a b" } },
-      { kind: "data", data: { nested } },
+      { kind: "data", data: { nested: nestedList } },
       { kind: "hologram" },
       { kind: "text", text: "the answer", metadata: 7 },
     ];
@@ -120,9 +120,9 @@ describe("an answer is read", () => {
 it.each([
   [9_999, false],
   [10_000, true],
-])("counts the entries of an answer with %i parts as too many: %s", (count, expected) => {
+])("counts the entries of an answer with %i parts as too many: %s", (count, isTooMany) => {
   const parts = Array.from({ length: count }, () => ({ text: "a" }));
-  expect(hasTooManyEntries({ task: { artifacts: [{ parts }] } })).toBe(expected);
+  expect(hasTooManyEntries({ task: { artifacts: [{ parts }] } })).toBe(isTooMany);
 });
 
 describe("an answer is refused", () => {
@@ -172,16 +172,16 @@ describe("an answer is refused", () => {
     ["a message", { message: says({}) }, "message.parts"],
     ["an update", { kind: "status-update", status: { state: "completed" } }, "taskId"],
     ["something else", { status: "success" }, ""],
-  ])("names the invalid member of %s", (_name, answered, path) => {
-    expect(issuesOf(readAnswerSchema.safeParse(answered)).map((issue) => issue.path)).toEqual([
+  ])("names the invalid member of %s", (_name, answerJson, path) => {
+    expect(issuesOf(readAnswerSchema.safeParse(answerJson)).map((issue) => issue.path)).toEqual([
       path,
     ]);
   });
 
   it("reads or refuses any answer, and reads its own output unchanged", () => {
     fc.assert(
-      fc.property(spoilt(sendResult), (answered) => {
-        const { data, success } = readAnswerSchema.safeParse(answered);
+      fc.property(spoil(sendResult), (answerJson) => {
+        const { data, success } = readAnswerSchema.safeParse(answerJson);
         if (success) expect(wire(readAnswerSchema.parse(wire(data)))).toEqual(wire(data));
       }),
       { numRuns: 100 },

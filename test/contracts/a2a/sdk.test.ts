@@ -175,12 +175,12 @@ describe("the official client of 0.3", () => {
               });
             },
           });
-          const got = await calls[operation](
+          const sdkResult = await calls[operation](
             client,
             paramsCodecs[operation].fromJSON(params) as never,
           );
           expect(withoutDefaults(requests)).toEqual(withoutDefaults(params));
-          expect(got === undefined ? undefined : withoutDefaults(got)).toEqual(
+          expect(sdkResult === undefined ? undefined : withoutDefaults(sdkResult)).toEqual(
             result && withoutDefaults(result),
           );
         }),
@@ -217,9 +217,9 @@ describe("the official server of 0.3", () => {
             method: toA2aMethod({ operation, version: "0.3" }),
             params: wire(paramsToV03({ operation, params: params as never })),
           };
-          const answered = await handler.handle(body, new ServerCallContext());
+          const sdkAnswer = await handler.handle(body, new ServerCallContext());
           const response =
-            Symbol.asyncIterator in answered ? (await answered.next()).value : answered;
+            Symbol.asyncIterator in sdkAnswer ? (await sdkAnswer.next()).value : sdkAnswer;
           if (response === undefined || !("result" in response)) throw new Error("no result");
           const request = wire(paramsCodecs[operation].toJSON(requests() as never));
           expect(withoutDefaults(operations[operation].parse(request))).toEqual(

@@ -73,26 +73,26 @@ describe("the push loop", () => {
   });
 
   it("finishes the current notification before it closes", async () => {
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: gate, resolve: release } = Promise.withResolvers<void>();
     const { url, received } = await startReceiver({
-      answers: [() => released.then(() => new Response())],
+      answers: [() => gate.then(() => new Response())],
     });
     const { item, queue, start } = await setUp({ url });
     const { id: taskId, state, changedAtMs } = item;
     const push = { taskId, configId: "c1", state, changedAtMs, attempt: 0 };
     await queue.send({ body: encodeExecutionMessage({ push }) });
-    let finished = 0;
+    let endCount = 0;
     const { finish } = queue;
     queue.finish = async (request) => {
       const isFinished = await finish(request);
-      finished += 1;
+      endCount += 1;
       return isFinished;
     };
     const pushLoop = start();
     await eventually(() => received.length === 1);
-    const closed = pushLoop.close();
+    const closing = pushLoop.close();
     release();
-    await closed;
-    expect(finished).toBe(1);
+    await closing;
+    expect(endCount).toBe(1);
   });
 });

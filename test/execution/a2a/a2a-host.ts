@@ -92,8 +92,8 @@ export async function startA2aHost({
     body: string | Uint8Array<ArrayBuffer>,
     { version, path = "/a2a", headers, signal }: CallOptions = {},
   ) {
-    const said = version === undefined ? {} : { "a2a-version": version };
-    const all = { "content-type": "application/json", ...said, ...headers };
+    const versionHeader = version === undefined ? {} : { "a2a-version": version };
+    const all = { "content-type": "application/json", ...versionHeader, ...headers };
     return fetch(`${server.url}${path}`, {
       method: "POST",
       body,
@@ -155,12 +155,12 @@ export async function firstAnswer<T>(response: Response): Promise<A2aAnswer<T>> 
 
 /** What the `data` lines of an event stream carry; comments are left out. */
 export async function* dataOf(response: Response): AsyncGenerator<string> {
-  let rest = "";
+  let lastFrame = "";
   const decoder = new TextDecoder();
   for await (const chunk of response.body ?? []) {
-    rest += decoder.decode(chunk, { stream: true });
-    const frames = rest.split("\n\n");
-    rest = frames.pop() ?? "";
+    lastFrame += decoder.decode(chunk, { stream: true });
+    const frames = lastFrame.split("\n\n");
+    lastFrame = frames.pop() ?? "";
     for (const frame of frames) if (frame.startsWith("data: ")) yield frame.slice("data: ".length);
   }
 }

@@ -105,13 +105,13 @@ describe("the agent card", () => {
 
   it("shows extended skills only in the extended card, and announces that card", () => {
     const settings = settingsOf({ a2a: { skills: [skill], extendedSkills: [extendedSkill] } });
-    const [open, extended] = [false, true].map((each) =>
+    const [open, extendedCard] = [false, true].map((each) =>
       createCard({ ...settings, isExtended: each }),
     );
     expect(open?.skills).toEqual([skill]);
-    expect(extended?.skills).toEqual([skill, extendedSkill]);
+    expect(extendedCard?.skills).toEqual([skill, extendedSkill]);
     expect(open?.capabilities.extendedAgentCard).toBe(true);
-    expect({ ...extended, skills: [] }).toEqual({ ...open, skills: [] });
+    expect({ ...extendedCard, skills: [] }).toEqual({ ...open, skills: [] });
   });
 
   it("hides secret references, callers and host settings from every card", () => {
@@ -140,11 +140,14 @@ describe("the security of the card", () => {
   });
 
   it("declares a bearer token for the authenticator bearer", () => {
-    const { securitySchemes, wanted } = securityOf({ type: "bearer", tokens: [{ env: "TOKEN" }] });
+    const { securitySchemes, wanted: requirements } = securityOf({
+      type: "bearer",
+      tokens: [{ env: "TOKEN" }],
+    });
     expect(securitySchemes).toEqual({
       bearer: { httpAuthSecurityScheme: { scheme: "Bearer", description: expect.any(String) } },
     });
-    expect(wanted).toEqual([["bearer"]]);
+    expect(requirements).toEqual([["bearer"]]);
   });
 
   it("declares a JSON Web Token of any issuer for the authenticator jwt, with known discovery documents", () => {
@@ -247,8 +250,8 @@ describe("any card", () => {
         extended: fc.boolean(),
         streaming: fc.boolean(),
       })
-      .map(({ extended, streaming, ...config }) =>
-        createCard({ ...settingsOf(config), streaming, isExtended: extended }),
+      .map(({ extended: isExtended, streaming, ...config }) =>
+        createCard({ ...settingsOf(config), streaming, isExtended }),
       );
     fc.assert(
       fc.property(cards, (card) => {
@@ -354,22 +357,22 @@ describe("a signed card", () => {
 
   it("names the key and its configured location in the protected header", async () => {
     const jku = "https://agents.example/keys.json";
-    const [plain, located] = await Promise.all([signedCards(), signedCards({ jku })]);
+    const [plain, locatedCard] = await Promise.all([signedCards(), signedCards({ jku })]);
     const headerOf = (cards: Cards) =>
       decodeProtectedHeader(publicCard(cards).signatures?.[0] ?? {});
     expect(headerOf(plain)).toEqual({ alg: "ES256", kid: "key-1", typ: "JOSE" });
-    expect(headerOf(located)).toEqual({ alg: "ES256", kid: "key-1", typ: "JOSE", jku });
+    expect(headerOf(locatedCard)).toEqual({ alg: "ES256", kid: "key-1", typ: "JOSE", jku });
   });
 
   it("signs the served card, sorted and without the signatures", async () => {
     const { signatures: [signature] = [], ...card } = publicCard(await signedCards());
-    const payload = Buffer.from(sorted(card)).toString("base64url");
+    const payload = Buffer.from(sortedText(card)).toString("base64url");
     const { protected: header = "", signature: value = "" } = signature ?? {};
     await flattenedVerify({ payload, protected: header, signature: value }, keys.ES256.publicKey);
     const sdkForm = canonicalizeAgentCard(
       card as unknown as Parameters<typeof canonicalizeAgentCard>[0],
     );
-    expect(sdkForm).toBe(sorted(card));
+    expect(sdkForm).toBe(sortedText(card));
   });
 
   it("omits the signature in the form of 0.3, which it would not fit", async () => {
@@ -424,11 +427,11 @@ describe("a key", () => {
 });
 
 /** RFC 8785, by other means than the code under test. */
-function sorted(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(sorted).join(",")}]`;
+function sortedText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sortedText).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([key, each]) => `${JSON.stringify(key)}:${sorted(each)}`).join(",")}}`;
+  return `{${members.map(([key, each]) => `${JSON.stringify(key)}:${sortedText(each)}`).join(",")}}`;
 }
 
 const card = createCard({
@@ -454,15 +457,15 @@ function get({
 
 describe("who asks for the card", () => {
   it("serves the configured form of the card to a client that names no version", () => {
-    const read = (defaultVersion: "1.0" | "0.3") =>
+    const readCard = (defaultVersion: "1.0" | "0.3") =>
       JSON.parse(
         createCardEndpoint({ card, defaultVersion, lastModifiedAtMs })({
           version: undefined,
           header: () => undefined,
         }).body,
       );
-    expect(read("1.0")).toEqual(card);
-    expect(read("0.3")).toMatchObject({ url, protocolVersion: "0.3.0" });
+    expect(readCard("1.0")).toEqual(card);
+    expect(readCard("0.3")).toMatchObject({ url, protocolVersion: "0.3.0" });
     expect(a2aSchema.parse({}).cardVersion).toBe("0.3");
   });
 

@@ -25,26 +25,26 @@ describe("a stream of events", () => {
       await new Promise(() => {});
     }
     const frames = serverSentEvents({ messages: messages(), keepAliveMs: 1 });
-    const seen = [await frames.next(), await frames.next(), await frames.next()].map(
+    const lines = [await frames.next(), await frames.next(), await frames.next()].map(
       ({ value }) => value,
     );
-    expect(seen).toEqual(["data: 1\n\n", ": still here\n\n", ": still here\n\n"]);
+    expect(lines).toEqual(["data: 1\n\n", ": still here\n\n", ": still here\n\n"]);
     expect(await frames.return(undefined)).toMatchObject({ done: true });
   });
 
   it("fails when its messages fail", async () => {
-    async function* broken(): AsyncGenerator<string> {
+    async function* breakingStream(): AsyncGenerator<string> {
       yield "1";
       throw new Error("broken");
     }
-    const frames = serverSentEvents({ messages: broken(), keepAliveMs: 10_000 });
+    const frames = serverSentEvents({ messages: breakingStream(), keepAliveMs: 10_000 });
     await frames.next();
     await expect(frames.next()).rejects.toThrow("broken");
   });
 });
 
 /** An event in few words. */
-function told(event: StreamEvent): string {
+function describeEvent(event: StreamEvent): string {
   if ("task" in event) return `task ${event.task.status.state.slice(11)}`;
   if ("message" in event) return `message ${event.message.parts[0]?.text}`;
   if ("artifactUpdate" in event) return `artifact ${event.artifactUpdate.artifact.artifactId}`;
@@ -54,7 +54,7 @@ function told(event: StreamEvent): string {
 
 async function allTold(stream: AsyncIterable<StreamEvent>): Promise<string[]> {
   const all: string[] = [];
-  for await (const event of stream) all.push(told(event));
+  for await (const event of stream) all.push(describeEvent(event));
   return all;
 }
 
@@ -93,11 +93,11 @@ describe("a stream", () => {
     const host = await serveA2a({ agent });
     const stream = host.stream("SendStreamingMessage", greeting());
     const first = (await stream.next()).value as StreamEvent;
-    expect(told(first)).toBe("task WORKING");
+    expect(describeEvent(first)).toBe("task WORKING");
     const events = [];
     for (let count = 0; count < 2; count += 1) {
       await next();
-      events.push(told((await stream.next()).value as StreamEvent));
+      events.push(describeEvent((await stream.next()).value as StreamEvent));
     }
     await next();
     expect([...events, ...(await allTold(stream))]).toEqual([
@@ -110,11 +110,11 @@ describe("a stream", () => {
 
   it("marks the last event of a stream of 0.3 as final", async () => {
     const host = await serveA2a({ agent: yielding({ type: "question", prompt: "Which?" }) });
-    const said = { messageId: "m", role: "user", parts: [{ kind: "text", text: "hi" }] };
+    const messageOfV03 = { messageId: "m", role: "user", parts: [{ kind: "text", text: "hi" }] };
     const events: { kind: string; final?: boolean }[] = [];
     const stream = host.stream<(typeof events)[0]>(
       "message/stream",
-      { message: said },
+      { message: messageOfV03 },
       { version: "0.3" },
     );
     for await (const event of stream) events.push(event);
@@ -146,7 +146,7 @@ describe("a stream", () => {
     const host = await serveA2a({ agent });
     const events: StreamEvent[] = [];
     for await (const event of host.stream("SendStreamingMessage", greeting())) events.push(event);
-    expect(events.map(told)).toEqual(["task WORKING", "status INPUT_REQUIRED Which?"]);
+    expect(events.map(describeEvent)).toEqual(["task WORKING", "status INPUT_REQUIRED Which?"]);
     const [first] = events;
     const taskId = first && "task" in first ? first.task.id : "";
     const answer = { message: userMessage("this", { taskId }) };
@@ -164,16 +164,17 @@ describe("a stream", () => {
     const { id } = await begin(runner);
     const streams = [runner, runner, other].map((host) => host.stream("SubscribeToTask", { id }));
     for (const stream of streams)
-      expect(told((await stream.next()).value as StreamEvent)).toBe("task WORKING");
-    const seen = streams.map(() => [] as string[]);
+      expect(describeEvent((await stream.next()).value as StreamEvent)).toBe("task WORKING");
+    const eventTexts = streams.map(() => [] as string[]);
     for (let count = 0; count < 2; count += 1) {
       await next();
       for (const [index, stream] of streams.entries())
-        seen[index]?.push(told((await stream.next()).value as StreamEvent));
+        eventTexts[index]?.push(describeEvent((await stream.next()).value as StreamEvent));
     }
     await next();
-    for (const [index, stream] of streams.entries()) seen[index]?.push(...(await allTold(stream)));
-    for (const events of seen) {
+    for (const [index, stream] of streams.entries())
+      eventTexts[index]?.push(...(await allTold(stream)));
+    for (const events of eventTexts) {
       expect(events).toEqual([
         "status WORKING reading",
         "artifact artifact-1",
@@ -199,7 +200,7 @@ describe("a stream", () => {
     expect(older).toMatchObject([{ kind: "task", status: { state: "input-required" } }]);
     const streams = [one, other].map((host) => host.stream("SubscribeToTask", { id }));
     for (const stream of streams)
-      expect(told((await stream.next()).value as StreamEvent)).toBe("task INPUT_REQUIRED");
+      expect(describeEvent((await stream.next()).value as StreamEvent)).toBe("task INPUT_REQUIRED");
     await other.result("SendMessage", { message: userMessage("this", { taskId: id }) });
     for (const stream of streams)
       expect((await allTold(stream)).slice(-2)).toEqual(["artifact answer", "status COMPLETED"]);
@@ -232,14 +233,14 @@ describe("a stream", () => {
   });
 
   it("ends a stream with an error, without its cause, if the task becomes unreadable", async () => {
-    const kept = memoryStore();
+    const innerStore = memoryStore();
     let isAway = false;
-    const get: typeof kept.get = (request) =>
-      isAway ? Promise.reject(new Error("db at 10.0.0.7")) : kept.get(request);
+    const get: typeof innerStore.get = (request) =>
+      isAway ? Promise.reject(new Error("db at 10.0.0.7")) : innerStore.get(request);
     const gate = createGate();
     const [runner, other] = [
-      await serveA2a({ store: kept, agent: gate.agent }),
-      await serveA2a({ store: { ...kept, get } }),
+      await serveA2a({ store: innerStore, agent: gate.agent }),
+      await serveA2a({ store: { ...innerStore, get } }),
     ];
     const { id } = await begin(runner);
     const body = JSON.stringify({
@@ -263,14 +264,14 @@ describe("a stream", () => {
 function subscribe(host: A2aHost, id: string): { socket: Socket; received: () => string } {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SubscribeToTask", params: { id } });
   const socket = connect(host.port, "127.0.0.1");
-  let received = "";
+  let receivedText = "";
   socket.on("data", (chunk) => {
-    received += chunk.toString();
+    receivedText += chunk.toString();
   });
   socket.on("error", () => {});
   const head = `POST /a2a HTTP/1.1\r\nHost: 127.0.0.1\r\nA2A-Version: 1.0\r\nContent-Length: ${body.length}\r\n\r\n`;
   socket.write(head + body);
-  return { socket, received: () => received };
+  return { socket, received: () => receivedText };
 }
 
 describe("a client of a stream", () => {
@@ -307,9 +308,9 @@ describe("a client of a stream", () => {
     const host = await startA2aHost({ agent: gate.agent });
     const stream = host.stream("SubscribeToTask", { id: (await begin(host)).id });
     await stream.next();
-    const rest = allTold(stream);
+    const otherEvents = allTold(stream);
     await host.close();
-    expect(await rest).toEqual(["status FAILED The agent ran and failed."]);
+    expect(await otherEvents).toEqual(["status FAILED The agent ran and failed."]);
   });
 });
 
@@ -327,12 +328,12 @@ describe("a stream beyond the limit of its caller", () => {
     const { host, started, letGo } = await open(1);
     const first = host.stream("SendStreamingMessage", greeting());
     await first.next();
-    const refused = await host.ask("SendStreamingMessage", greeting());
-    expect([refused.status, refused.error?.message]).toEqual([
+    const refusal = await host.ask("SendStreamingMessage", greeting());
+    expect([refusal.status, refusal.error?.message]).toEqual([
       429,
       "Too many requests; try again later.",
     ]);
-    expect(JSON.stringify(refused.error)).toMatch(/rate_limited/i);
+    expect(JSON.stringify(refusal.error)).toMatch(/rate_limited/i);
     expect(started).toHaveLength(1);
     letGo();
     for await (const _event of first);
@@ -385,17 +386,17 @@ describe("a stream beyond the limit of its caller", () => {
 
 const secret = "hunter2-do-not-tell";
 let host: A2aHost;
-let closed: A2aHost;
+let authenticatedHost: A2aHost;
 
 beforeAll(async () => {
   host = await startA2aHost({ config: { tenant: "acme" } });
   const authenticator = createBearerAuthenticator({ readTokens: async () => ["token"] });
-  closed = await startA2aHost({ authenticator });
+  authenticatedHost = await startA2aHost({ authenticator });
 });
 
 afterAll(async () => {
   await host.close();
-  await closed.close();
+  await authenticatedHost.close();
 });
 
 const request = (more: object) =>
@@ -436,12 +437,12 @@ describe("a body that is no request", () => {
   );
 
   it("answers a request without an id with the id null, like the official SDK's server", async () => {
-    const sent = request({
+    const pendingCall = request({
       id: undefined,
       method: "SendMessage",
       params: { tenant: "acme", message },
     });
-    expect(await answerTo(sent)).toMatchObject({ id: null, result: { task: {} } });
+    expect(await answerTo(pendingCall)).toMatchObject({ id: null, result: { task: {} } });
     const unknown = request({ id: undefined, method: "Nothing" });
     expect(await answerTo(unknown)).toMatchObject({ id: null, error: { code: -32601 } });
   });
@@ -516,11 +517,15 @@ describe("params", () => {
 
   it("refuses a tenant in params unless one is configured", async () => {
     const headers = { authorization: "Bearer token" };
-    const { error } = await closed.ask("GetTask", { tenant: "acme", id: "a" }, { headers });
-    expect(error?.code).toBe(-32602);
-    expect((await closed.ask("GetTask", { tenant: "", id: "a" }, { headers })).error?.code).toBe(
-      -32001,
+    const { error } = await authenticatedHost.ask(
+      "GetTask",
+      { tenant: "acme", id: "a" },
+      { headers },
     );
+    expect(error?.code).toBe(-32602);
+    expect(
+      (await authenticatedHost.ask("GetTask", { tenant: "", id: "a" }, { headers })).error?.code,
+    ).toBe(-32001);
   });
 });
 
@@ -571,7 +576,11 @@ describe("a refusal with a status", () => {
   ])(
     "answers 401 in %s to an unknown caller, and says how to authenticate",
     async (version, method) => {
-      const { status, headers, error } = await closed.ask(method, { id: "a" }, { version });
+      const { status, headers, error } = await authenticatedHost.ask(
+        method,
+        { id: "a" },
+        { version },
+      );
       expect([status, headers.get("www-authenticate"), error?.code]).toEqual([
         401,
         "Bearer",
@@ -581,8 +590,8 @@ describe("a refusal with a status", () => {
   );
 
   it("answers 405 to another HTTP method, and 404 to another path", async () => {
-    const got = await fetch(`${host.url}/a2a`);
-    expect([got.status, got.headers.get("allow")]).toEqual([405, "POST"]);
+    const getResponse = await fetch(`${host.url}/a2a`);
+    expect([getResponse.status, getResponse.headers.get("allow")]).toEqual([405, "POST"]);
     expect((await host.post(request({}), { path: "/a2a/more" })).status).toBe(404);
   });
 });
@@ -603,10 +612,10 @@ describe("hostile params", () => {
     const method = fc.constantFrom(...methods.split(" "), ...older.split(" "));
     const version = fc.constantFrom("1.0", "0.3", "");
     await fc.assert(
-      fc.asyncProperty(method, version, fc.oneof(params, value), async (name, asked, sent) => {
-        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params: sent });
+      fc.asyncProperty(method, version, fc.oneof(params, value), async (name, path, params) => {
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params });
         const response = await host.host.handle(
-          post(body, { path: "/a2a", headers: { "a2a-version": asked } }),
+          post(body, { path: "/a2a", headers: { "a2a-version": path } }),
         );
         const { error } = await firstAnswer(response);
         if (error === undefined) return;
@@ -621,12 +630,12 @@ describe("hostile params", () => {
 
 describe("a refusal", () => {
   it("logs one line per refusal, with operation, version, reason and only UUIDs as ids", async () => {
-    const logged = await serveA2a({ store: memoryStore() });
+    const loggedHost = await serveA2a({ store: memoryStore() });
     const taskId = "6f1d4a3e-7b52-8c1f-9a55-2a6d3c0f7e11";
-    await logged.ask("tasks/get", { id: taskId }, { version: "0.3" });
-    const sent = userMessage(secret, { taskId: secret });
-    await logged.ask("SendMessage", { message: sent });
-    const lines = logged.lines.map((line) => JSON.parse(line));
+    await loggedHost.ask("tasks/get", { id: taskId }, { version: "0.3" });
+    const sentMessage = userMessage(secret, { taskId: secret });
+    await loggedHost.ask("SendMessage", { message: sentMessage });
+    const lines = loggedHost.lines.map((line) => JSON.parse(line));
     const common = { level: "info", message: "request_refused", reason: "task_not_found" };
     expect(lines).toEqual([
       expect.objectContaining({ ...common, operation: "GetTask", version: "0.3", task_id: taskId }),
@@ -634,23 +643,23 @@ describe("a refusal", () => {
         ...common,
         operation: "SendMessage",
         version: "1.0",
-        request_id: sent.messageId,
+        request_id: sentMessage.messageId,
       }),
     ]);
-    expect(logged.lines.join("")).not.toContain(secret);
+    expect(loggedHost.lines.join("")).not.toContain(secret);
   });
 
   it("logs the request that began a task when its state forbids an operation", async () => {
-    const logged = await serveA2a({ store: memoryStore() });
+    const loggedHost = await serveA2a({ store: memoryStore() });
     const message = userMessage("hi");
-    const { task } = await logged.result<{ task: A2aTask }>("SendMessage", { message });
-    await logged.ask("CancelTask", { id: task.id });
-    await logged.ask("SendMessage", { message: userMessage("more", { taskId: task.id }) });
-    const refused = logged.lines
+    const { task } = await loggedHost.result<{ task: A2aTask }>("SendMessage", { message });
+    await loggedHost.ask("CancelTask", { id: task.id });
+    await loggedHost.ask("SendMessage", { message: userMessage("more", { taskId: task.id }) });
+    const refusedLines = loggedHost.lines
       .map((line) => JSON.parse(line))
       .filter(({ message }) => message === "request_refused");
     const ids = { task_id: task.id, request_id: message.messageId, reason: "invalid_state" };
-    expect(refused).toMatchObject([
+    expect(refusedLines).toMatchObject([
       { ...ids, operation: "CancelTask" },
       { ...ids, operation: "SendMessage" },
     ]);

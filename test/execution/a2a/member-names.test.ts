@@ -45,9 +45,9 @@ it("a host accepts proto names, such as history_length", async () => {
   const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
     message: userMessage("hi"),
   });
-  const read = (more: object) => host.result<A2aTask>("GetTask", { id: task.id, ...more });
-  expect((await read({})).history).not.toEqual([]);
-  expect((await read({ history_length: 0 })).history ?? []).toEqual([]);
+  const readTask = (more: object) => host.result<A2aTask>("GetTask", { id: task.id, ...more });
+  expect((await readTask({})).history).not.toEqual([]);
+  expect((await readTask({ history_length: 0 })).history ?? []).toEqual([]);
 });
 
 it("a host refuses a member of the other version instead of ignoring it", async () => {

@@ -43,12 +43,12 @@ describe("a canceled task", () => {
         await serveA2a({ store, ...times }),
       ];
       const { id } = await begin(runner);
-      const canceled = await other.result(method, { id }, { version });
-      expect(canceled.status.state).toBe(state);
+      const canceledTask = await other.result(method, { id }, { version });
+      expect(canceledTask.status.state).toBe(state);
       await eventually(() => gate.started[0]?.context.signal.aborted === true);
       gate.letGo();
       await eventually(() => !runner.host.busy());
-      expect(await runner.result(method, { id }, { version })).toEqual(canceled);
+      expect(await runner.result(method, { id }, { version })).toEqual(canceledTask);
     },
   );
 });
@@ -116,17 +116,17 @@ describe("the listing", () => {
     const gate = createGate();
     const host = await serveA2a({ agent: gate.agent });
     const running = await begin(host, { contextId: "a" });
-    const canceled = await begin(host, { contextId: "b" });
-    const { status } = await host.result("CancelTask", { id: canceled.id });
+    const canceledTask = await begin(host, { contextId: "b" });
+    const { status } = await host.result("CancelTask", { id: canceledTask.id });
     const list = async (params: object) => {
       const { tasks, totalSize, nextPageToken } = await host.result<Page>("ListTasks", params);
       expect([tasks.length, nextPageToken]).toEqual([totalSize, ""]);
       return tasks.map(({ id }) => id);
     };
     expect(await list({ contextId: "a" })).toEqual([running.id]);
-    expect(await list({ status: "TASK_STATE_CANCELED" })).toEqual([canceled.id]);
+    expect(await list({ status: "TASK_STATE_CANCELED" })).toEqual([canceledTask.id]);
     expect(await list({ status: "TASK_STATE_CANCELED", contextId: "a" })).toEqual([]);
-    expect(await list({ statusTimestampAfter: status.timestamp })).toContain(canceled.id);
+    expect(await list({ statusTimestampAfter: status.timestamp })).toContain(canceledTask.id);
     expect(await list({ statusTimestampAfter: "2999-01-01T00:00:00+02:00" })).toEqual([]);
     gate.letGo();
   });
@@ -218,17 +218,17 @@ describe("a restart", () => {
       const store = createSqliteTaskStore({ database, parse: parseExecutionTask });
       return { database, host: await startA2aHost({ store, agent }) };
     };
-    const before = await openHost();
-    const task = await finish(before.host);
-    await before.host.close();
-    await before.database.close();
-    const after = await openHost();
-    expect(await after.host.result("GetTask", { id: task.id })).toEqual(task);
-    expect((await after.host.result<Page>("ListTasks")).tasks[0]?.id).toBe(task.id);
-    const next = await finish(after.host, { taskId: task.id });
+    const firstRun = await openHost();
+    const task = await finish(firstRun.host);
+    await firstRun.host.close();
+    await firstRun.database.close();
+    const secondRun = await openHost();
+    expect(await secondRun.host.result("GetTask", { id: task.id })).toEqual(task);
+    expect((await secondRun.host.result<Page>("ListTasks")).tasks[0]?.id).toBe(task.id);
+    const next = await finish(secondRun.host, { taskId: task.id });
     expect([next.id, next.status.state]).toEqual([task.id, "TASK_STATE_INPUT_REQUIRED"]);
-    await after.host.close();
-    await after.database.close();
+    await secondRun.host.close();
+    await secondRun.database.close();
   });
 });
 
@@ -272,12 +272,12 @@ type Params = Partial<OperationParams<"ListTasks">>;
 type Told = Pick<ExecutionTask, "state"> & { contextId: string; changedAtMs: number };
 const nowMs = 1_762_750_300_000;
 
-async function listing(told: readonly Told[], now = () => nowMs) {
+async function listing(taskFields: readonly Told[], now = () => nowMs) {
   const store = memoryStore(() => nowMs);
-  const records = told.map(({ contextId, ...rest }, index) =>
+  const records = taskFields.map(({ contextId, ...fields }, index) =>
     recordOf({
-      ...rest,
-      listedAtMs: rest.changedAtMs,
+      ...fields,
+      listedAtMs: fields.changedAtMs,
       id: `t${index}`,
       a2a: { contextId, messages: [] },
     }),
@@ -322,28 +322,28 @@ describe("all pages of a listing", () => {
         many,
         filter,
         fc.integer({ min: 1, max: 60 }),
-        async (all, narrowed, pageSize) => {
+        async (all, filter, pageSize) => {
           const { records, page } = await listing(all);
           const matching = records
-            .filter(({ a2a }) => a2a?.contextId === (narrowed.contextId ?? a2a?.contextId))
+            .filter(({ a2a }) => a2a?.contextId === (filter.contextId ?? a2a?.contextId))
             .filter(
               ({ state }) =>
-                narrowed.status === undefined || narrowed.status.endsWith(state.toUpperCase()),
+                filter.status === undefined || filter.status.endsWith(state.toUpperCase()),
             )
             .sort((a, b) => b.changedAtMs - a.changedAtMs || (a.id < b.id ? 1 : -1));
-          const seen: string[] = [];
+          const listedIds: string[] = [];
           let pageToken: string | undefined;
           do {
             const { tasks, nextPageToken, totalSize } = await page({
-              ...narrowed,
+              ...filter,
               pageSize,
               pageToken,
             } as Params);
             expect(totalSize).toBe(matching.length);
-            seen.push(...tasks.map(({ id }) => id));
+            listedIds.push(...tasks.map(({ id }) => id));
             pageToken = nextPageToken;
           } while (pageToken !== "");
-          expect(seen).toEqual(matching.map(({ id }) => id));
+          expect(listedIds).toEqual(matching.map(({ id }) => id));
         },
       ),
       { numRuns: 30 },
@@ -367,9 +367,9 @@ describe("all pages of a listing", () => {
     const some = await slow.page({ pageSize: 5 });
     expect(some.tasks).toHaveLength(5);
     expect(some.totalSize).toBeLessThan(20);
-    const rest = await slow.page({ pageSize: 5, pageToken: some.nextPageToken });
-    expect(rest.tasks.map(({ id }) => id)).not.toContain(some.tasks.at(-1)?.id);
-    expect(rest.tasks).toHaveLength(5);
+    const secondPage = await slow.page({ pageSize: 5, pageToken: some.nextPageToken });
+    expect(secondPage.tasks.map(({ id }) => id)).not.toContain(some.tasks.at(-1)?.id);
+    expect(secondPage.tasks).toHaveLength(5);
   });
 
   it("ends a page at the limit of reads, and continues the next page there", async () => {

@@ -51,15 +51,15 @@ describe("a configuration that was created", () => {
     await create({ id: "a", url });
     await tasks.cancel({ principal, taskId });
     await create({ id: "b", url });
-    const told = sent.map(({ body }) => JSON.parse(body).push.configId);
-    expect(told).toEqual(["a", "a", "b"]);
+    const configIds = sent.map(({ body }) => JSON.parse(body).push.configId);
+    expect(configIds).toEqual(["a", "a", "b"]);
     expect((await configs.list({ principal, params: { taskId } })).configs).toHaveLength(2);
   });
 
   it("sends no notification at once for a running task", async () => {
     const { create, sent, taskId, tasks } = await zoneWithTask();
     const change = ({
-      question: _answered,
+      question: _question,
       ...task
     }: Parameters<Parameters<typeof tasks.update>[0]["change"]>[0]) => ({
       ...task,
@@ -131,13 +131,13 @@ describe("a configuration that comes with a message", () => {
   it("uses the id of the task for a configuration in a message, and stores its version", async () => {
     const { configs, taskId, store, list } = await zoneWithTask();
     const config = configs.read({ taskId, config: { url }, version: "0.3" });
-    const kept = { id: taskId, url, version: "0.3", registrationId: "new-id" };
-    expect(config).toEqual(kept);
+    const storedConfig = { id: taskId, url, version: "0.3", registrationId: "new-id" };
+    expect(config).toEqual(storedConfig);
     const task = (await store.get({ id: taskId })) as ExecutionTask;
-    const attached = await configs.attach({ task, config });
-    expect(attached.a2a?.pushConfigs).toEqual([kept]);
-    expect(await configs.attach({ task: attached, config })).toBe(attached);
-    expect(await configs.attach({ task: attached, config: undefined })).toBe(attached);
+    const attachedTask = await configs.attach({ task, config });
+    expect(attachedTask.a2a?.pushConfigs).toEqual([storedConfig]);
+    expect(await configs.attach({ task: attachedTask, config })).toBe(attachedTask);
+    expect(await configs.attach({ task: attachedTask, config: undefined })).toBe(attachedTask);
     expect((await list()).map(({ id }) => id)).toEqual([taskId]);
   });
 });
@@ -355,7 +355,7 @@ describe("a configuration inside a message", () => {
 });
 
 describe("the operations on configurations", () => {
-  async function finished(host: A2aHost): Promise<string> {
+  async function finishTask(host: A2aHost): Promise<string> {
     return (
       await host.result<{ task: { id: string } }>("SendMessage", { message: userMessage("hi") })
     ).task.id;
@@ -363,7 +363,7 @@ describe("the operations on configurations", () => {
 
   it("creates, reads, lists and deletes configurations in 1.0, also for an ended task", async () => {
     const { host, url, received } = await start();
-    const taskId = await finished(host);
+    const taskId = await finishTask(host);
     const config = { taskId, id: "mine", url, token: secrets.token };
     expect(await host.result("CreateTaskPushNotificationConfig", config)).toEqual(config);
     await eventually(() => received.length === 1);
@@ -384,7 +384,7 @@ describe("the operations on configurations", () => {
 
   it("creates, reads, lists and deletes configurations in 0.3", async () => {
     const { host, url } = await start();
-    const id = await finished(host);
+    const id = await finishTask(host);
     const config = { taskId: id, pushNotificationConfig: { id: "mine", url } };
     const call = (name: string, params: object) =>
       host.ask(`tasks/pushNotificationConfig/${name}`, params, { version: "0.3" });
@@ -393,10 +393,12 @@ describe("the operations on configurations", () => {
     expect((await call("list", { id })).result).toEqual([config]);
     expect((await call("delete", { id, pushNotificationConfigId: "mine" })).result).toBeNull();
     expect((await call("get", { id, pushNotificationConfigId: "mine" })).error?.code).toBe(-32001);
-    const unnamed = { taskId: id, pushNotificationConfig: { url } };
-    expect((await call("set", unnamed)).result).toMatchObject({ pushNotificationConfig: { id } });
+    const unnamedConfig = { taskId: id, pushNotificationConfig: { url } };
+    expect((await call("set", unnamedConfig)).result).toMatchObject({
+      pushNotificationConfig: { id },
+    });
     expect((await call("get", { id, pushNotificationConfigId: "default" })).result).toMatchObject(
-      unnamed,
+      unnamedConfig,
     );
     await call("delete", { id, pushNotificationConfigId: "default" });
     expect((await call("list", { id })).result).toEqual([]);

@@ -245,8 +245,8 @@ describe("a notification", () => {
         fc.oneof(fc.string(), fc.nat().map(String), fc.date().map(String)),
         fc.nat({ max: 6 }),
         fc.double({ min: 0, max: 0.999, noNaN: true }),
-        (retryAfter, attempt, drawn) => {
-          const result = decide(statusOf(503, retryAfter), { attempt, random: () => drawn });
+        (retryAfter, attempt, randomValue) => {
+          const result = decide(statusOf(503, retryAfter), { attempt, random: () => randomValue });
           const delayMs = result.next === "again" ? result.delayMs : Number.NaN;
           expect(delayMs).toBeGreaterThanOrEqual(0);
           expect(delayMs).toBeLessThanOrEqual(300_000);
@@ -269,10 +269,10 @@ async function deliverAtOnce(urls: readonly string[]) {
   const ending = new AbortController();
   const deliver = ({ body }: { body: string }) =>
     zone.delivery.handle({ body, signal: ending.signal });
-  const ended = sent.splice(0).map(deliver);
+  const deliveries = sent.splice(0).map(deliver);
   afterTest(async () => {
     ending.abort(new Error("enough"));
-    await Promise.allSettled(ended);
+    await Promise.allSettled(deliveries);
   });
   return { sent, deliver, lines: zone.lines };
 }
@@ -424,12 +424,12 @@ describe("a notification that was not taken", () => {
       answers: [() => silence({ signal: new AbortController().signal })],
     });
     const body = sent.splice(0).at(-1)?.body ?? "";
-    const stopped = expect(delivery.handle({ body, signal: caller.signal })).rejects.toThrow(
+    const rejection = expect(delivery.handle({ body, signal: caller.signal })).rejects.toThrow(
       "enough",
     );
     await eventually(() => received.length === 1);
     caller.abort(new Error("enough"));
-    await stopped;
+    await rejection;
     expect(sent).toEqual([]);
     await delivery.handle({ body, signal });
     expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED", "TASK_STATE_INPUT_REQUIRED"]);
@@ -524,10 +524,10 @@ describe("a notification survives the end of its process", () => {
     await eventually(() => statesOf(received).includes("TASK_STATE_COMPLETED"));
     await first.end();
     isBack = true;
-    const told = received.length;
+    const pushCount = received.length;
     const second = startProcess({ file, visibilityTimeoutMs: 30_000 });
-    await eventually(() => received.length > told);
+    await eventually(() => received.length > pushCount);
     await second.end();
-    expect(statesOf(received.slice(told))).toEqual(["TASK_STATE_COMPLETED"]);
+    expect(statesOf(received.slice(pushCount))).toEqual(["TASK_STATE_COMPLETED"]);
   });
 });

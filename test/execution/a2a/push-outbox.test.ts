@@ -22,8 +22,8 @@ import {
 const toHook = configOf({ url: "https://client.example/hook?key=hunter2-query" });
 
 /** What was queued: which configuration is told of which change, told apart by its moment. */
-function noticesOf(sent: readonly { body: string }[]) {
-  return sent.map(
+function noticesOf(sentMessages: readonly { body: string }[]) {
+  return sentMessages.map(
     ({ body }) =>
       JSON.parse(body).push as { taskId: string; configId: string; changedAtMs: number },
   );
@@ -57,8 +57,8 @@ describe("a notice is queued for each configuration of a task", () => {
     const task = await zone.begin({ pushConfigs: [toHook] });
     expect(task.state).toBe("input_required");
     expect(sent).toHaveLength(2);
-    const said = { id: "m2", fingerprint: "f2", text: "yes" };
-    await zone.tasks.answer({ principal, taskId: task.id, answer: said });
+    const answerChange = { id: "m2", fingerprint: "f2", text: "yes" };
+    await zone.tasks.answer({ principal, taskId: task.id, answer: answerChange });
     await zone.running.waitForEnd(task.id);
     expect(sent).toHaveLength(4);
   });
@@ -67,10 +67,10 @@ describe("a notice is queued for each configuration of a task", () => {
     const { queue, sent } = memoryQueue();
     const zone = createPushZone({ queue, agent: askingOnce });
     const { id: taskId } = await zone.begin({ pushConfigs: [toHook] });
-    const before = sent.length;
+    const sentCount = sent.length;
     await zone.tasks.cancel({ principal, taskId });
     await zone.tasks.cancel({ principal, taskId });
-    expect(sent).toHaveLength(before + 1);
+    expect(sent).toHaveLength(sentCount + 1);
   });
 
   it("queues nothing for a task without push configurations", async () => {
@@ -85,9 +85,9 @@ describe("a notice", () => {
     const { queue, sent } = memoryQueue();
     const { lines, begin } = createPushZone({ queue });
     await begin({ pushConfigs: [toHook] });
-    const told = JSON.stringify(sent) + lines.join("");
+    const loggedText = JSON.stringify(sent) + lines.join("");
     for (const secret of [secrets.token, secrets.credentials, "hunter2", "client.example"]) {
-      expect(told).not.toContain(secret);
+      expect(loggedText).not.toContain(secret);
     }
   });
 
@@ -119,14 +119,14 @@ describe("a notice", () => {
     const { lines, begin } = createPushZone({ queue: { send }, agent: answering("done") });
     const task = await begin({ pushConfigs: [toHook] });
     expect(task.state).toBe("completed");
-    const lost = lines
+    const lostPushes = lines
       .map((line) => JSON.parse(line))
       .filter(({ message }) => message === "push_not_queued");
-    const told = lost.map(({ task_id, state }) => [task_id, state]);
-    expect([...new Set(told.map((each) => each.join(" ")))]).toEqual(
+    const lostStates = lostPushes.map(({ task_id, state }) => [task_id, state]);
+    expect([...new Set(lostStates.map((each) => each.join(" ")))]).toEqual(
       ["submitted", "working", "completed"].map((state) => `${task.id} ${state}`),
     );
-    expect(new Set(lost.map(({ trace_id }) => trace_id))).toEqual(
+    expect(new Set(lostPushes.map(({ trace_id }) => trace_id))).toEqual(
       new Set([readTraceId(task.trace)]),
     );
     expect(lines.join("")).not.toContain("hunter2");
@@ -168,7 +168,7 @@ const dead = { owner: "dead", untilMs: Date.now() - 60_000 };
 describe("a task that nobody reads", () => {
   it("fails a task whose run died and notifies its receiver", async () => {
     const { update, look } = await zoneThatAsks();
-    await update(({ question: _answered, ...task }) => ({
+    await update(({ question: _question, ...task }) => ({
       ...task,
       state: "working",
       lease: dead,
@@ -188,7 +188,7 @@ describe("a task that nobody reads", () => {
   it("continues an answered task that no process has continued", async () => {
     const { update, look } = await zoneThatAsks();
     const answers = [{ id: "m2", fingerprint: "f2", prompt: "Really?", text: "yes" }];
-    await update(({ question: _answered, ...task }) => ({ ...task, state: "working", answers }));
+    await update(({ question: _question, ...task }) => ({ ...task, state: "working", answers }));
     expect(await look()).toEqual(["TASK_STATE_COMPLETED"]);
   });
 
@@ -227,7 +227,7 @@ describe("a look at a task that is as it was", () => {
       (task.question?.expiresAtMs ?? 0) - Date.now() - 1000,
     );
     const lease = { owner: "busy", untilMs: Date.now() + 20_000 };
-    await update(({ question: _answered, ...record }) => ({ ...record, state: "working", lease }));
+    await update(({ question: _question, ...record }) => ({ ...record, state: "working", lease }));
     await look();
     expect(looks[0]?.delayMs).toBeGreaterThan(20_000);
     expect(looks[0]?.delayMs).toBeLessThanOrEqual(25_000);
@@ -280,7 +280,7 @@ it("schedules wake-ups for a configuration that is registered while the task run
   const { queue, looks } = memoryQueue();
   const gate = createGate();
   const zone = createPushZone({ queue, agent: gate.agent });
-  const begun = zone.begin();
+  const beginning = zone.begin();
   await gate.firstStart;
   const taskId = JSON.parse(zone.lines[0] ?? "").task_id;
   const params = { taskId, id: "c1", url: "https://client.example/" };
@@ -289,7 +289,7 @@ it("schedules wake-ups for a configuration that is registered while the task run
     expect.objectContaining({ taskId, configId: "c1", registrationId: "new-id", state: "working" }),
   ]);
   gate.letGo();
-  await begun;
+  await beginning;
 });
 
 describe("the Execution worker", () => {

@@ -25,11 +25,11 @@ type Answer = number | (() => Response | Promise<Response>);
 
 /** Answers with `answers` in turn, a status or whatever a server may do, and then with 200. Closed after the test. */
 export async function startReceiver({ answers = [] }: { answers?: Answer[] } = {}) {
-  const received: Received[] = [];
+  const pushes: Received[] = [];
   const { url, close } = await startWebServer({
     async handle({ request, target, body }) {
-      const answer = answers[received.length] ?? 200;
-      received.push({
+      const answer = answers[pushes.length] ?? 200;
+      pushes.push({
         target,
         headers: request.headers,
         json: JSON.parse(Buffer.from(body).toString()),
@@ -38,23 +38,23 @@ export async function startReceiver({ answers = [] }: { answers?: Answer[] } = {
     },
   });
   afterTest(close);
-  return { url: `${url}/hook?key=hunter2-query`, received, close };
+  return { url: `${url}/hook?key=hunter2-query`, received: pushes, close };
 }
 
 /** Keeps what was sent until it is taken, the looks at tasks apart. */
 export function memoryQueue() {
-  const sent: { body: string; delayMs: number }[] = [];
+  const sentMessages: { body: string; delayMs: number }[] = [];
   const looks: { body: string; delayMs: number }[] = [];
   const queue: TaskQueue = {
     send: async ({ body, delayMs = 0 }) =>
-      void ("look" in JSON.parse(body) ? looks : sent).push({ body, delayMs }),
+      void ("look" in JSON.parse(body) ? looks : sentMessages).push({ body, delayMs }),
   };
-  return { queue, sent, looks };
+  return { queue, sent: sentMessages, looks };
 }
 
 export function configOf({
   url,
-  ...rest
+  ...otherFields
 }: Partial<StoredPushConfig> & { url: string }): StoredPushConfig {
   const { token, credentials } = secrets;
   return {
@@ -63,13 +63,13 @@ export function configOf({
     token,
     authentication: { scheme: "Bearer", credentials },
     version: "1.0",
-    ...rest,
+    ...otherFields,
   };
 }
 
 /** What of a notification says which state it tells. */
-export function statesOf(received: readonly Received[]): unknown[] {
-  return received.map(({ json }) => (json as { task: A2aTask }).task.status.state);
+export function statesOf(pushes: readonly Received[]): unknown[] {
+  return pushes.map(({ json }) => (json as { task: A2aTask }).task.status.state);
 }
 
 type ZoneOptions = Omit<Parameters<typeof createPushZone>[0], "queue">;
@@ -101,7 +101,7 @@ export function createPushZone({
   agent = answering("done"),
   queue,
   store = memoryStore(),
-  supported = true,
+  supported: isSupported = true,
   allowLoopback = true,
   post,
   timeoutMs = 5000,
@@ -154,7 +154,7 @@ export function createPushZone({
     tasks,
     configs: createPushConfigs({
       tasks,
-      outbox: supported ? outbox : undefined,
+      outbox: isSupported ? outbox : undefined,
       allowLoopback,
       newId: () => "new-id",
     }),

@@ -144,9 +144,9 @@ describe("an answer", () => {
       { text: "x" },
     ],
     ["with data", [{ data: 7 }], undefined, { text: "", parts: [{ data: 7 }] }],
-  ])("reads an answer given %s", (_name, parts, metadata, expected) => {
+  ])("reads an answer given %s", (_name, parts, metadata, answerFields) => {
     const answer = readAnswerMessage({ message: message(parts, { metadata }), question });
-    expect(answer).toEqual({ id: "m", fingerprint: expect.any(String), ...expected });
+    expect(answer).toEqual({ id: "m", fingerprint: expect.any(String), ...answerFields });
   });
 });
 
@@ -178,14 +178,14 @@ describe("output modes", () => {
     [["text/*"]],
     [["*/*"]],
     [["application/octet-stream"]],
-  ])("accepts the output modes %j", (accepted) => {
-    expect(() => checkOutputModes(accepted)).not.toThrow();
+  ])("accepts the output modes %j", (outputModes) => {
+    expect(() => checkOutputModes(outputModes)).not.toThrow();
   });
 
   it.each([[["image/png"]], [["text/html", "audio/*"]], [["textual"]]])(
     "refuses the output modes %j",
-    (accepted) => {
-      expect(() => checkOutputModes(accepted)).toThrow(
+    (outputModes) => {
+      expect(() => checkOutputModes(outputModes)).toThrow(
         new SekishoError("content_type_not_supported"),
       );
     },

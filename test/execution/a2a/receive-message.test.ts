@@ -71,13 +71,13 @@ describe("a message", () => {
       parts,
       metadata,
     };
-    const sent = await host.result<Sent>("SendMessage", { message });
+    const sendResult = await host.result<Sent>("SendMessage", { message });
     const [{ task, context } = { task: undefined, context: undefined }] = gate.started;
     expect(task).toMatchObject({ text: "look", parts, channel: "C1", answers: [] });
     const { messageId, contextId, requestId } = context ?? {};
     expect([messageId, requestId]).toEqual([message.messageId, message.messageId]);
     expect(contextId).toMatch(/^[0-9a-f-]{36}$/);
-    expect(await host.result("GetTask", { id: sent.task.id })).toEqual(sent.task);
+    expect(await host.result("GetTask", { id: sendResult.task.id })).toEqual(sendResult.task);
   });
 
   it("keeps only the ids of a message that is too large for the history of the task", async () => {
@@ -133,12 +133,12 @@ describe("a message", () => {
   );
 
   it("returns a failed or rejected task with Sekisho's reason and no text of the error", async () => {
-    const broken: Agent = async function* () {
+    const failingAgent: Agent = async function* () {
       yield* [];
       throw new Error("password=hunter2");
     };
     for (const [agent, state, reason] of [
-      [broken, "FAILED", "execution_failed"],
+      [failingAgent, "FAILED", "execution_failed"],
       [yielding({ type: "failure", reason: "plan_error" }), "REJECTED", "plan_error"],
       [yielding({ type: "failure", reason: "budget_exceeded" }), "FAILED", "budget_exceeded"],
     ] as const) {
@@ -177,10 +177,12 @@ describe("a repeated message id", () => {
     ];
     const message = userMessage("hi");
     const configuration = { returnImmediately: true };
-    const sent = [one, other, one].map((host) =>
+    const sendResults = [one, other, one].map((host) =>
       host.result<Sent>("SendMessage", { message, configuration }),
     );
-    const ids = (await Promise.all(sent)).map(({ task }) => [task.id, task.contextId].join());
+    const ids = (await Promise.all(sendResults)).map(({ task }) =>
+      [task.id, task.contextId].join(),
+    );
     expect(new Set(ids).size).toBe(1);
     gate.letGo();
     const { task } = await other.result<Sent>("SendMessage", {
@@ -202,11 +204,11 @@ describe("a repeated message id", () => {
   it("starts another task for a repeated message id when deduplication is off", async () => {
     const host = await serveA2a({ a2a: { deduplicates: false } });
     const message = userMessage("hi");
-    const sent = [
+    const sendResults = [
       await host.result<Sent>("SendMessage", { message }),
       await host.result<Sent>("SendMessage", { message }),
     ];
-    expect(new Set(sent.map(({ task }) => task.id)).size).toBe(2);
+    expect(new Set(sendResults.map(({ task }) => task.id)).size).toBe(2);
   });
 
   it("continues a task by a repeated message id when deduplication is off", async () => {
@@ -229,21 +231,24 @@ describe("a message to a task", () => {
       await serveA2a({ store, agent: asking }),
       await serveA2a({ store, agent: asking }),
     ];
-    const { task: asked } = await one.result<Sent>("SendMessage", {
+    const { task: askingTask } = await one.result<Sent>("SendMessage", {
       message: userMessage("Fly me"),
     });
-    expect(asked.status).toMatchObject({
+    expect(askingTask.status).toMatchObject({
       state: "TASK_STATE_INPUT_REQUIRED",
       message: {
         parts: [{ text: "Which?" }],
         metadata: { [questionKey]: { options: [{ id: "a", label: "The first" }] } },
       },
     });
-    const message = userMessage("The first", { taskId: asked.id });
+    const message = userMessage("The first", { taskId: askingTask.id });
     const { task } = await other.result<Sent>("SendMessage", { message });
     expect(task.status.state).toBe("TASK_STATE_COMPLETED");
-    const said = JSON.parse(task.artifacts?.[0]?.parts[0]?.text ?? "");
-    expect(said).toEqual(["Fly me", { prompt: "Which?", text: "The first", option_id: "a" }]);
+    const answerRecord = JSON.parse(task.artifacts?.[0]?.parts[0]?.text ?? "");
+    expect(answerRecord).toEqual([
+      "Fly me",
+      { prompt: "Which?", text: "The first", option_id: "a" },
+    ]);
     expect(task.history?.map(({ parts }) => parts[0]?.text)).toEqual([
       "Fly me",
       "Which?",
@@ -305,7 +310,7 @@ const askingOnce: Agent = async function* ({ answers }) {
     };
 };
 
-async function asked(): Promise<{
+async function askUser(): Promise<{
   host: A2aHost;
   to: { taskId: string; contextId: string | undefined };
 }> {
@@ -321,14 +326,14 @@ const tooLate = {
 
 describe("a new message with the words of the last answer", () => {
   it("refuses a new message that repeats the last answer of a completed task", async () => {
-    const { host, to } = await asked();
+    const { host, to } = await askUser();
     await host.result("SendMessage", { message: userMessage("Yes", to) });
     const { error } = await host.ask("SendMessage", { message: userMessage("Yes", to) });
     expect(error).toMatchObject(tooLate);
   });
 
   it("accepts only one of many equal answers that arrive at once", async () => {
-    const { host, to } = await asked();
+    const { host, to } = await askUser();
     const all = await Promise.all(
       new Array(10).fill(0).map(() => host.ask("SendMessage", { message: userMessage("Yes", to) })),
     );
@@ -338,7 +343,7 @@ describe("a new message with the words of the last answer", () => {
 });
 
 it("shows an answer of the zone contract in the history like a message", async () => {
-  const { host, to } = await asked();
+  const { host, to } = await askUser();
   await host.call("answer_task", { task_id: to.taskId, option_id: "a" });
   const { history } = await host.result("GetTask", { id: to.taskId });
   expect(history?.map(({ role, parts }) => [role, parts[0]?.text])).toEqual([
@@ -357,7 +362,7 @@ describe("a message to a task that asks", () => {
     ],
     ["nothing at all", { parts: [{ text: "" }] }, "message.parts"],
   ])("refuses an answer with %s and keeps the question open", async (_what, more, path) => {
-    const { host, to } = await asked();
+    const { host, to } = await askUser();
     const { error } = await host.ask("SendMessage", {
       message: userMessage("x", { ...to, ...more }),
     });
@@ -368,13 +373,13 @@ describe("a message to a task that asks", () => {
   });
 
   it("accepts an answer that is not one of the options, and a file", async () => {
-    const { host, to } = await asked();
+    const { host, to } = await askUser();
     const parts = [{ raw: "AAAA", filename: "answer.bin" }];
     const { task } = await host.result<Sent>("SendMessage", {
       message: userMessage("", { ...to, parts }),
     });
     expect(task.status.state).toBe("TASK_STATE_COMPLETED");
-    const other = await asked();
+    const other = await askUser();
     const free = await other.host.result<Sent>("SendMessage", {
       message: userMessage("neither", other.to),
     });
@@ -401,8 +406,10 @@ describe("an extension that a request asks for", () => {
       const [method, message] = messages[version];
       const ask = (uris: string) =>
         host.ask(method, { message }, { version, headers: { [name]: uris } });
-      const known = "urn:sekisho:task:v1";
-      expect((await ask(`https://example.com/other, ${known}`)).headers.get(name)).toBe(known);
+      const extensionUri = "urn:sekisho:task:v1";
+      expect((await ask(`https://example.com/other, ${extensionUri}`)).headers.get(name)).toBe(
+        extensionUri,
+      );
       expect((await ask("https://example.com/other")).headers.get(name)).toBeNull();
     },
   );

@@ -17,8 +17,8 @@ describe("the version that a client asks for", () => {
     [undefined, "0.3", "0.3"],
   ])(
     "reads the version from the header (%j), or else from the query (%j): %j",
-    (header, query, expected) => {
-      expect(readRequestedVersion({ header: () => header, query: () => query })).toBe(expected);
+    (header, query, version) => {
+      expect(readRequestedVersion({ header: () => header, query: () => query })).toBe(version);
     },
   );
 
@@ -30,8 +30,8 @@ describe("the version that a client asks for", () => {
     [undefined, "SendMessage", "1.0"],
     [undefined, "message/send", "0.3"],
     [undefined, "nobody/knows", "0.3"],
-  ])("resolves version %j of the method %s to %s", (asked, method, expected) => {
-    expect(resolveVersion({ requestedVersion: asked, method })).toBe(expected);
+  ])("resolves version %j of the method %s to %s", (requestedVersion, method, version) => {
+    expect(resolveVersion({ requestedVersion, method })).toBe(version);
   });
 
   it.each([
@@ -46,11 +46,9 @@ describe("the version that a client asks for", () => {
     "1.0.",
     "v1.0",
     "latest",
-  ])("refuses the unknown version %s", (asked) => {
-    const refused = expect.objectContaining({ reason: "version_not_supported" });
-    expect(() => resolveVersion({ requestedVersion: asked, method: "SendMessage" })).toThrow(
-      refused,
-    );
+  ])("refuses the unknown version %s", (requestedVersion) => {
+    const refusal = expect.objectContaining({ reason: "version_not_supported" });
+    expect(() => resolveVersion({ requestedVersion, method: "SendMessage" })).toThrow(refusal);
   });
 
   it.each([
@@ -60,8 +58,8 @@ describe("the version that a client asks for", () => {
     ["1.0", "execute_task"],
     ["1.0", "toString"],
   ] as const)("refuses under version %s the unknown method %s", (version, method) => {
-    const refused = expect.objectContaining({ reason: "method_not_found" });
-    expect(() => findOperation({ version, method })).toThrow(refused);
+    const refusal = expect.objectContaining({ reason: "method_not_found" });
+    expect(() => findOperation({ version, method })).toThrow(refusal);
   });
 
   it.each([
@@ -70,7 +68,7 @@ describe("the version that a client asks for", () => {
     ["0.2", "a2a"],
     ["1.0", "a2a"],
     ["7.0", "a2a"],
-  ])("writes errors for the version %j in the dialect %s", (asked, dialect) => {
-    expect(toDialect(asked)).toBe(dialect);
+  ])("writes errors for the version %j in the dialect %s", (requestedVersion, dialect) => {
+    expect(toDialect(requestedVersion)).toBe(dialect);
   });
 });

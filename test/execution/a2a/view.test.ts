@@ -18,7 +18,7 @@ import { recordOf, taskId } from "../tasks/records.ts";
 
 const success: ExecutionOutcome = { type: "success", text: "All of them." };
 
-const failed = (
+const failWith = (
   reason: "timeout" | "execution_failed" | "plan_error",
   lost?: true,
 ): ExecutionOutcome => ({
@@ -64,21 +64,21 @@ describe("the state", () => {
     ["done", { state: "completed", outcome: success }, "COMPLETED", undefined, undefined],
     [
       "late",
-      { state: "failed", outcome: failed("timeout") },
+      { state: "failed", outcome: failWith("timeout") },
       "FAILED",
       "The task took longer than it was given.",
       { reason: "timeout" },
     ],
     [
       "lost",
-      { state: "failed", outcome: failed("execution_failed", true) },
+      { state: "failed", outcome: failWith("execution_failed", true) },
       "FAILED",
       "The agent ran and failed.",
       { reason: "execution_failed", lost: true },
     ],
     [
       "refused by its agent",
-      { state: "rejected", outcome: failed("plan_error") },
+      { state: "rejected", outcome: failWith("plan_error") },
       "REJECTED",
       "The agent cannot plan the task.",
       { reason: "plan_error" },
@@ -119,10 +119,10 @@ describe("artifacts", () => {
       { text: "both", data: [1] },
       { kind: "of another maker", size: 3 },
     ];
-    const { artifacts: seen } = toA2aTask({
+    const { artifacts: shownArtifacts } = toA2aTask({
       task: recordOf({ state: "completed", artifacts, outcome: success }),
     });
-    expect(seen).toEqual([
+    expect(shownArtifacts).toEqual([
       {
         artifactId: "artifact-1",
         name: "a.txt",
@@ -180,7 +180,7 @@ describe("an answer that needs no task", () => {
   it.each<[string, Partial<ExecutionTask>]>([
     ["under way", {}],
     ["answered otherwise", { state: "completed", outcome: success }],
-    ["failed", { state: "failed", outcome: failed("timeout") }],
+    ["failed", { state: "failed", outcome: failWith("timeout") }],
   ])("creates no direct message for a task that is %s", (_name, record) => {
     expect(createDirectMessage(recordOf(record))).toBeUndefined();
   });
@@ -201,9 +201,7 @@ const step: fc.Arbitrary<TaskChange> = fc.oneof(
 );
 
 const last: fc.Arbitrary<TaskChange> = fc.oneof(
-  text.map((said) =>
-    endChange({ owner, outcome: { type: "success", text: said }, expiresAtMs: 9 }),
-  ),
+  text.map((text) => endChange({ owner, outcome: { type: "success", text }, expiresAtMs: 9 })),
   fc.constant(
     endChange({ owner, outcome: { type: "failure", reason: "timeout" }, expiresAtMs: 9 }),
   ),
@@ -235,21 +233,21 @@ describe("the events between two views", () => {
         fc.array(step, { maxLength: 6 }),
         last,
         fc.infiniteStream(fc.boolean()),
-        (steps, ending, seen) => {
+        (steps, ending, wireStates) => {
           let record =
             startChange({ owner, untilMs: 5 })(recordOf({ state: "submitted" })) ?? recordOf();
           const first = toA2aTask({ task: record, historyLength: 0 });
-          let [previous, folded] = [first, first];
+          let [previous, foldedTask] = [first, first];
           for (const [index, change] of [...steps, ending].entries()) {
             record = change(record) ?? record;
-            if (index < steps.length && !seen.next().value) continue;
+            if (index < steps.length && !wireStates.next().value) continue;
             const next = toA2aTask({ task: record, historyLength: 0 });
             const events = diffTaskEvents({ previous, next });
             expect(events.length === 0).toBe(JSON.stringify(next) === JSON.stringify(previous));
-            folded = events.reduce(fold, folded);
+            foldedTask = events.reduce(fold, foldedTask);
             previous = next;
           }
-          expect(folded).toEqual(toA2aTask({ task: record, historyLength: 0 }));
+          expect(foldedTask).toEqual(toA2aTask({ task: record, historyLength: 0 }));
         },
       ),
       { numRuns: 200 },

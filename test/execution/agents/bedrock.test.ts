@@ -203,19 +203,19 @@ describe("a model of Bedrock", () => {
   });
 
   it("closes the connection to the model when the task is canceled", async () => {
-    const asked = Promise.withResolvers<void>();
-    const closed = Promise.withResolvers<void>();
+    const requestArrival = Promise.withResolvers<void>();
+    const connectionEnd = Promise.withResolvers<void>();
     const agent = await agentOf((response) => {
-      void once(response, "close").then(() => closed.resolve());
+      void once(response, "close").then(() => connectionEnd.resolve());
       eventStream(response).write(text("a"));
-      asked.resolve();
+      requestArrival.resolve();
     });
     const { call } = createTestHost({ agent, syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);
     // Before that there is no connection to end.
-    await asked.promise;
+    await requestArrival.promise;
     await call("cancel_task", { task_id: result?.task_id });
-    await closed.promise;
+    await connectionEnd.promise;
   });
 });
 
@@ -269,19 +269,22 @@ describe("execution_failed, without a word of the service's own, where it", () =
 
 describe("the messages of Converse", () => {
   const role = fc.constantFrom("user" as const, "assistant" as const);
-  const said = fc.record({ role, text: fc.oneof(fc.string(), fc.constantFrom("", " ", "\n")) });
+  const historyItem = fc.record({
+    role,
+    text: fc.oneof(fc.string(), fc.constantFrom("", " ", "\n")),
+  });
 
   it("builds alternating messages that begin and end with the user and keep all text", () => {
     fc.assert(
-      fc.property(fc.array(said), fc.string({ minLength: 1 }), (history, asked) => {
+      fc.property(fc.array(historyItem), fc.string({ minLength: 1 }), (history, question) => {
         const messages =
-          toConverseMessages(agentTask({ ...hello, history, text: `${asked}!` })) ?? [];
+          toConverseMessages(agentTask({ ...hello, history, text: `${question}!` })) ?? [];
         expect(messages.map(({ role }) => role)).toEqual(
           messages.map((_, i) => (i % 2 === 0 ? "user" : "assistant")),
         );
         const texts = messages.flatMap(({ content }) => content.map(({ text }) => text));
         expect(messages.at(-1)?.role).toBe("user");
-        expect(texts.at(-1)).toBe(`${asked}!`);
+        expect(texts.at(-1)).toBe(`${question}!`);
         const words = history.map(({ text }) => text).filter((text) => text.trim() !== "");
         expect(texts.slice(-1 - words.length, -1)).toEqual(words);
         expect(texts.every((text) => text.trim() !== "")).toBe(true);

@@ -23,8 +23,8 @@ describe("the echo agent", () => {
 
   it("asks with a form of every field type and reports the values", async () => {
     const { call } = createTestHost({ agent: createEchoAgent() });
-    const asked = await call("execute_task", { channel: "C1", text: "ask form" });
-    const question = methods.get_task.result.parse(asked.result);
+    const firstResult = await call("execute_task", { channel: "C1", text: "ask form" });
+    const question = methods.get_task.result.parse(firstResult.result);
     const fields = question.status === "input_required" ? question.fields : [];
     expect(fields?.map(({ type }) => type)).toEqual([
       "choice",
@@ -39,10 +39,10 @@ describe("the echo agent", () => {
       travellers: 2,
       day: "2026-03-31",
     };
-    const task_id = asked.result?.task_id;
+    const task_id = firstResult.result?.task_id;
     await call("answer_task", { task_id, fields: values });
-    const ended = await call("get_task", { task_id, wait_ms: 5000 });
-    expect(ended.result?.response_text).toMatch(
+    const endResult = await call("get_task", { task_id, wait_ms: 5000 });
+    expect(endResult.result?.response_text).toMatch(
       /road: tokaido; luggage: rice, papers; travellers: 2; day: 2026-03-31$/,
     );
   });
@@ -51,10 +51,10 @@ describe("the echo agent", () => {
     const file = { id: "a", name: "a.txt", mimetype: "text/plain", size: 2, url: "a.txt" };
     const says = async (text: string, attachments: object[]) =>
       answerIn((await updatesOf(text, { attachments } as object)).updates);
-    const attached = async (...attachments: object[]) =>
+    const describeAttachments = async (...attachments: object[]) =>
       (await says("Look", attachments)).split("\n")[0];
-    expect(await attached(file)).toMatch(/You wrote and attached a file:$/);
-    expect(await attached(file, file)).toMatch(/You wrote and attached 2 files:$/);
+    expect(await describeAttachments(file)).toMatch(/You wrote and attached a file:$/);
+    expect(await describeAttachments(file, file)).toMatch(/You wrote and attached 2 files:$/);
     expect(await says("", [file])).toMatch(/You attached a file\.$/);
   });
 
@@ -92,14 +92,14 @@ describe("the echo agent", () => {
   });
 
   it("takes shorter steps when configured", async () => {
-    const slept: number[] = [];
-    const agent = createEchoAgent({ stepMs: 1, sleep: async ({ ms }) => void slept.push(ms) });
+    const sleepTimes: number[] = [];
+    const agent = createEchoAgent({ stepMs: 1, sleep: async ({ ms }) => void sleepTimes.push(ms) });
     for await (const _update of runAgent(
       agent,
       agentTask({ channel: "C1", text: "progress" }),
       agentContext(),
     ));
-    expect(slept).toEqual([1, 1, 1, 1, 1]);
+    expect(sleepTimes).toEqual([1, 1, 1, 1, 1]);
   });
 
   it("fails on the word fail, after the requested wait", async () => {
@@ -113,10 +113,10 @@ describe("the echo agent", () => {
     expect(updates).toMatchObject([
       { type: "question", prompt: "Shall I go on?", options: [{ id: "yes" }, { id: "no" }] },
     ]);
-    const answered = await updatesOf("ask me", {
+    const secondRun = await updatesOf("ask me", {
       answers: [{ prompt: "Shall I go on?", text: "", option_id: "yes" }],
     });
-    expect(answered.updates).toMatchObject([
+    expect(secondRun.updates).toMatchObject([
       { type: "answer", text: expect.stringContaining("Shall I go on? yes") },
     ]);
   });
@@ -130,11 +130,11 @@ describe("the echo agent", () => {
   );
 
   it("asks a second question on the words ask twice and shows both replies", async () => {
-    const said = (prompt: string) => ({ prompt, text: "", option_id: "yes" });
+    const replyTo = (prompt: string) => ({ prompt, text: "", option_id: "yes" });
     const first = await updatesOf("ask twice");
-    const second = await updatesOf("ask twice", { answers: [said("Shall I go on?")] });
+    const second = await updatesOf("ask twice", { answers: [replyTo("Shall I go on?")] });
     const last = await updatesOf("ask me twice", {
-      answers: [said("Shall I go on?"), { prompt: "Are you sure?", text: "quite" }],
+      answers: [replyTo("Shall I go on?"), { prompt: "Are you sure?", text: "quite" }],
     });
     expect([...first.updates, ...second.updates, ...last.updates]).toMatchObject([
       { type: "question", prompt: "Shall I go on?" },
@@ -157,13 +157,13 @@ describe("the echo agent", () => {
 });
 
 async function updatesOf(text: string, extra: object = {}, readAttachment?: ReadAttachment) {
-  const slept: number[] = [];
-  const agent = createEchoAgent({ sleep: async ({ ms }) => void slept.push(ms) });
+  const sleepTimes: number[] = [];
+  const agent = createEchoAgent({ sleep: async ({ ms }) => void sleepTimes.push(ms) });
   const context = { ...agentContext(), ...(readAttachment && { readAttachment }) };
   const updates: TaskUpdate[] = [];
   const task = agentTask({ channel: "C1", text, ...extra });
   for await (const update of runAgent(agent, task, context)) updates.push(update);
-  return { updates, slept };
+  return { updates, slept: sleepTimes };
 }
 
 function answerIn(updates: readonly TaskUpdate[]): string {
@@ -213,20 +213,20 @@ describe("the echo agent answers", () => {
       const answer = answerIn((await updatesOf(text)).updates);
       expect(answer.length).toBeGreaterThanOrEqual(least);
       expect(answer.length).toBeLessThan(most);
-      for (const found of [/^## \d+\. /m, /^\| --- \|/m, /^```js$/m, /^- /m, /。/])
-        expect(answer).toMatch(found);
+      for (const pattern of [/^## \d+\. /m, /^\| --- \|/m, /^```js$/m, /^- /m, /。/])
+        expect(answer).toMatch(pattern);
       expect(answer.match(/^```/gm)?.length).toBe(2 * (answer.match(/^```js$/gm)?.length ?? 0));
     },
   );
 
   it("sends a table for file, a picture for image, and both for both words", async () => {
-    const made = async (text: string) =>
+    const listArtifacts = async (text: string) =>
       (await updatesOf(text)).updates.flatMap((update) =>
         update.type === "artifact" ? [update.artifact] : [],
       );
-    const [table, image] = await made("a file and an image");
-    expect(await made("file")).toEqual([table]);
-    expect(await made("image")).toEqual([image]);
+    const [table, image] = await listArtifacts("a file and an image");
+    expect(await listArtifacts("file")).toEqual([table]);
+    expect(await listArtifacts("image")).toEqual([image]);
     expect(table).toMatchObject({
       mimetype: "text/csv",
       text: expect.stringContaining("station,name"),
@@ -269,12 +269,12 @@ describe("the echo agent on read files", () => {
 
   it("reports the size and SHA-256 of each file, or why it could not be read", async () => {
     const sha256 = createHash("sha256").update("関所").digest("hex");
-    const read: ReadAttachment = async ({ attachment: { url } }) => {
+    const readAttachment: ReadAttachment = async ({ attachment: { url } }) => {
       if (url === "b.txt")
         throw new SekishoError("permission_denied", { cause: new Error("at 10.0.0.1") });
       return Buffer.from("関所");
     };
-    const { updates } = await updatesOf("please read the files", { attachments }, read);
+    const { updates } = await updatesOf("please read the files", { attachments }, readAttachment);
     expect(updates).toHaveLength(1);
     expect(answerIn(updates)).toContain(
       `\na.txt: 6 bytes, sha256 ${sha256}\nb.txt: not read (permission_denied)`,

@@ -216,10 +216,12 @@ describe("an endpoint of chat completions answers with its text, without its rea
 
   it("removes reasoning from a growing answer", async () => {
     let nowMs = 0;
-    const written = `<think>${"secret ".repeat(9)}</think>HELLO`;
+    const modelText = `<think>${"secret ".repeat(9)}</think>HELLO`;
     const agent = await agentOf(
       (response) =>
-        stream(response).end(`${[...written].map((text) => delta(text)).join("")}data: [DONE]\n\n`),
+        stream(response).end(
+          `${[...modelText].map((text) => delta(text)).join("")}data: [DONE]\n\n`,
+        ),
       { now: () => (nowMs += 250) },
     );
     const updates: TaskUpdate[] = [];
@@ -368,7 +370,7 @@ it("lets a stream take longer in total than the wait for its next part", async (
 });
 
 it("closes the request to the endpoint when the task is canceled", async () => {
-  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const { promise: connectionEnd, resolve } = Promise.withResolvers<void>();
   const agent = await agentOf((response) => {
     stream(response).write(delta("a"));
     void once(response, "close").then(() => resolve());
@@ -377,7 +379,7 @@ it("closes the request to the endpoint when the task is canceled", async () => {
   const { result } = await call("execute_task", hello);
   await call("get_task", { task_id: result?.task_id, wait_ms: 50 });
   await call("cancel_task", { task_id: result?.task_id });
-  await closed;
+  await connectionEnd;
 });
 
 it("logs the status of a refusal but not the key", async () => {
@@ -410,10 +412,10 @@ it.each<[string, (response: ServerResponse) => unknown]>([
 });
 
 it("logs an unreachable endpoint as ECONNREFUSED", async () => {
-  const gone = await startModelServer(() => {});
-  await gone.close();
+  const closedServer = await startModelServer(() => {});
+  await closedServer.close();
   const { call, lines } = createTestHost({
-    agent: createOpenAiCompatibleAgent({ baseUrl: gone.baseUrl, model: "m" }),
+    agent: createOpenAiCompatibleAgent({ baseUrl: closedServer.baseUrl, model: "m" }),
   });
   expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
   expect(loggedBy(lines)).toEqual([{ message: "model_unreachable", cause_kind: "ECONNREFUSED" }]);
@@ -482,8 +484,8 @@ describe("server-sent events", () => {
         { event: "", data: "b" },
       ],
     ],
-  ])("reads server-sent events: %s", async (_name, text, expected) => {
-    expect(await eventsOf(bytes(text))).toEqual(expected);
+  ])("reads server-sent events: %s", async (_name, text, events) => {
+    expect(await eventsOf(bytes(text))).toEqual(events);
   });
 
   it("reads the same events wherever the chunks are split", async () => {

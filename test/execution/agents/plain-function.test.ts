@@ -39,8 +39,8 @@ describe("a plain async function", () => {
 
   it.each([undefined, null, 7, { text: "hello" }, ["hello"], new Map()])(
     "fails when it returns %p instead of text",
-    async (returned) => {
-      const { error, lines } = await ask((async () => returned) as unknown as Agent);
+    async (returnValue) => {
+      const { error, lines } = await ask((async () => returnValue) as unknown as Agent);
       expect(error?.data.reason).toBe("execution_failed");
       expect(lines.join("")).toContain('"cause_kind":"AgentResultError"');
     },

@@ -7,9 +7,9 @@ import { afterTest } from "../../tooling/cleanup.ts";
 import { createTestHost, hello } from "../test-host.ts";
 
 /** Closed after the test. */
-export function closeLater<T extends { close(): Promise<unknown> }>(opened: T): T {
-  afterTest(() => opened.close());
-  return opened;
+export function closeLater<T extends { close(): Promise<unknown> }>(resource: T): T {
+  afterTest(() => resource.close());
+  return resource;
 }
 
 export type Said = { status: number; wwwAuthenticate: string | undefined; body: string };
@@ -37,7 +37,7 @@ export async function serveAuthenticator(authenticator: Authenticator) {
     },
     /** What a caller hears who has sent the headers only: nobody waited for the body. */
     async hear(token: string): Promise<Said> {
-      const sent = request(url, {
+      const clientRequest = request(url, {
         method: "POST",
         headers: {
           authorization: `Bearer ${token}`,
@@ -46,12 +46,12 @@ export async function serveAuthenticator(authenticator: Authenticator) {
         },
       });
       // The server may close before all of a large header is written.
-      sent.on("error", () => {});
-      sent.flushHeaders();
-      const [response] = (await once(sent, "response")) as [IncomingMessage];
+      clientRequest.on("error", () => {});
+      clientRequest.flushHeaders();
+      const [response] = (await once(clientRequest, "response")) as [IncomingMessage];
       const chunks: Buffer[] = [];
       for await (const chunk of response) chunks.push(chunk);
-      sent.destroy();
+      clientRequest.destroy();
       const { statusCode: status = 0, headers } = response;
       return {
         status,

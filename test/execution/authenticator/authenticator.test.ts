@@ -53,15 +53,15 @@ describe("an address", () => {
   });
 
   it("logs one refusal per address and minute", async () => {
-    const { ask, logged, pass } = start();
+    const { ask, logged: readLog, pass } = start();
     const line = ["request_refused", "unauthenticated", "192.0.2.1"];
     for (let i = 0; i < 200; i++) await ask("wrong");
-    expect(logged()).toEqual([line]);
+    expect(readLog()).toEqual([line]);
     await ask("wrong", "192.0.2.2");
-    expect(logged()).toEqual([line, ["request_refused", "unauthenticated", "192.0.2.2"]]);
+    expect(readLog()).toEqual([line, ["request_refused", "unauthenticated", "192.0.2.2"]]);
     pass(60_000);
     for (let i = 0; i < 10; i++) await ask("wrong");
-    expect(logged()).toHaveLength(3);
+    expect(readLog()).toHaveLength(3);
   });
 
   it("forgets an address after a thousand others, so that its memory is bounded", async () => {

@@ -35,11 +35,11 @@ describe("the configured tokens", () => {
 
   it("reads the tokens again after 30 seconds, accepts a new one and refuses the replaced one", async () => {
     const { secrets, state, ask } = start();
-    const { OLD: replaced } = secrets;
-    expect(await ask(replaced)).toBe("bearer");
+    const { OLD: oldToken } = secrets;
+    expect(await ask(oldToken)).toBe("bearer");
     secrets.OLD = "another-token-of-this-test";
     state.nowMs = 30_000;
-    expect([await ask(replaced), await ask(secrets.OLD)]).toEqual([undefined, "bearer"]);
+    expect([await ask(oldToken), await ask(secrets.OLD)]).toEqual([undefined, "bearer"]);
     expect(state.reads).toBe(4);
   });
 

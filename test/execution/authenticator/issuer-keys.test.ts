@@ -12,7 +12,7 @@ type Setting = { keyTimes?: Partial<KeyTimes>; byUrl?: boolean; now?: () => numb
 
 async function start({ keyTimes = {}, byUrl = false, now = Date.now }: Setting = {}) {
   const issuer = closeLater(await startJwksIssuer());
-  const trusted = {
+  const issuerSettings = {
     issuer: issuer.issuer,
     ...(byUrl && { jwksUrl: issuer.jwksUrl }),
     audience: "agents",
@@ -23,7 +23,9 @@ async function start({ keyTimes = {}, byUrl = false, now = Date.now }: Setting =
   };
   return {
     issuer,
-    ...(await serveAuthenticator(createJwtAuthenticator({ issuers: [trusted], keyTimes, now }))),
+    ...(await serveAuthenticator(
+      createJwtAuthenticator({ issuers: [issuerSettings], keyTimes, now }),
+    )),
   };
 }
 
@@ -80,11 +82,11 @@ describe("keys that are too old, where they cannot be fetched anew", () => {
   async function startOnce({ coolDownMs = 0 } = {}) {
     let aheadMs = 0;
     const keyTimes = { maxAgeMs: 0, coolDownMs, failureCoolDownMs: 0, maxStaleMs };
-    const started = await start({ keyTimes, now: () => Date.now() + aheadMs });
-    const token = await started.issuer.sign(claims);
-    expect(await started.call(token)).toBe("success");
+    const zone = await start({ keyTimes, now: () => Date.now() + aheadMs });
+    const token = await zone.issuer.sign(claims);
+    expect(await zone.call(token)).toBe("success");
     return {
-      ...started,
+      ...zone,
       token,
       goOn(ms: number) {
         aheadMs += ms;
@@ -105,12 +107,12 @@ describe("keys that are too old, where they cannot be fetched anew", () => {
   it("pauses between attempts to reach a failing issuer and uses stale keys meanwhile", async () => {
     const { issuer, call, token, goOn } = await startOnce({ coolDownMs: maxStaleMs / 4 });
     issuer.misbehave(down);
-    const fetched = issuer.fetched.length;
+    const fetchCount = issuer.fetched.length;
     for (let count = 0; count < 5; count++) expect(await call(token)).toBe("success");
-    expect(issuer.fetched.length).toBe(fetched + 1);
+    expect(issuer.fetched.length).toBe(fetchCount + 1);
     goOn(maxStaleMs / 4);
     expect(await call(token)).toBe("success");
-    expect(issuer.fetched.length).toBe(fetched + 2);
+    expect(issuer.fetched.length).toBe(fetchCount + 2);
   });
 
   it("does not extend the life of stale keys after a malformed key set", async () => {

@@ -40,15 +40,15 @@ const base64 = (json: unknown) => Buffer.from(JSON.stringify(json)).toString("ba
 
 /** Signed as HS256 with bytes that everyone can know. */
 function hmacToken(secret: string | Buffer): string {
-  const signed = `${base64({ alg: "HS256", kid: rsa.key().kid })}.${base64({ ...goodOf(rsa), ...good })}`;
-  return `${signed}.${createHmac("sha256", secret).update(signed).digest("base64url")}`;
+  const signedPart = `${base64({ alg: "HS256", kid: rsa.key().kid })}.${base64({ ...goodOf(rsa), ...good })}`;
+  return `${signedPart}.${createHmac("sha256", secret).update(signedPart).digest("base64url")}`;
 }
 
 function goodOf({ issuer }: JwksIssuer) {
   return { iss: issuer, iat: nowSeconds(), exp: nowSeconds() + 300, ...good };
 }
 
-async function edited(change: (parts: string[]) => string[]): Promise<string> {
+async function editToken(change: (parts: string[]) => string[]): Promise<string> {
   return change((await rsa.sign(good)).split(".")).join(".");
 }
 
@@ -156,12 +156,16 @@ const bad: Record<string, [kind: string | undefined, make: () => Promise<string>
   ],
   "that wants an extension understood": [
     "ERR_JOSE_NOT_SUPPORTED",
-    () => edited(([, ...rest]) => [base64({ alg: "RS256", crit: ["x"], x: 1 }), ...rest]),
+    () =>
+      editToken(([, ...otherParts]) => [
+        base64({ alg: "RS256", crit: ["x"], x: 1 }),
+        ...otherParts,
+      ]),
   ],
   "whose payload another took the place of": [
     "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
     () =>
-      edited(([header = "", , signature = ""]) => [
+      editToken(([header = "", , signature = ""]) => [
         header,
         base64({ ...goodOf(rsa), sub: "another" }),
         signature,
@@ -169,13 +173,13 @@ const bad: Record<string, [kind: string | undefined, make: () => Promise<string>
   ],
   "without its signature": [
     "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
-    () => edited((parts) => [...parts.slice(0, 2), ""]),
+    () => editToken((parts) => [...parts.slice(0, 2), ""]),
   ],
-  "in two parts": ["ERR_JWT_INVALID", () => edited((parts) => parts.slice(0, 2))],
-  "in four parts": ["ERR_JWT_INVALID", () => edited((parts) => [...parts, "x"])],
+  "in two parts": ["ERR_JWT_INVALID", () => editToken((parts) => parts.slice(0, 2))],
+  "in four parts": ["ERR_JWT_INVALID", () => editToken((parts) => [...parts, "x"])],
   "with a payload that is no JSON": [
     "ERR_JWT_INVALID",
-    () => edited(([header = "", , signature = ""]) => [header, "e30e30", signature]),
+    () => editToken(([header = "", , signature = ""]) => [header, "e30e30", signature]),
   ],
   "that is encrypted": [
     "ERR_JWT_INVALID",
@@ -231,7 +235,7 @@ describe("a token", () => {
       const { hear, lines } = await serveAuthenticator(authenticator());
       expect({ name, ...(await hear(await make())) }).toEqual({ name, ...unauthenticated });
       const { timestamp: _now, ...line } = JSON.parse(lines.at(-1) ?? "");
-      const told = {
+      const refusalLine = {
         ...{
           level: "warn",
           message: "request_refused",
@@ -240,7 +244,11 @@ describe("a token", () => {
         },
         source_address: "127.0.0.1",
       };
-      expect({ name, ...line }).toEqual({ name, ...told, ...(kind && { cause_kind: kind }) });
+      expect({ name, ...line }).toEqual({
+        name,
+        ...refusalLine,
+        ...(kind && { cause_kind: kind }),
+      });
     }
   });
 
@@ -262,7 +270,7 @@ describe("a token", () => {
   });
 
   it("refuses a token with one changed character before the signature", async () => {
-    const asked = authenticator();
+    const authentication = authenticator();
     const token = await ec.sign(good);
     const last = token.lastIndexOf(".");
     const alphabet = [..."ABCxyz019-_."];
@@ -272,10 +280,10 @@ describe("a token", () => {
         fc.constantFrom(...alphabet),
         async (place, character) => {
           fc.pre(token[place] !== character);
-          const changed = token.slice(0, place) + character + token.slice(place + 1);
+          const changedToken = token.slice(0, place) + character + token.slice(place + 1);
           const header = (name: string) =>
-            name === "authorization" ? `Bearer ${changed}` : undefined;
-          const principal = await asked
+            name === "authorization" ? `Bearer ${changedToken}` : undefined;
+          const principal = await authentication
             .authenticate({ header })
             .catch(({ reason }) => `refused: ${reason}`);
           expect([undefined, "refused: unauthenticated"]).toContain(principal);

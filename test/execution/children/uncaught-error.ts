@@ -34,9 +34,9 @@ const ofHost: Record<string, () => unknown> = {
     ),
 };
 
-let logged = 0;
+let lineCount = 0;
 const write = (line: string) => {
-  logged++;
+  lineCount++;
   process.stderr.write(line);
 };
 const log = createLog({ service: "execution", write });
@@ -62,5 +62,5 @@ else if (name === "often") runAsAgent(runLog, throwOften);
 else runAsAgent(runLog, () => void (withLine[name] ?? withoutLine[name])?.(context));
 await sleep(1);
 runAsAgent(runLog, () => stopping.abort(new Error(secret)));
-while (logged === 0) await sleep(1);
+while (lineCount === 0) await sleep(1);
 console.log("goes on");

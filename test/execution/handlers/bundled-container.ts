@@ -38,7 +38,7 @@ export async function bundleContainer({ config }: { config: object }) {
   const file = join(made, "image.json");
   writeFileSync(file, JSON.stringify(config));
   const args = ["execution", "bundle", "--config", file, "--out", out];
-  const { code, stdout } = await sekisho({ args: args, cwd: made, env: {} }).exited;
+  const { code, stdout } = await sekisho({ args, cwd: made, env: {} }).exited;
   if (code !== 0 || !stdout.includes(join(out, "server.cjs")))
     throw new Error(`The bundle was not made: ${stdout}`);
   const closing: (() => unknown)[] = [];
@@ -59,11 +59,11 @@ export async function bundleContainer({ config }: { config: object }) {
       stdio: ["ignore", "inherit", "pipe"],
     });
     closing.push(() => child.kill("SIGKILL"));
-    let said = "";
+    let output = "";
     child.stderr.on("data", (chunk) => {
-      said += chunk;
+      output += chunk;
     });
-    return { child, said: () => said, exit: once(child, "close") };
+    return { child, said: () => output, exit: once(child, "close") };
   }
 
   return {
@@ -72,12 +72,12 @@ export async function bundleContainer({ config }: { config: object }) {
     run,
     /** Resolves when it listens. */
     async start({ folder = emptyFolder(), env = {} }: Partial<Place> = {}): Promise<Started> {
-      const started = run(startText, { folder, env });
-      await eventually(() => started.said().includes("server_listens"));
-      const { address } = JSON.parse(/.*server_listens.*/.exec(started.said())?.[0] ?? "{}");
+      const container = run(startText, { folder, env });
+      await eventually(() => container.said().includes("server_listens"));
+      const { address } = JSON.parse(/.*server_listens.*/.exec(container.said())?.[0] ?? "{}");
       const url = String(address);
       return {
-        ...started,
+        ...container,
         folder,
         url,
         async call(method, params, { id = randomUUID(), bearer = "" } = {}) {

@@ -48,7 +48,7 @@ function open(options: Partial<HostOptions> = {}) {
 }
 
 /** The fixture with something taken out or put in. */
-function tampered(change: (event: ReturnType<typeof functionUrlEvent>) => unknown): unknown {
+function tamperWith(change: (event: ReturnType<typeof functionUrlEvent>) => unknown): unknown {
   const body = JSON.stringify({
     jsonrpc: "2.0",
     id: randomUUID(),
@@ -115,21 +115,21 @@ describe("an event of the Function URL", () => {
   it.each<[string, unknown]>([
     [
       "without an authorizer",
-      tampered(({ requestContext: { authorizer: _, ...context }, ...event }) => ({
+      tamperWith(({ requestContext: { authorizer: _, ...context }, ...event }) => ({
         ...event,
         requestContext: context,
       })),
     ],
     [
       "whose authorizer is not IAM",
-      tampered((event) => ({
+      tamperWith((event) => ({
         ...event,
         requestContext: { ...event.requestContext, authorizer: { jwt: {} } },
       })),
     ],
     [
       "whose caller is null",
-      tampered((event) => ({
+      tamperWith((event) => ({
         ...event,
         requestContext: { ...event.requestContext, authorizer: { iam: null } },
       })),
@@ -156,7 +156,7 @@ describe("an event of the Function URL", () => {
     ["whose ARN is none", functionUrlEvent({ userArn: "sekisho-prod-verification" })],
     [
       "that claims its caller in headers",
-      tampered(({ requestContext: _, ...event }) => ({
+      tamperWith(({ requestContext: _, ...event }) => ({
         ...event,
         headers: { ...event.headers, "x-principal": callerArn },
       })),
@@ -202,10 +202,10 @@ describe("a refused caller", () => {
     await handle({ hello: "world" });
     nowMs += 60_000;
     await handle(from("192.0.2.1"));
-    const logged = lines
+    const logFields = lines
       .map((line) => JSON.parse(line))
       .map((each) => [each.message, each.reason, each.source_address]);
-    expect(logged).toEqual([
+    expect(logFields).toEqual([
       ["request_refused", "permission_denied", "192.0.2.1"],
       ["request_refused", "permission_denied", "192.0.2.2"],
       ["request_refused", "unauthenticated", undefined],
@@ -258,8 +258,8 @@ describe("who calls", () => {
     const { call } = open();
     const id = randomUUID();
     await call("execute_task", hello, { id });
-    const renamed = { userArn: callerArn.replace("worker-7", "worker-8") };
-    expect((await call("get_task", { request_id: id }, renamed)).answer.result?.status).toBe(
+    const renamedCaller = { userArn: callerArn.replace("worker-7", "worker-8") };
+    expect((await call("get_task", { request_id: id }, renamedCaller)).answer.result?.status).toBe(
       "success",
     );
     const other = { userArn: callerArn.replace("verification", "other") };
@@ -275,7 +275,7 @@ const { publicKey, privateKey } = generateKeyPairSync("ed25519");
 const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 const signature = { key: { secretsManager: key }, keyId: "key-1", algorithm: "EdDSA" };
 const ledgers = { id: "ledgers", name: "Ledgers", description: "The books.", tags: ["ledger"] };
-const before = { ...process.env };
+const originalEnv = { ...process.env };
 let aws: AwsServices;
 
 beforeEach(async () => {
@@ -283,22 +283,24 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  process.env = { ...before };
+  process.env = { ...originalEnv };
   jest.restoreAllMocks();
   await aws.close();
 });
 
 /** The function as it starts cold, and what it writes to its log. */
 function start(a2a?: object) {
-  const said: string[] = [];
-  jest.spyOn(process.stderr, "write").mockImplementation((text) => said.push(String(text)) > 0);
+  const stderrLines: string[] = [];
+  jest
+    .spyOn(process.stderr, "write")
+    .mockImplementation((text) => stderrLines.push(String(text)) > 0);
   const own = {
     AWS_REGION: "eu-central-1",
     SEKISHO_TABLE: "tasks",
     SEKISHO_QUEUE_URL: "http://127.0.0.1:9/tasks",
     SEKISHO_CALLERS: callersVariable,
   };
-  process.env = { ...before, ...aws.env, ...own };
+  process.env = { ...originalEnv, ...aws.env, ...own };
   const token = { secretsManager: "of-another-place" };
   const config = {
     destinations: { there: { transport: "https", url, authorizer: { type: "bearer", token } } },
@@ -306,7 +308,7 @@ function start(a2a?: object) {
     execution: { ...(a2a && { a2a }), authenticator: { type: "bearer", tokens: [token] } },
   };
   return {
-    said,
+    said: stderrLines,
     ...lambdaClient({
       handle: createFunctionUrlHandler({ config: parseExecutionSections(config) }),
     }),

@@ -106,11 +106,11 @@ async function openLambdaZone({
     workOnAll(): { end(): Promise<void> } {
       const ending = new AbortController();
       const { signal } = ending;
-      const begun: Promise<void>[] = [];
+      const runs: Promise<void>[] = [];
       const loop = async () => {
         while (!signal.aborted) {
           const messages = await receive({ waitSeconds: 20, signal }).catch(() => []);
-          begun.push(...messages.map(workAndFinish));
+          runs.push(...messages.map(workAndFinish));
         }
       };
       const looping = loop();
@@ -118,27 +118,27 @@ async function openLambdaZone({
         async end() {
           ending.abort();
           await looping;
-          await Promise.all(begun);
+          await Promise.all(runs);
         },
       };
     },
   };
 }
 
-const before = { ...process.env };
+const originalEnv = { ...process.env };
 
 afterEach(() => {
-  process.env = { ...before };
+  process.env = { ...originalEnv };
 });
 
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 
 suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
-  let opened: OpenEmulators;
+  let emulators: OpenEmulators;
   beforeAll(async () => {
-    opened = await openEmulators();
+    emulators = await openEmulators();
   });
-  afterAll(() => opened.close());
+  afterAll(() => emulators.close());
 
   async function open({
     syncBudgetMs,
@@ -148,7 +148,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     createAgent?: CreateAgent;
   }) {
     const zone = await openLambdaZone({
-      opened,
+      opened: emulators,
       execution: { syncBudgetMs },
       ...(createAgent && { createAgent }),
     });
@@ -172,7 +172,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 
   it("queues the tasks of other callers in a separate queue", async () => {
     const zone = await openLambdaZone({
-      opened,
+      opened: emulators,
       execution: { syncBudgetMs: 0 },
       hasClientsQueue: true,
     });
@@ -207,18 +207,20 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   });
 
   it("passes the region to the agent and refuses secrets outside Secrets Manager", async () => {
-    const said: unknown[] = [];
+    const observations: unknown[] = [];
     const createAgent: CreateAgent = ({ region, readSecret }) => {
-      said.push(region);
+      observations.push(region);
       return async function* () {
-        said.push(await readSecret({ env: "API_KEY" }).catch(({ message }: Error) => message));
+        observations.push(
+          await readSecret({ env: "API_KEY" }).catch(({ message }: Error) => message),
+        );
         yield { type: "answer", text: "done" };
       };
     };
     const { call, workOnce } = await open({ syncBudgetMs: 0, createAgent });
     await call("execute_task", hello);
     await workOnce();
-    expect(said).toEqual(["eu-central-1", expect.stringContaining("API_KEY")]);
+    expect(observations).toEqual(["eu-central-1", expect.stringContaining("API_KEY")]);
   });
 });
 
@@ -260,16 +262,16 @@ type Sent = { task: A2aTask };
 type Listed = { tasks: A2aTask[]; nextPageToken: string; totalSize: number };
 
 suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
-  let opened: OpenEmulators;
+  let emulators: OpenEmulators;
   beforeAll(async () => {
-    opened = await openEmulators();
+    emulators = await openEmulators();
   });
-  afterAll(() => opened.close());
+  afterAll(() => emulators.close());
 
   const ending: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const end of ending.splice(0).reverse()) await end();
-    process.env = { ...before };
+    process.env = { ...originalEnv };
     jest.restoreAllMocks();
   });
 
@@ -279,7 +281,7 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
       leaseMs: 500,
       a2a: { url: "https://agents.example/", ...a2a },
     };
-    const zone = await openLambdaZone({ opened, execution });
+    const zone = await openLambdaZone({ opened: emulators, execution });
     const worker = zone.workOnAll();
     ending.push(worker.end);
     return {
@@ -338,11 +340,14 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
     const foreign = await sendAndFinish(other, "of another role");
     const page = await client.result<Listed>("ListTasks", { pageSize: 1 });
     expect([page.tasks.map(({ id }) => id), page.totalSize]).toEqual([[second.id], 2]);
-    const rest = await client.result<Listed>("ListTasks", {
+    const secondPage = await client.result<Listed>("ListTasks", {
       pageSize: 1,
       pageToken: page.nextPageToken,
     });
-    expect([rest.tasks.map(({ id }) => id), rest.nextPageToken]).toEqual([[first.id], ""]);
+    expect([secondPage.tasks.map(({ id }) => id), secondPage.nextPageToken]).toEqual([
+      [first.id],
+      "",
+    ]);
     expect((await other.result<Listed>("ListTasks")).tasks.map(({ id }) => id)).toEqual([
       foreign.id,
     ]);
@@ -364,9 +369,11 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
       task: await client.result("GetTask", { id: task.id }),
     });
     expect(received.at(-1)?.headers.get("authorization")).toBe(`Bearer ${secrets.credentials}`);
-    const asked = await send(client, "ask me", { configuration: { taskPushNotificationConfig } });
+    const askingTask = await send(client, "ask me", {
+      configuration: { taskPushNotificationConfig },
+    });
     await eventually(() => statesOf(received).at(-1) === "TASK_STATE_INPUT_REQUIRED");
-    await client.result("CancelTask", { id: asked.id });
+    await client.result("CancelTask", { id: askingTask.id });
     await eventually(() => statesOf(received).at(-1) === "TASK_STATE_CANCELED");
     expect(await deadLetters()).toEqual([]);
   });
@@ -375,14 +382,14 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
-  let opened: OpenEmulators;
+  let emulators: OpenEmulators;
   let collector: Awaited<ReturnType<typeof startOtlpCollector>>;
   beforeAll(async () => {
-    opened = await openEmulators();
+    emulators = await openEmulators();
   });
-  afterAll(() => opened.close());
+  afterAll(() => emulators.close());
   afterEach(async () => {
-    process.env = { ...before };
+    process.env = { ...originalEnv };
     await collector.close();
   });
 
@@ -393,7 +400,11 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       metrics: false,
       traces: { exporter: { type: "otlp", url: collector.url } },
     };
-    const zone = await openLambdaZone({ opened, execution: { syncBudgetMs: 0 }, telemetry });
+    const zone = await openLambdaZone({
+      opened: emulators,
+      execution: { syncBudgetMs: 0 },
+      telemetry,
+    });
     const body = JSON.stringify({
       jsonrpc: "2.0",
       id: randomUUID(),

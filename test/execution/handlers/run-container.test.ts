@@ -112,12 +112,12 @@ describe("the image", () => {
   it("finishes its task on SIGTERM, exits with 0, and knows the result after a restart", async () => {
     const first = await containers.start();
     const id = randomUUID();
-    const accepted = await first.call(
+    const acceptance = await first.call(
       "execute_task",
       { ...hello, text: "slow 500ms" },
       { id, bearer: await token() },
     );
-    expect(accepted.result?.status).toBe("accepted");
+    expect(acceptance.result?.status).toBe("accepted");
     first.child.kill("SIGTERM");
     expect(await first.exit).toEqual([0, null]);
     expect(readdirSync(first.folder)).toContain("execution.db");

@@ -43,19 +43,19 @@ function run(variables: Record<string, string>) {
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 
 suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`}`, () => {
-  let opened: OpenEmulators;
+  let emulators: OpenEmulators;
   let table: string;
   let completionsUrl: string;
   beforeAll(async () => {
-    opened = await openEmulators();
-    table = await createTaskTable({ client: opened.clients.dynamo });
-    const { queues: client } = opened.clients;
+    emulators = await openEmulators();
+    table = await createTaskTable({ client: emulators.clients.dynamo });
+    const { queues: client } = emulators.clients;
     ({ queueUrl: completionsUrl } = await createQueuePair({ client, maxReceiveCount: 3 }));
   });
-  afterAll(() => opened.close());
+  afterAll(() => emulators.close());
 
   async function start({ maxLifetimeSeconds = "1800", options = "", env = {} } = {}) {
-    const { dynamo, queues } = opened.emulators;
+    const { dynamo, queues } = emulators.emulators;
     const { child, lines, exit } = run({
       SEKISHO_TABLE: table,
       SEKISHO_COMPLETIONS_URL: completionsUrl,
@@ -88,35 +88,35 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
   it("refuses a task that would outlast the session of the platform", async () => {
     const { invoke } = await start({ maxLifetimeSeconds: "30" });
     const id = randomUUID();
-    const refused = {
+    const refusal = {
       status: 200,
       error: { code: -32077, data: { reason: "session_ending", retryable: true } },
     };
-    expect(await invoke("execute_task", hello, id)).toMatchObject(refused);
+    expect(await invoke("execute_task", hello, id)).toMatchObject(refusal);
     const younger = await start();
     expect(
       (await younger.invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 }, id)).result,
     ).toBeDefined();
   });
 
-  const restored = `--require ${resolve(__dirname, "../children/snapshot.cjs")}`;
+  const snapshotOption = `--require ${resolve(__dirname, "../children/snapshot.cjs")}`;
 
   it("draws nothing random before its first call, because sessions share the snapshot", async () => {
-    const { lines, invoke, ping } = await start({ options: restored });
+    const { lines, invoke, ping } = await start({ options: snapshotOption });
     await ping();
     await ping();
-    const drawn = () => lines.filter((line) => line.startsWith("DRAWN"));
-    expect(drawn()).toEqual([]);
+    const listDraws = () => lines.filter((line) => line.startsWith("DRAWN"));
+    expect(listDraws()).toEqual([]);
     expect((await invoke("execute_task", hello)).result?.status).toBe("accepted");
-    await eventually(() => drawn().some((line) => line.startsWith("DRAWN randomUUID")));
+    await eventually(() => listDraws().some((line) => line.startsWith("DRAWN randomUUID")));
     // Node keeps random bytes for the next ids, and a snapshot would keep them too.
     expect(
-      drawn().filter((line) => line.startsWith("DRAWN randomUUID") && !line.endsWith("true")),
+      listDraws().filter((line) => line.startsWith("DRAWN randomUUID") && !line.endsWith("true")),
     ).toEqual([]);
   });
 
   it("counts its lifetime from its first call, not from the start of the snapshot's process", async () => {
-    const { invoke } = await start({ options: restored });
+    const { invoke } = await start({ options: snapshotOption });
     expect(
       (await invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 })).result,
     ).toBeDefined();
@@ -126,15 +126,15 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     const env = { AGENT_FILE: resolve(__dirname, "../agents/files/leaves-errors.ts") };
     const { invoke, child, lines } = await start({ env });
     const texts = ["steady", "careless"];
-    const accepted = await Promise.all(
+    const acceptances = await Promise.all(
       texts.map((text) => invoke("execute_task", { channel: "C1", text })),
     );
-    const ended = await Promise.all(
-      accepted.map(({ result }) =>
+    const endResults = await Promise.all(
+      acceptances.map(({ result }) =>
         invoke("get_task", { task_id: result?.task_id, wait_ms: 10_000 }),
       ),
     );
-    expect(ended.map(({ result }) => result?.response_text)).toEqual([
+    expect(endResults.map(({ result }) => result?.response_text)).toEqual([
       "steady: done",
       "careless: done",
     ]);
@@ -151,14 +151,17 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
       isBusy: false,
       changedAtMs: expect.any(Number),
     });
-    const accepted = await invoke("execute_task", { ...hello, text: "slow 400ms" });
-    expect(accepted.result?.status).toBe("accepted");
+    const acceptance = await invoke("execute_task", { ...hello, text: "slow 400ms" });
+    expect(acceptance.result?.status).toBe("accepted");
     // Half of the shortest idle time that a stage may have. A caller obeys a longer advice, and the session would idle out.
-    expect(accepted.result?.poll_after_ms).toBeLessThanOrEqual(30_000);
+    expect(acceptance.result?.poll_after_ms).toBeLessThanOrEqual(30_000);
     // The double of AgentCore keeps a session alive for this answer.
     expect(readPing({ answer: await ping(), nowMs: Date.now() })).toMatchObject({ isBusy: true });
-    const done = await invoke("get_task", { task_id: accepted.result?.task_id, wait_ms: 10_000 });
-    expect(done.result?.response_text).toContain("slow 400ms");
+    const endResult = await invoke("get_task", {
+      task_id: acceptance.result?.task_id,
+      wait_ms: 10_000,
+    });
+    expect(endResult.result?.response_text).toContain("slow 400ms");
     await eventually(async () => (await ping()).status === "Healthy");
   });
 
@@ -175,19 +178,19 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
   it("finishes and pushes its task on SIGTERM, and another process answers from the record", async () => {
     const first = await start();
     const id = randomUUID();
-    const accepted = await first.invoke(
+    const acceptance = await first.invoke(
       "execute_task",
       { ...hello, text: "slow 400ms", callback: true },
       id,
     );
-    expect(accepted.result?.status).toBe("accepted");
+    expect(acceptance.result?.status).toBe("accepted");
     first.child.kill("SIGTERM");
     expect(await first.exit).toEqual([0, null]);
-    const { Messages: pushed = [] } = await opened.clients.queues.send(
+    const { Messages: completionMessages = [] } = await emulators.clients.queues.send(
       new ReceiveMessageCommand({ QueueUrl: completionsUrl }),
     );
-    expect(pushed.map(({ Body = "" }) => JSON.parse(Body))).toEqual([
-      { request_id: id, task_id: accepted.result?.task_id },
+    expect(completionMessages.map(({ Body = "" }) => JSON.parse(Body))).toEqual([
+      { request_id: id, task_id: acceptance.result?.task_id },
     ]);
     const second = await start();
     const { result } = await second.invoke("get_task", { request_id: id });

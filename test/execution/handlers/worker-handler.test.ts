@@ -32,7 +32,7 @@ const context = { getRemainingTimeInMillis: () => 900_000 };
 const taskOf = (taskId: string) => JSON.stringify({ taskId });
 
 /** The tasks of these texts, as a host left them in its store and queue. */
-async function submitted({ texts, agent }: { texts: string[]; agent: Agent }) {
+async function submitTasks({ texts, agent }: { texts: string[]; agent: Agent }) {
   const store = memoryStore();
   const host = createQueuedHost({ store, syncBudgetMs: 0 });
   for (const text of texts) await host.call("execute_task", { ...hello, text });
@@ -50,7 +50,7 @@ async function submitted({ texts, agent }: { texts: string[]; agent: Agent }) {
 
 describe("a batch", () => {
   it("ends a batch when all of its tasks have ended, including a failed one", async () => {
-    const { bodies, handler, stateOf } = await submitted({
+    const { bodies, handler, stateOf } = await submitTasks({
       texts: ["a", "slow 50ms", "fail"],
       agent: createEchoAgent(),
     });
@@ -66,7 +66,7 @@ describe("a batch", () => {
   ] as const)(
     "tries again to %s a task when the store fails at first",
     async (_what, call, failures) => {
-      const { bodies, store, stateOf } = await submitted({
+      const { bodies, store, stateOf } = await submitTasks({
         texts: ["a"],
         agent: createEchoAgent(),
       });
@@ -115,8 +115,10 @@ describe("a batch", () => {
   });
 
   it("defers messages for a newer version and fails malformed ones", async () => {
-    const sent: { body: string; delayMs?: number }[] = [];
-    const queue = { send: async (request: (typeof sent)[number]) => void sent.push(request) };
+    const sentMessages: { body: string; delayMs?: number }[] = [];
+    const queue = {
+      send: async (request: (typeof sentMessages)[number]) => void sentMessages.push(request),
+    };
     const worker: ExecutionWorker = {
       async run({ taskId }) {
         if (taskId === "newer")
@@ -137,10 +139,13 @@ describe("a batch", () => {
     ).toEqual({
       batchItemFailures: ["m2", "m3"].map((itemIdentifier) => ({ itemIdentifier })),
     });
-    const left = sent.map(({ body, delayMs }) => ({ delayMs, ...JSON.parse(body) }));
-    expect(left).toContainEqual({ taskId: "newer", leftSinceMs: 1, delayMs: 5000 });
-    expect(left).toContainEqual({ later: { taskId: "t" }, leftSinceMs: 1, delayMs: 5000 });
-    expect(left).toHaveLength(2);
+    const leftMessages = sentMessages.map(({ body, delayMs }) => ({
+      delayMs,
+      ...JSON.parse(body),
+    }));
+    expect(leftMessages).toContainEqual({ taskId: "newer", leftSinceMs: 1, delayMs: 5000 });
+    expect(leftMessages).toContainEqual({ later: { taskId: "t" }, leftSinceMs: 1, delayMs: 5000 });
+    expect(leftMessages).toHaveLength(2);
   });
 
   it("aborts its tasks 20 seconds before the function ends, and not earlier", async () => {
@@ -154,7 +159,7 @@ describe("a batch", () => {
       look: async () => {},
       vote: async () => {},
     };
-    const handled = handleExecutionBatches({ worker, log: silentLog })(
+    const handling = handleExecutionBatches({ worker, log: silentLog })(
       createSqsEvent([taskOf("a")]),
       context,
     );
@@ -164,7 +169,7 @@ describe("a batch", () => {
     jest.advanceTimersByTime(1);
     expect(isStopped()).toEqual([true]);
     jest.useRealTimers();
-    await handled;
+    await handling;
   });
 
   it("leaves no timer that could abort the next batch", async () => {

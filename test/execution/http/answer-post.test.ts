@@ -62,31 +62,31 @@ describe("paths", () => {
       return JSON.parse(String(body));
     };
     const bySecond = (seconds: number) => (clock.nowMs = (bootSeconds + seconds) * 1000 + 999);
-    const stamped = (status: string, seconds: number) => ({
+    const stampStatus = (status: string, seconds: number) => ({
       status,
       time_of_last_update: bootSeconds + seconds,
     });
     bySecond(1);
     expect([await stranger(), await platform()]).toEqual([
       { status: "Healthy" },
-      stamped("Healthy", 1),
+      stampStatus("Healthy", 1),
     ]);
     bySecond(2);
     const { result } = await call("execute_task", hello);
     bySecond(3);
     expect([await stranger(), await platform()]).toEqual([
       { status: "Healthy" },
-      stamped("HealthyBusy", 2),
+      stampStatus("HealthyBusy", 2),
     ]);
     bySecond(4);
-    expect(await platform()).toEqual(stamped("HealthyBusy", 2));
+    expect(await platform()).toEqual(stampStatus("HealthyBusy", 2));
     gate.letGo();
     await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
     await eventually(() => !host.busy());
     bySecond(5);
     expect([await platform(), await platform()]).toEqual([
-      stamped("Healthy", 4),
-      stamped("Healthy", 4),
+      stampStatus("Healthy", 4),
+      stampStatus("Healthy", 4),
     ]);
   });
 
@@ -96,12 +96,12 @@ describe("paths", () => {
       "/openrpc.json",
       expect.objectContaining({ openrpc: expect.any(String), methods: expect.any(Array) }),
     ],
-  ])("serves GET %s without credentials", async (path, expected) => {
+  ])("serves GET %s without credentials", async (path, statusAndReason) => {
     const { host } = createTestHost({
       authenticator: createBearerAuthenticator({ readTokens: async () => ["t"] }),
     });
     const response = await host.handle(new Request(`http://127.0.0.1${path}`));
-    expect([response.status, await response.json()]).toEqual([200, expected]);
+    expect([response.status, await response.json()]).toEqual([200, statusAndReason]);
   });
 
   it.each([
@@ -236,14 +236,14 @@ describe("limits", () => {
   });
 
   it("answers 413 without reading a body that is announced as too large", async () => {
-    let pulled = 0;
+    let pullCount = 0;
     const body = new ReadableStream<Uint8Array>(
-      { pull: () => void pulled++ },
+      { pull: () => void pullCount++ },
       { highWaterMark: 0 },
     );
     const headers = { "content-length": String(256 * 1024 + 1) };
     const response = await createTestHost().host.handle(post(body, { headers }));
-    expect([response.status, (await answerOf(response)).error?.code, pulled]).toEqual([
+    expect([response.status, (await answerOf(response)).error?.code, pullCount]).toEqual([
       413, -32075, 0,
     ]);
   });
@@ -339,7 +339,7 @@ describe("what is no request", () => {
   });
 });
 
-const nested = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+const nest = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
 
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
@@ -380,9 +380,7 @@ describe("a request that is nested too deeply", () => {
 
   it("accepts a request at the limit of nesting", async () => {
     const { call } = createTestHost();
-    expect((await call("execute_task", { ...hello, x: nested(98) })).result?.status).toBe(
-      "success",
-    );
+    expect((await call("execute_task", { ...hello, x: nest(98) })).result?.status).toBe("success");
   });
 });
 
@@ -418,9 +416,9 @@ describe("half a surrogate pair", () => {
 
 describe("what an agent made that is nested too deeply", () => {
   it.each<[string, Parameters<typeof yielding>]>([
-    ["in an artifact", [{ type: "artifact", artifact: { data: nested(101) } }]],
-    ["in its notes on usage", [{ type: "answer", text: "done", usage: { deep: nested(101) } }]],
-    ["for any stack", [{ type: "artifact", artifact: { data: nested(50_000) } }]],
+    ["in an artifact", [{ type: "artifact", artifact: { data: nest(101) } }]],
+    ["in its notes on usage", [{ type: "answer", text: "done", usage: { deep: nest(101) } }]],
+    ["for any stack", [{ type: "artifact", artifact: { data: nest(50_000) } }]],
   ])("fails a task whose output is nested too deeply: %s", async (_what, updates) => {
     const { call } = createTestHost({
       agent: yielding(...updates, { type: "answer", text: "done" }),
@@ -436,10 +434,10 @@ const { host, lines } = createTestHost({
 });
 
 /** Text that must not come back in an error, nor be logged, wherever in a request it stood. */
-const marked = fc.string({ unit: "binary", maxLength: 20 }).map((text) => `${secret}${text}`);
+const secretText = fc.string({ unit: "binary", maxLength: 20 }).map((text) => `${secret}${text}`);
 
 const value = fc.oneof(
-  marked,
+  secretText,
   fc.jsonValue(),
   fc.constantFrom("2.0", "execute_task", "get_task", "C1", -1, Number.MAX_VALUE, null),
 );

@@ -14,7 +14,7 @@ import { handleFunctionUrlRequests } from "@sekisho/execution/handlers/function-
 import { type ExecutionServer, startExecutionServer } from "@sekisho/execution/http/server.ts";
 import { createPrometheusMetrics } from "@sekisho/runtime/telemetry/prometheus-metrics.ts";
 import { noSpans } from "@sekisho/runtime/telemetry/telemetry.ts";
-import { exposed, sumOf } from "../../runtime/telemetry/exposed.ts";
+import { readSamples, sumOf } from "../../runtime/telemetry/exposed.ts";
 import { httpGet } from "../../runtime/telemetry/http-get.ts";
 import { afterTest } from "../../tooling/cleanup.ts";
 import { userMessage } from "../a2a/a2a-host.ts";
@@ -55,12 +55,12 @@ async function open(options: Parameters<typeof createTestHost>[0] = {}) {
   return { host, call };
 }
 
-const sent = () => ({ message: userMessage("hi") });
+const createParams = () => ({ message: userMessage("hi") });
 
 describe.each(["/", "/invocations"])("POST %s", (path) => {
   it("accepts the methods of A2A and of the zone contract, each in its own shapes", async () => {
     const { call } = await open();
-    const overA2a = await call("SendMessage", sent(), { path });
+    const overA2a = await call("SendMessage", createParams(), { path });
     expect(overA2a.answer.result.task.status.state).toBe("TASK_STATE_COMPLETED");
     expect((await call("execute_task", hello, { path })).answer.result.response_text).toBe("done");
     expect((await call("get_task", { task_id: "t" }, { path })).answer.error.code).toBe(-32061);
@@ -94,7 +94,7 @@ describe.each(["/", "/invocations"])("POST %s", (path) => {
   it("refuses the methods of A2A when A2A is not served", async () => {
     const { call } = await open({ a2a: undefined });
     for (const method of ["SendMessage", "message/send"]) {
-      const { status, answer } = await call(method, sent(), { path, version: "1.0" });
+      const { status, answer } = await call(method, createParams(), { path, version: "1.0" });
       expect([status, answer.error.code, answer.error.data.reason]).toEqual([
         200,
         -32601,
@@ -164,14 +164,14 @@ describe("a further path", () => {
     "serves the zone contract at %s with the errors of its dialect",
     async (path, status, code, hasId) => {
       const { call } = await open({ dialects });
-      const done = await call("execute_task", hello, { path, id: "r" });
-      expect([done.status, done.answer.id, done.answer.result.response_text]).toEqual([
+      const success = await call("execute_task", hello, { path, id: "r" });
+      expect([success.status, success.answer.id, success.answer.result.response_text]).toEqual([
         200,
         "r",
         "done",
       ]);
-      const lost = await call("get_task", { task_id: "t" }, { path, id: "r" });
-      expect([lost.status, lost.answer.error.code, lost.answer.id]).toEqual([
+      const failure = await call("get_task", { task_id: "t" }, { path, id: "r" });
+      expect([failure.status, failure.answer.error.code, failure.answer.id]).toEqual([
         status,
         code,
         hasId ? "r" : undefined,
@@ -186,7 +186,9 @@ describe("a further path", () => {
       400,
       { error: { code: -32700 } },
     ]);
-    expect((await call("SendMessage", sent(), { path: "/vapora" })).answer.error.code).toBe(-32601);
+    expect((await call("SendMessage", createParams(), { path: "/vapora" })).answer.error.code).toBe(
+      -32601,
+    );
     expect((await host.handle(new Request("http://127.0.0.1/vapora"))).status).toBe(405);
   });
 });
@@ -213,7 +215,7 @@ describe("an answer in one piece, which is all that a Function URL can give", ()
   }
 
   it.each([
-    ["SendStreamingMessage", sent()],
+    ["SendStreamingMessage", createParams()],
     ["SubscribeToTask", { id: "t" }],
   ])("refuses %s with A2A's code and starts nothing", async (method, params) => {
     const { statusCode, error, started } = await ask(method, params);
@@ -226,7 +228,7 @@ describe("an answer in one piece, which is all that a Function URL can give", ()
   });
 
   it("accepts SendMessage", async () => {
-    expect((await ask("SendMessage", sent())).result.task.status.state).toBe(
+    expect((await ask("SendMessage", createParams())).result.task.status.state).toBe(
       "TASK_STATE_COMPLETED",
     );
   });
@@ -234,10 +236,13 @@ describe("an answer in one piece, which is all that a Function URL can give", ()
 
 async function startWithMetrics(
   authenticator: Authenticator,
-  { served = true, platformPrincipal }: { served?: boolean; platformPrincipal?: string } = {},
+  {
+    served: servesMetrics = true,
+    platformPrincipal,
+  }: { served?: boolean; platformPrincipal?: string } = {},
 ): Promise<{ url: string; lines: string[]; call: (method: string) => Promise<unknown> }> {
   const { metrics, exposition, close } = createPrometheusMetrics();
-  const telemetry = { metrics, spans: noSpans, ...(served && { exposition }) };
+  const telemetry = { metrics, spans: noSpans, ...(servesMetrics && { exposition }) };
   const { host, lines, call } = createTestHost({ authenticator, telemetry });
   const server: ExecutionServer = await startExecutionServer({
     host,
@@ -256,8 +261,8 @@ describe("GET /metrics of the Execution host", () => {
     await call("no_such_method");
     const { status, body } = await httpGet(url);
     expect(status).toBe(200);
-    const refused = { zone: "execution", reason: "method_not_found" };
-    expect(sumOf(exposed(body), "sekisho_requests_refused_total", refused)).toBe(1);
+    const refusalLabels = { zone: "execution", reason: "method_not_found" };
+    expect(sumOf(readSamples(body), "sekisho_requests_refused_total", refusalLabels)).toBe(1);
     expect((await httpGet(url, { headers: { host: "evil.example" } })).status).toBe(401);
     expect((await httpGet(url, { headers: { origin: "https://evil.example" } })).status).toBe(401);
   });
@@ -281,10 +286,10 @@ describe("GET /metrics of the Execution host", () => {
   it("answers 403 to a caller that the platform has not authenticated", async () => {
     const { url } = await startWithMetrics(createPlatformAuthenticator());
     expect(await httpGet(url)).toMatchObject({ status: 403, body: "" });
-    const { url: vouched } = await startWithMetrics(createPlatformAuthenticator(), {
+    const { url: platformUrl } = await startWithMetrics(createPlatformAuthenticator(), {
       platformPrincipal: "platform",
     });
-    expect((await httpGet(vouched)).status).toBe(200);
+    expect((await httpGet(platformUrl)).status).toBe(200);
   });
 
   it("answers 503 when the authenticator fails", async () => {
@@ -300,8 +305,8 @@ describe("GET /metrics of the Execution host", () => {
   it("answers HEAD without a body, another method with 405, and 404 if it has no metrics", async () => {
     const { url } = await startWithMetrics(createNoneAuthenticator());
     expect(await httpGet(url, { method: "HEAD" })).toMatchObject({ status: 200, body: "" });
-    const posted = await httpGet(url, { method: "POST" });
-    expect([posted.status, posted.headers.allow]).toEqual([405, "GET, HEAD"]);
+    const postResponse = await httpGet(url, { method: "POST" });
+    expect([postResponse.status, postResponse.headers.allow]).toEqual([405, "GET, HEAD"]);
     const { url: none } = await startWithMetrics(createNoneAuthenticator(), { served: false });
     expect(await httpGet(none)).toMatchObject({ status: 404, body: "" });
   });

@@ -50,24 +50,24 @@ async function call(
 /** All that comes back for these bytes on a connection of their own, until the server closes it or `until` is seen. */
 async function raw(port: number, bytes: string, until = /$^/): Promise<string> {
   const socket = connect(port, "127.0.0.1");
-  let received = "";
-  const { promise, resolve: done } = Promise.withResolvers<void>();
+  let receivedText = "";
+  const { promise, resolve: finish } = Promise.withResolvers<void>();
   socket.on("data", (chunk) => {
-    received += chunk.toString();
-    if (until.test(received)) done();
+    receivedText += chunk.toString();
+    if (until.test(receivedText)) finish();
   });
-  socket.on("error", () => done()).on("close", () => done());
+  socket.on("error", () => finish()).on("close", () => finish());
   socket.write(bytes);
   await promise;
   socket.destroy();
-  return received;
+  return receivedText;
 }
 
 const head = (length: number) =>
   `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${length}\r\n\r\n`;
 
 describe("in a server of somebody else, the listener", () => {
-  async function mount(before: (request: IncomingMessage) => Promise<unknown>) {
+  async function mount(prepare: (request: IncomingMessage) => Promise<unknown>) {
     const { host, lines } = createTestHost();
     const listener = createRequestListener({
       host,
@@ -75,7 +75,7 @@ describe("in a server of somebody else, the listener", () => {
       log: silentLog,
     });
     const server = createServer(
-      (request, response) => void before(request).then(() => listener(request, response)),
+      (request, response) => void prepare(request).then(() => listener(request, response)),
     );
     await once(server.listen(0, "127.0.0.1"), "listening");
     afterTest(() => server.close());
@@ -116,7 +116,7 @@ describe("the server", () => {
     const id = randomUUID();
     const hangUp = new AbortController();
     const body = JSON.stringify({ jsonrpc: "2.0", id, method: "execute_task", params: hello });
-    const sent = fetch(server.url, {
+    const upload = fetch(server.url, {
       method: "POST",
       body,
       signal: hangUp.signal,
@@ -124,7 +124,7 @@ describe("the server", () => {
     });
     await gate.firstStart;
     hangUp.abort();
-    await expect(sent).rejects.toThrow();
+    await expect(upload).rejects.toThrow();
     gate.letGo();
     expect((await call(server.url, "execute_task", hello, id)).result?.response_text).toBe("done");
     expect(gate.started[0]?.context.signal.aborted).toBe(false);
@@ -133,8 +133,8 @@ describe("the server", () => {
 
   it("answers a body that does not arrive in time and closes the connection", async () => {
     const { server } = await serve({ bodyTimeoutMs: 30 });
-    const received = await raw(server.port, `${head(100)}{"jsonrpc"`);
-    expect(received).toMatch(/^HTTP\/1\.1 200 [\s\S]*"unavailable"/);
+    const receivedText = await raw(server.port, `${head(100)}{"jsonrpc"`);
+    expect(receivedText).toMatch(/^HTTP\/1\.1 200 [\s\S]*"unavailable"/);
   });
 
   it("answers 413 while the body is still arriving, so that the client can read the answer", async () => {
@@ -247,13 +247,13 @@ const byHeader: Authenticator = {
 
 /** Sends all of a request but the last byte of its body. `answer` resolves to what came back until the connection closed. */
 function holdBody({ port, principal, bytes }: { port: number; principal: string; bytes: number }) {
-  const { promise: answer, resolve: done } = Promise.withResolvers<string>();
+  const { promise: answer, resolve: finish } = Promise.withResolvers<string>();
   const socket = connect(port, "127.0.0.1");
-  let received = "";
+  let receivedText = "";
   socket.on("data", (chunk) => {
-    received += chunk.toString();
+    receivedText += chunk.toString();
   });
-  socket.on("error", () => {}).on("close", () => done(received));
+  socket.on("error", () => {}).on("close", () => finish(receivedText));
   const headers = `Host: 127.0.0.1\r\nX-Principal: ${principal}\r\nConnection: close\r\nContent-Length: ${bytes}`;
   socket.write(`POST / HTTP/1.1\r\n${headers}\r\n\r\n${" ".repeat(bytes - 1)}`);
   return { answer, finish: () => void socket.write(" ") };
@@ -278,13 +278,13 @@ describe("unfinished bodies", () => {
     const refusals: string[] = [];
     const { promise: elevenRefused, resolve } = Promise.withResolvers<void>();
     const hold = () => {
-      const held = holdBody({ port, principal: "greedy", bytes: 10_000 });
-      void held.answer.then((answer) => {
+      const heldBody = holdBody({ port, principal: "greedy", bytes: 10_000 });
+      void heldBody.answer.then((answer) => {
         if (!answer.includes("rate_limited")) return;
         refusals.push(answer);
         if (refusals.length === 11) resolve();
       });
-      return held;
+      return heldBody;
     };
     const greedy = Array.from({ length: 20 }, hold);
     await elevenRefused;
@@ -357,13 +357,13 @@ describe("connections", () => {
     });
     afterTest(server.close);
     const { port, url } = server;
-    const answered = callAs(url, "a");
+    const answer = callAs(url, "a");
     await gate.firstStart;
     const idle = Array.from({ length: 10 }, () => raw(port, "POST / HTTP/1.1\r\n"));
     expect(await Promise.all(idle.slice(0, 6))).toEqual(new Array(6).fill(""));
     expect(await (await fetch(`${url}/ping`)).json()).toEqual({ status: "Healthy" });
     gate.letGo();
-    expect((await answered).result?.response_text).toBe("done");
+    expect((await answer).result?.response_text).toBe("done");
   });
 });
 
@@ -382,25 +382,25 @@ async function serveAnswer({ answer, stallMs = 10_000 }: { answer: Answering; st
 
 /** Makes pieces for ever, one after each turn of the event loop, and remembers what became of it. */
 function endless({ size = 10, heedsSignal = true } = {}) {
-  const seen = { made: 0, isReturned: false, isAborted: () => false };
+  const activity = { made: 0, isReturned: false, isAborted: () => false };
   async function* pieces(signal: AbortSignal): AsyncGenerator<string> {
     try {
       for (;;) {
         await new Promise((resolve) => setImmediate(resolve));
         if (heedsSignal && signal.aborted) return;
-        seen.made += 1;
+        activity.made += 1;
         yield "x".repeat(size);
       }
     } finally {
-      seen.isReturned = true;
+      activity.isReturned = true;
     }
   }
   const answer: Answering = ({ openSignal }) => {
     const signal = openSignal();
-    seen.isAborted = () => signal.aborted;
+    activity.isAborted = () => signal.aborted;
     return { status: 200, headers: { "content-type": "text/plain" }, body: pieces(signal) };
   };
-  return { answer, seen };
+  return { answer, seen: activity };
 }
 
 async function* threePieces(): AsyncGenerator<string> {
@@ -432,17 +432,17 @@ describe("an answer in pieces", () => {
     const { answer, seen } = endless({ size: 100_000 });
     const { port } = await serveAnswer({ answer, stallMs: 60_000 });
     const socket = takeNothing(port);
-    let before = -1;
+    let previousCount = -1;
     await eventually(async () => {
-      const isStill = seen.made > 0 && seen.made === before;
-      before = seen.made;
+      const isStill = seen.made > 0 && seen.made === previousCount;
+      previousCount = seen.made;
       await new Promise((resolve) => setTimeout(resolve, 20));
       return isStill;
     });
     expect(seen.isReturned).toBe(false);
     socket.destroy();
     await eventually(() => seen.isReturned);
-    expect(seen.made - before).toBeLessThanOrEqual(1);
+    expect(seen.made - previousCount).toBeLessThanOrEqual(1);
   });
 
   it("ends a stream when the client reads nothing for too long", async () => {
@@ -519,13 +519,13 @@ describe("a parameter of the query", () => {
     });
     const { url } = await serveAnswer({ answer });
     const overWeb = createWebHandler(async (exchange) => answer(exchange));
-    for (const [asked, expected] of [
+    for (const [path, expectedJson] of [
       ["/a2a?x=1&A2A-Version=1%2E0", ["/a2a", "1.0", null]],
       ["/a2a?", ["/a2a", null, null]],
       ["/a2a", ["/a2a", null, null]],
     ] as const) {
-      expect(await (await fetch(url + asked)).json()).toEqual(expected);
-      expect(await (await overWeb(new Request(url + asked))).json()).toEqual(expected);
+      expect(await (await fetch(url + path)).json()).toEqual(expectedJson);
+      expect(await (await overWeb(new Request(url + path))).json()).toEqual(expectedJson);
     }
   });
 });
@@ -553,7 +553,7 @@ it("clears the timer that would end the connection", async () => {
     createBearerAuthenticator({ readTokens: async () => [] }),
   );
   const timers = new Set<unknown>();
-  const { promise: cleared, resolve } = Promise.withResolvers<void>();
+  const { promise: limitsCleared, resolve } = Promise.withResolvers<void>();
   const { setTimeout: real, clearTimeout: realClear } = globalThis;
   // The timer of a second that follows an answer never fires here, so that nothing but the end of the connection clears it.
   jest.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms?: number) => {
@@ -568,5 +568,5 @@ it("clears the timer that would end the connection", async () => {
   });
   expect(await hear("wrong")).toMatchObject({ status: 401 });
   expect(timers.size).toBe(1);
-  await cleared;
+  await limitsCleared;
 });

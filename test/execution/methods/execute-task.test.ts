@@ -20,8 +20,8 @@ describe("the result", () => {
   it("returns the result at once under the id of the request when the agent is quick", async () => {
     const { call } = createTestHost({ agent: answering("関所 🏯") });
     const id = randomUUID();
-    const { result, ...rest } = await call("execute_task", hello, { id });
-    expect(rest).toEqual({ jsonrpc: "2.0", id });
+    const { result, ...otherMembers } = await call("execute_task", hello, { id });
+    expect(otherMembers).toEqual({ jsonrpc: "2.0", id });
     expect(result).toEqual({ status: "success", response_text: "関所 🏯", correlation_id: id });
     expect(taskResultSchema.safeParse(result).success).toBe(true);
   });
@@ -68,8 +68,8 @@ describe("the result", () => {
     const { call, store, lines } = createTestHost({ agent });
     const { error } = await call("execute_task", hello);
     expect(error).toMatchObject({ code: -32064, data: { reason: "execution_failed" } });
-    const stored = JSON.stringify(await store.get({ id: error?.data.task_id ?? "" }));
-    expect(JSON.stringify([error, lines]) + stored).not.toMatch(/vault|hunter2/);
+    const storedText = JSON.stringify(await store.get({ id: error?.data.task_id ?? "" }));
+    expect(JSON.stringify([error, lines]) + storedText).not.toMatch(/vault|hunter2/);
   });
 
   it("keeps the first ending of an agent and ignores everything after it", async () => {
@@ -138,8 +138,8 @@ describe("past the sync budget", () => {
     expect(Date.parse(result?.expires_at ?? "")).toBeGreaterThan(Date.now() + 24 * 3600_000 - 1000);
     expect(host.busy()).toBe(true);
     gate.letGo();
-    const polled = await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
-    expect(polled.result).toMatchObject({ status: "success", response_text: "done" });
+    const pollResult = await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
+    expect(pollResult.result).toMatchObject({ status: "success", response_text: "done" });
     await eventually(() => !host.busy());
   });
 
@@ -153,19 +153,19 @@ describe("past the sync budget", () => {
       progressMs: 500,
     };
     const { call } = createTestHost({ agent: gate.agent, ...times });
-    const pushed = { ...hello, callback: true };
+    const pushParams = { ...hello, callback: true };
     const adviceOf = async (params: object, options = {}) =>
       (await call("execute_task", params, options)).result;
-    const accepted = await adviceOf(pushed);
-    expect(accepted).toMatchObject({ poll_after_ms: 10_000, progress: { text: "Reading" } });
-    expect((await call("get_task", { task_id: accepted?.task_id })).result?.poll_after_ms).toBe(
+    const pushAdvice = await adviceOf(pushParams);
+    expect(pushAdvice).toMatchObject({ poll_after_ms: 10_000, progress: { text: "Reading" } });
+    expect((await call("get_task", { task_id: pushAdvice?.task_id })).result?.poll_after_ms).toBe(
       10_000,
     );
     expect(await adviceOf(hello)).toMatchObject({ poll_after_ms: 1000 });
     // Such a task cannot be told by its request id.
-    expect(await adviceOf(pushed, { id: "not a UUID" })).toMatchObject({ poll_after_ms: 1000 });
+    expect(await adviceOf(pushParams, { id: "not a UUID" })).toMatchObject({ poll_after_ms: 1000 });
     const ofWriter = createTestHost({ agent: writing.agent, ...times });
-    expect((await ofWriter.call("execute_task", pushed)).result?.poll_after_ms).toBe(500);
+    expect((await ofWriter.call("execute_task", pushParams)).result?.poll_after_ms).toBe(500);
     for (const each of [gate, writing]) each.letGo();
   });
 
@@ -180,13 +180,13 @@ describe("past the sync budget", () => {
     const times = { syncBudgetMs: 3600_000, pollAfterMs: 1000, pushedPollAfterMs: 10_000 };
     const limits = { runsPerCaller: 9, openCallsPerCaller: 1 };
     const { call, host } = createTestHost({ agent: gate.agent, completions, limits, ...times });
-    const held = call("execute_task", { ...hello, callback: true });
+    const heldCall = call("execute_task", { ...hello, callback: true });
     await eventually(() => gate.started.length === 1);
     // The only call that may wait is taken, so this one is answered at once, and nothing tells its caller of the end.
     const { result } = await call("execute_task", { ...hello, callback: true });
     expect(result).toMatchObject({ status: "accepted", poll_after_ms: 1000 });
     gate.letGo();
-    await held;
+    await heldCall;
     await eventually(() => !host.busy());
     expect(pushes).toEqual([]);
   });
@@ -252,9 +252,9 @@ describe("the deadline", () => {
 describe("secrets and texts", () => {
   it("passes the bot token to the agent but not to the store or the log", async () => {
     const store = memoryStore();
-    const written: unknown[] = [];
+    const writtenItems: unknown[] = [];
     const create: typeof store.create = (request) => {
-      written.push(request.item);
+      writtenItems.push(request.item);
       return store.create(request);
     };
     const gate = createGate();
@@ -266,8 +266,8 @@ describe("secrets and texts", () => {
     await call("execute_task", { ...hello, text: "private words", bot_token: "token-to-hide" });
     await gate.firstStart;
     expect(gate.started[0]?.task.bot_token).toBe("token-to-hide");
-    expect(JSON.stringify(written)).toContain("private words");
-    expect(JSON.stringify([written, lines])).not.toContain("token-to-hide");
+    expect(JSON.stringify(writtenItems)).toContain("private words");
+    expect(JSON.stringify([writtenItems, lines])).not.toContain("token-to-hide");
     expect(lines.join("")).not.toContain("private words");
     gate.letGo();
   });
@@ -395,9 +395,12 @@ const session_id = `s-${"0".repeat(64)}`;
 function remembering(): Agent {
   const memory = new Map<string | undefined, string[]>();
   return async function* (task, { contextId, caller }) {
-    const before = memory.get(contextId) ?? [];
-    memory.set(contextId, [...before, task.text]);
-    yield { type: "answer", text: JSON.stringify({ before, contextId, caller, task }) };
+    const earlierTexts = memory.get(contextId) ?? [];
+    memory.set(contextId, [...earlierTexts, task.text]);
+    yield {
+      type: "answer",
+      text: JSON.stringify({ before: earlierTexts, contextId, caller, task }),
+    };
   };
 }
 
@@ -447,17 +450,17 @@ describe("what an agent remembers of a conversation", () => {
       const message = userMessage(text, { contextId: "the deal", messageId: randomUUID() });
       const options = { headers: { "x-name": name } };
       const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message }, options);
-      const told: Told = JSON.parse(task.artifacts?.[0]?.parts[0]?.text ?? "{}");
-      return { ...told, wire: [task.contextId, task.history?.[0]?.contextId] };
+      const toldMemory: Told = JSON.parse(task.artifacts?.[0]?.parts[0]?.text ?? "{}");
+      return { ...toldMemory, wire: [task.contextId, task.history?.[0]?.contextId] };
     };
-    const said = [
+    const toldMemories = [
       await say("kim", "my secret"),
       await say("kim", "and now?"),
       await say("lee", "what is it?"),
     ];
-    expect(said.map(({ before }) => before)).toEqual([[], ["my secret"], []]);
-    for (const { wire } of said) expect(wire).toEqual(["the deal", "the deal"]);
-    expect(said.some(({ contextId }) => contextId?.includes("deal"))).toBe(false);
+    expect(toldMemories.map(({ before }) => before)).toEqual([[], ["my secret"], []]);
+    for (const { wire } of toldMemories) expect(wire).toEqual(["the deal", "the deal"]);
+    expect(toldMemories.some(({ contextId }) => contextId?.includes("deal"))).toBe(false);
   });
 });
 

@@ -13,26 +13,26 @@ const up = { vote: "up", voter_id: "v1", voted_at: "2026-11-26T08:00:00Z" };
 const down = { vote: "down", voter_id: "v1", voted_at: "2026-11-26T08:00:01Z" };
 
 /** A completed task, and the votes that its agent gets. */
-async function completed({ fails }: { fails: () => boolean } = { fails: () => false }) {
-  const got: AgentVote[] = [];
+async function completeTask({ fails }: { fails: () => boolean } = { fails: () => false }) {
+  const receivedVotes: AgentVote[] = [];
   const agent = withFeedback(answering("done"), (vote: AgentVote) => {
     if (fails()) throw new Error("hunter2");
-    got.push(vote);
+    receivedVotes.push(vote);
   });
   const test = createTestHost({ agent });
   await test.call("execute_task", hello, { id: requestId });
-  const vote = (given: Record<string, unknown>) =>
-    test.call("feedback", { request_id: requestId, ...given });
-  const stored = async () => {
+  const vote = (params: Record<string, unknown>) =>
+    test.call("feedback", { request_id: requestId, ...params });
+  const readVotes = async () => {
     const [task] = (await test.store.list({ index: "state", key: "completed", limit: 1 })).items;
     return task?.votes;
   };
-  return { ...test, got, vote, stored };
+  return { ...test, got: receivedVotes, vote, stored: readVotes };
 }
 
 describe("a vote", () => {
   it("stores a vote and passes it to the agent with the ids of the run", async () => {
-    const { vote, stored, got } = await completed();
+    const { vote, stored, got } = await completeTask();
     const { result } = await vote(up);
     expect(result).toEqual({ status: "recorded", task_id: expect.any(String) });
     expect(await stored()).toEqual([{ voterId: "v1", vote: "up", atMs: Date.parse(up.voted_at) }]);
@@ -42,15 +42,16 @@ describe("a vote", () => {
   });
 
   it("replaces an earlier vote of the same person and ignores an older one that arrives late", async () => {
-    const { vote, stored, got } = await completed();
-    for (const given of [up, down, up]) expect((await vote(given)).result?.status).toBe("recorded");
+    const { vote, stored, got } = await completeTask();
+    for (const voteFields of [up, down, up])
+      expect((await vote(voteFields)).result?.status).toBe("recorded");
     expect(await stored()).toMatchObject([{ voterId: "v1", vote: "down" }]);
-    expect(got.map(({ vote: passed }) => passed)).toEqual(["up", "down", "down"]);
+    expect(got.map(({ vote: choice }) => choice)).toEqual(["up", "down", "down"]);
   });
 
   it("answers unavailable when the agent fails on a vote, and passes the vote on when it is repeated", async () => {
     let isBroken = true;
-    const { vote, got, lines } = await completed({ fails: () => isBroken });
+    const { vote, got, lines } = await completeTask({ fails: () => isBroken });
     expect((await vote(up)).error?.data).toMatchObject({ reason: "unavailable", retryable: true });
     expect(lines.join("")).toContain("agent_feedback_failed");
     expect(lines.join("")).not.toContain("hunter2");
@@ -89,8 +90,10 @@ describe("a vote", () => {
 it("passes a vote to the worker's agent when the host runs no agent", async () => {
   const store = memoryStore();
   const host = createQueuedHost({ store, syncBudgetMs: 0 });
-  const got: AgentVote[] = [];
-  const agent: Agent = withFeedback(answering("done"), (vote: AgentVote) => got.push(vote));
+  const receivedVotes: AgentVote[] = [];
+  const agent: Agent = withFeedback(answering("done"), (vote: AgentVote) =>
+    receivedVotes.push(vote),
+  );
   const worker = createExecutionWorker({ store, agent, log: silentLog });
   const handler = handleExecutionBatches({ worker, log: silentLog });
   const context = { getRemainingTimeInMillis: () => 900_000 };
@@ -100,5 +103,5 @@ it("passes a vote to the worker's agent when the host runs no agent", async () =
     "recorded",
   );
   expect(await handler(createSqsEvent(host.sent), context)).toEqual({ batchItemFailures: [] });
-  expect(got).toMatchObject([{ vote: "up", voterId: "v1", requestId }]);
+  expect(receivedVotes).toMatchObject([{ vote: "up", voterId: "v1", requestId }]);
 });

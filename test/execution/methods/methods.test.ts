@@ -84,14 +84,14 @@ describe("params", () => {
       await fc.assert(
         fc.asyncProperty(
           fc.oneof({ weight: 9, arbitrary: params }, fc.jsonValue()),
-          async (sent) => {
-            const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: sent });
+          async (params) => {
+            const text = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
             const answer: { result?: unknown; error?: SekishoError } = await dispatch({
               request: requestSchema.parse(JSON.parse(text)),
               caller,
             });
-            const expected = contract[method].params.safeParse(JSON.parse(text).params);
-            if (expected.success) expect(answer.result).toStrictEqual(expected.data);
+            const parseResult = contract[method].params.safeParse(JSON.parse(text).params);
+            if (parseResult.success) expect(answer.result).toStrictEqual(parseResult.data);
             else
               expect(answer.error).toMatchObject({
                 reason: "invalid_params",

@@ -22,18 +22,18 @@ const fields: QuestionField[] = [
 ];
 
 /** Asks once, then tells the answer as it came. */
-const asking: Agent = async function* ({ answers: [given] }) {
-  if (given === undefined) yield { type: "question", prompt: "Where?", fields };
-  else yield { type: "answer", text: JSON.stringify([given.fields ?? null, given.text]) };
+const asking: Agent = async function* ({ answers: [reply] }) {
+  if (reply === undefined) yield { type: "question", prompt: "Where?", fields };
+  else yield { type: "answer", text: JSON.stringify([reply.fields ?? null, reply.text]) };
 };
 
-async function asked(agent = asking) {
+async function askForm(agent = asking) {
   const store = memoryStore();
   const test = createTestHost({ agent, store });
   const question = (await test.call("execute_task", hello)).result;
   const task_id = question?.task_id ?? "";
-  const answer = (said: object, id: string = randomUUID()) =>
-    test.call("answer_task", { task_id, ...said }, { id });
+  const answer = (replyFields: object, id: string = randomUUID()) =>
+    test.call("answer_task", { task_id, ...replyFields }, { id });
   const end = async () =>
     (await test.call("get_task", { task_id, wait_ms: 5000 })).result?.response_text;
   return { ...test, store, question, task_id, answer, end };
@@ -41,13 +41,13 @@ async function asked(agent = asking) {
 
 describe("a question with fields", () => {
   it("returns a question with its fields at every read", async () => {
-    const { question, call, task_id } = await asked();
+    const { question, call, task_id } = await askForm();
     expect(question).toMatchObject({ status: "input_required", prompt: "Where?", fields });
     expect((await call("get_task", { task_id })).result).toEqual(question);
   });
 
   it("passes field values to the agent without absent ones", async () => {
-    const { answer, end } = await asked();
+    const { answer, end } = await askForm();
     expect((await answer({ fields: { count: null, region: "ap" } })).result).toMatchObject({
       status: "accepted",
     });
@@ -55,7 +55,7 @@ describe("a question with fields", () => {
   });
 
   it("accepts a text from a client that does not know fields", async () => {
-    const { answer, end } = await asked();
+    const { answer, end } = await askForm();
     await answer({ text: "In Asia, I think" });
     expect(JSON.parse((await end()) ?? "")).toEqual([null, "In Asia, I think"]);
   });
@@ -67,9 +67,9 @@ describe("a question with fields", () => {
     [{ "secret words": "eu" }, "fields", /./],
   ])(
     "refuses the fields %j, names the wrong one, and keeps the question open",
-    async (given, path, message) => {
-      const { answer, call, task_id, question, lines } = await asked();
-      const { error } = await answer({ fields: given });
+    async (replyFields, path, message) => {
+      const { answer, call, task_id, question, lines } = await askForm();
+      const { error } = await answer({ fields: replyFields });
       expect(error?.data).toMatchObject({ reason: "invalid_params", issues: [{ path }] });
       expect(error?.data.issues).toEqual([{ path, message: expect.stringMatching(message) }]);
       expect(JSON.stringify([error, lines])).not.toMatch(/two|secret/);
@@ -78,7 +78,7 @@ describe("a question with fields", () => {
   );
 
   it("accepts the same values again in any order and refuses others", async () => {
-    const { answer } = await asked();
+    const { answer } = await askForm();
     const id = randomUUID();
     const first = await answer({ fields: { region: "eu", count: 2 } }, id);
     expect(first.result).toMatchObject({ status: "accepted" });
@@ -92,7 +92,7 @@ describe("a question with fields", () => {
   });
 
   it("removes the field values from the record when the task is over", async () => {
-    const { answer, end, store, task_id } = await asked();
+    const { answer, end, store, task_id } = await askForm();
     await answer({ fields: { region: "eu", count: 7 } });
     await end();
     expect((await store.get({ id: task_id }))?.answers).toEqual([
@@ -106,7 +106,7 @@ describe("values for a question without fields", () => {
     const agent: Agent = async function* () {
       yield { type: "question", prompt: "Shall I?" };
     };
-    const { answer } = await asked(agent);
+    const { answer } = await askForm(agent);
     const { error } = await answer({ fields: { region: "eu" } });
     expect(error?.data).toMatchObject({
       reason: "invalid_params",
@@ -127,12 +127,12 @@ describe("over A2A", () => {
       { data: { fields }, mediaType: "application/json" },
     ]);
     const message = { ...userMessage("", { taskId: task.id }), parts: [values] };
-    const { task: ended } = await host.result<Sent>("SendMessage", { message });
-    expect(JSON.parse(ended.artifacts?.[0]?.parts[0]?.text ?? "")).toEqual([
+    const { task: endedTask } = await host.result<Sent>("SendMessage", { message });
+    expect(JSON.parse(endedTask.artifacts?.[0]?.parts[0]?.text ?? "")).toEqual([
       { region: "eu", count: 3 },
       "",
     ]);
-    expect(ended.history?.map(({ parts }) => parts.at(-1))).toEqual([
+    expect(endedTask.history?.map(({ parts }) => parts.at(-1))).toEqual([
       { text: "Fly me" },
       { data: { fields }, mediaType: "application/json" },
       values,
@@ -150,7 +150,7 @@ describe("over A2A", () => {
       expect([error?.code, error?.data[0]?.reason]).toEqual([-32602, "INVALID_PARAMS"]);
     }
     const message = userMessage("Europe", { taskId: task.id });
-    const { task: ended } = await host.result<Sent>("SendMessage", { message });
-    expect(JSON.parse(ended.artifacts?.[0]?.parts[0]?.text ?? "")).toEqual([null, "Europe"]);
+    const { task: endedTask } = await host.result<Sent>("SendMessage", { message });
+    expect(JSON.parse(endedTask.artifacts?.[0]?.parts[0]?.text ?? "")).toEqual([null, "Europe"]);
   });
 });

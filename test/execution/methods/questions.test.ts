@@ -14,9 +14,13 @@ const options = [
 ];
 
 /** Asks as often as `questions` says, then tells what it heard. */
-function asking({ questions = 1, offers = true, started = [] as string[] } = {}): Agent {
+function asking({
+  questions = 1,
+  offers = true,
+  started: startTexts = [] as string[],
+} = {}): Agent {
   return async function* ({ answers }, { messageId }) {
-    started.push(messageId);
+    startTexts.push(messageId);
     const number = answers.length + 1;
     if (answers.length < questions) {
       yield { type: "artifact", artifact: { name: `plan ${number}`, text: "a plan" } };
@@ -35,18 +39,18 @@ async function waiting(agent = asking({ questions: 2, offers: false })) {
   const test = createTestHost({ agent, store });
   const first = (await test.call("execute_task", hello)).result;
   const task_id = first?.task_id ?? "";
-  const answer = (said: Record<string, unknown>, id?: string | number) =>
-    test.call("answer_task", { task_id, ...said }, id === undefined ? {} : { id });
+  const answer = (replyFields: Record<string, unknown>, id?: string | number) =>
+    test.call("answer_task", { task_id, ...replyFields }, id === undefined ? {} : { id });
   const say = (text: string, question_id?: string, id?: string) =>
     answer({ text, user_id: "U1", question_id }, id);
   /** How the task stands once it asks or is over. */
-  async function settled() {
+  async function waitForTurn() {
     await eventually(async () =>
       ["input_required", "completed"].includes((await store.get({ id: task_id }))?.state ?? ""),
     );
     return (await test.call("get_task", { task_id })).result;
   }
-  return { ...test, store, first, task_id, answer, say, settled };
+  return { ...test, store, first, task_id, answer, say, settled: waitForTurn };
 }
 
 describe("an agent that asks", () => {
@@ -66,8 +70,8 @@ describe("an agent that asks", () => {
     const task_id = (await call("execute_task", hello)).result?.task_id;
     const { result } = await call("answer_task", { task_id, option_id: "yes", user_id: "U1" });
     expect(result).toMatchObject({ status: "accepted", task_id });
-    const ended = await call("get_task", { task_id, wait_ms: 5000 });
-    expect(ended.result).toMatchObject({
+    const endResult = await call("get_task", { task_id, wait_ms: 5000 });
+    expect(endResult.result).toMatchObject({
       status: "success",
       response_text: "yes",
       artifacts: [{ name: "plan 1" }],
@@ -75,8 +79,8 @@ describe("an agent that asks", () => {
   });
 
   it("lets an agent ask again and gives it every answer so far", async () => {
-    const started: string[] = [];
-    const { call } = createTestHost({ agent: asking({ questions: 2, started }) });
+    const startTexts: string[] = [];
+    const { call } = createTestHost({ agent: asking({ questions: 2, started: startTexts }) });
     const id = randomUUID();
     const task_id = (await call("execute_task", hello, { id })).result?.task_id;
     const answerId = randomUUID();
@@ -85,9 +89,9 @@ describe("an agent that asks", () => {
       async () => (await call("get_task", { task_id })).result?.prompt === "Shall I? (2)",
     );
     await call("answer_task", { task_id, text: "second" });
-    const ended = await call("get_task", { task_id, wait_ms: 5000 });
-    expect(ended.result?.response_text).toBe("first, second");
-    expect(started.slice(0, 2)).toEqual([id, answerId]);
+    const endResult = await call("get_task", { task_id, wait_ms: 5000 });
+    expect(endResult.result?.response_text).toBe("first, second");
+    expect(startTexts.slice(0, 2)).toEqual([id, answerId]);
   });
 
   it("ends a held poll with the next question although the state has not changed", async () => {
@@ -99,12 +103,12 @@ describe("an agent that asks", () => {
       async () => (await store.get({ id: task_id }))?.question?.prompt === "Shall I? (2)",
     );
     let result: unknown;
-    const held = call("get_task", { task_id, wait_ms: 25_000 }).then(
+    const heldCall = call("get_task", { task_id, wait_ms: 25_000 }).then(
       (answer) => (result = answer.result),
     );
     for (let turn = 0; turn < 1000 && result === undefined; turn += 1) await sleep(1);
     expect(result).toMatchObject({ status: "input_required", prompt: "Shall I? (2)" });
-    await held;
+    await heldCall;
   });
 
   it("marks a question for credentials with the kind auth", async () => {
@@ -175,9 +179,9 @@ describe("an agent that asks", () => {
     ],
   ])(
     "fails when the question of the agent %s, and logs the field",
-    async (_what, given, cause_kind) => {
+    async (_what, question, cause_kind) => {
       const { call, lines } = createTestHost({
-        agent: yielding({ type: "question", prompt: "Which?", ...given } as TaskUpdate),
+        agent: yielding({ type: "question", prompt: "Which?", ...question } as TaskUpdate),
       });
       expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
       expect(lines.map((line) => JSON.parse(line))).toContainEqual(
@@ -189,8 +193,8 @@ describe("an agent that asks", () => {
 
   it("accepts option ids and labels of the maximum length", async () => {
     const id = long.slice(1);
-    const agent: Agent = async function* ({ answers: [given] }) {
-      if (given) yield { type: "answer", text: given.option_id ?? "" };
+    const agent: Agent = async function* ({ answers: [reply] }) {
+      if (reply) yield { type: "answer", text: reply.option_id ?? "" };
       else yield { type: "question", prompt: "Which?", options: [{ id, label: "x".repeat(200) }] };
     };
     const { call } = createTestHost({ agent });
@@ -202,8 +206,8 @@ describe("an agent that asks", () => {
 
 describe("an answer", () => {
   it("counts a repeated answer once, by its id or by its content", async () => {
-    const started: string[] = [];
-    const { call } = createTestHost({ agent: asking({ started }) });
+    const startTexts: string[] = [];
+    const { call } = createTestHost({ agent: asking({ started: startTexts }) });
     const task_id = (await call("execute_task", hello)).result?.task_id;
     const answer = { task_id, option_id: "yes" };
     const id = randomUUID();
@@ -218,14 +222,14 @@ describe("an answer", () => {
       status: "success",
       response_text: "yes",
     });
-    expect(started).toHaveLength(2);
+    expect(startTexts).toHaveLength(2);
   });
 
   it("accepts the same answer of another person and names only the first person to the agent", async () => {
-    const heard: unknown[] = [];
+    const userIds: unknown[] = [];
     const agent: Agent = async function* ({ answers }) {
       if (answers.length === 0) yield { type: "question", prompt: "Shall I?", options };
-      heard.push(...answers.map(({ user_id }) => user_id));
+      userIds.push(...answers.map(({ user_id }) => user_id));
       yield { type: "answer", text: "done" };
     };
     const { call } = createTestHost({ agent });
@@ -237,7 +241,7 @@ describe("an answer", () => {
     expect((await call("answer_task", { ...answer, user_id: "U2" })).result?.status).toBe(
       "success",
     );
-    expect(heard).toEqual(["U1"]);
+    expect(userIds).toEqual(["U1"]);
   });
 
   it("refuses an answer that differs from the first one", async () => {
@@ -273,13 +277,13 @@ describe("a question", () => {
 describe("an answer whose request has an id that is no UUID", () => {
   it.each([[["first", "second"]], [["again", "again"]]])(
     "answers each question in turn under the same id that is not a UUID: %j",
-    async (said) => {
+    async (texts) => {
       const { answer, settled } = await waiting(asking({ questions: 2, offers: false }));
-      for (const text of said) {
+      for (const text of texts) {
         expect((await answer({ text }, 1)).result?.status).toBe("accepted");
         await settled();
       }
-      expect((await settled())?.response_text).toBe(said.join(", "));
+      expect((await settled())?.response_text).toBe(texts.join(", "));
     },
   );
 });
@@ -300,9 +304,9 @@ describe("an answer is refused", () => {
     ["where its text is white space", { text: " \n" }, "text"],
     ["where its text shows nothing", { text: "\u200b" }, "text"],
     ["where its option was not offered", { option_id: "drop-all-tables" }, "option_id"],
-  ])("refuses an answer and keeps the question open: %s", async (_what, said, path) => {
+  ])("refuses an answer and keeps the question open: %s", async (_what, replyFields, path) => {
     const { answer, settled, task_id, call } = await waiting(asking());
-    const { error } = await answer(said);
+    const { error } = await answer(replyFields);
     expect(error?.data).toMatchObject({ reason: "invalid_params", issues: [{ path }] });
     expect((await call("get_task", { task_id })).result?.status).toBe("input_required");
     await answer({ option_id: "no" });
@@ -321,9 +325,9 @@ it("keeps a task running that was answered before its first run had finished", a
   const { promise: late, resolve: confirm } = Promise.withResolvers<void>();
   /** Says only later that a question is stored, which others can see at once. */
   const slow: typeof store.replace = async (request) => {
-    const stored = await store.replace(request);
-    if (stored?.state === "input_required") await late;
-    return stored;
+    const storedTask = await store.replace(request);
+    if (storedTask?.state === "input_required") await late;
+    return storedTask;
   };
   const agent: Agent = async function* (task) {
     if (task.answers.length === 0) yield { type: "question", prompt: "Shall I?" };
@@ -340,7 +344,7 @@ it("keeps a task running that was answered before its first run had finished", a
   await call("answer_task", { task_id, text: "yes" });
   await eventually(async () => (await store.get({ id: task_id }))?.lease !== undefined);
   confirm();
-  await new Promise((passed) => setTimeout(passed, 20));
+  await new Promise((resolve) => setTimeout(resolve, 20));
   expect(host.busy()).toBe(true);
   letGo();
   await host.stop({ graceMs: 1000 });
@@ -351,12 +355,12 @@ describe("a question's id", () => {
   it("gives a question one id at every read and on every instance, and the next question another id", async () => {
     const { call, store, first, task_id, say, settled } = await waiting();
     const elsewhere = createTestHost({ agent: asking({ questions: 2 }), store });
-    const read = [
+    const pollResults = [
       await call("get_task", { task_id }),
       await elsewhere.call("get_task", { task_id }),
     ];
     expect(first?.question_id).toEqual(expect.any(String));
-    expect(read.map(({ result }) => result?.question_id)).toEqual([
+    expect(pollResults.map(({ result }) => result?.question_id)).toEqual([
       first?.question_id,
       first?.question_id,
     ]);
@@ -373,8 +377,8 @@ describe("a question's id", () => {
     };
     const { first, say, settled } = await waiting(telling);
     await say("yes", first?.question_id);
-    const heard = JSON.parse((await settled())?.response_text ?? "");
-    expect(heard).toEqual([{ prompt: "Shall I? (1)", text: "yes", user_id: "U1" }]);
+    const answersToAgent = JSON.parse((await settled())?.response_text ?? "");
+    expect(answersToAgent).toEqual([{ prompt: "Shall I? (1)", text: "yes", user_id: "U1" }]);
   });
 });
 
@@ -440,7 +444,7 @@ it("finds the open question by its id in a record whose answers have no question
   const second = await settled();
   const record = await store.get({ id: task_id });
   if (record === undefined) throw new Error("no record");
-  const answers = record.answers?.map(({ questionId: _none, ...rest }) => rest);
+  const answers = record.answers?.map(({ questionId: _none, ...otherFields }) => otherFields);
   await store.replace({ item: { ...record, answers } });
   expect((await say("one", first?.question_id)).error?.data.reason).toBe("invalid_state");
   await say("two", second?.question_id);

@@ -11,8 +11,10 @@ async function resultOf(artifacts: readonly unknown[], answer: object = { text: 
   ];
   const { call, lines } = createTestHost({ agent: yielding(...(updates as TaskUpdate[])) });
   const { result, error } = await call("execute_task", hello);
-  const logged = lines.map((line) => JSON.parse(line) as { message: string; cause_kind?: string });
-  const leftOut = logged.filter(({ message }) => message === "agent_artifact_left_out");
+  const logLines = lines.map(
+    (line) => JSON.parse(line) as { message: string; cause_kind?: string },
+  );
+  const leftOut = logLines.filter(({ message }) => message === "agent_artifact_left_out");
   return {
     result,
     reason: error?.data.reason,
@@ -88,8 +90,8 @@ describe("an artifact is mended", () => {
       { name: `${"n".repeat(254)}🦊`, text: "a" },
       { name: "n".repeat(254), text: "a" },
     ],
-  ])("corrects an artifact %s", async (_what, given, sent) => {
-    expect((await resultOf([given])).result?.artifacts).toEqual([sent]);
+  ])("corrects an artifact %s", async (_what, artifact, sentArtifact) => {
+    expect((await resultOf([artifact])).result?.artifacts).toEqual([sentArtifact]);
   });
 
   it.each([
@@ -112,9 +114,9 @@ describe("the usage of an answer", () => {
     ],
     [null, undefined],
     [{ input_tokens: 0 }, { input_tokens: 0 }],
-  ])("drops usage counts that are not integers from 0 on: %j", async (usage, sent) => {
+  ])("drops usage counts that are not integers from 0 on: %j", async (usage, sentUsage) => {
     const { result } = await resultOf([], { text: "done", usage });
     expect(result).toMatchObject({ status: "success" });
-    expect(result?.usage).toEqual(sent);
+    expect(result?.usage).toEqual(sentUsage);
   });
 });

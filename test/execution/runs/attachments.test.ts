@@ -22,7 +22,7 @@ function reading({ maxBytes }: { maxBytes?: number } = {}): Agent {
       ...(maxBytes !== undefined && { maxBytes }),
     }).then(
       (bytes) => Buffer.from(bytes).toString(),
-      (thrown: unknown) => SekishoError.from(thrown).reason,
+      (error: unknown) => SekishoError.from(error).reason,
     );
     yield { type: "answer", text: outcome };
   };
@@ -53,7 +53,7 @@ async function answerFor({
   url,
   agent = reading(),
   publicFetch,
-  ...rest
+  ...fileFields
 }: {
   url: string;
   agent?: Agent;
@@ -61,7 +61,14 @@ async function answerFor({
   sha256?: string;
 }) {
   const { call, lines } = createTestHost({ agent, ...(publicFetch && { publicFetch }) });
-  const attachment = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 12, url, ...rest };
+  const attachment = {
+    id: "F1",
+    name: "a.txt",
+    mimetype: "text/plain",
+    size: 12,
+    url,
+    ...fileFields,
+  };
   const { result } = await call("execute_task", { ...hello, attachments: [attachment] });
   return { text: result?.response_text, lines };
 }
@@ -109,14 +116,15 @@ describe("an agent that reads an attachment", () => {
 
   it("reads the files of a local Verification zone if the host was created for that", async () => {
     const { url } = await startFiles();
-    const asked = { publicFetch: localFetch(url), sha256 };
+    const attachmentOptions = { publicFetch: localFetch(url), sha256 };
     expect(
-      (await answerFor({ ...asked, url: `${url}/files/r1/F1?expires=1&signature=x` })).text,
+      (await answerFor({ ...attachmentOptions, url: `${url}/files/r1/F1?expires=1&signature=x` }))
+        .text,
     ).toBe(content);
     const { port } = new URL(url);
-    expect((await answerFor({ ...asked, url: `http://localhost:${port}/files/r1/F1` })).text).toBe(
-      content,
-    );
+    expect(
+      (await answerFor({ ...attachmentOptions, url: `http://localhost:${port}/files/r1/F1` })).text,
+    ).toBe(content);
   });
 
   it.each([
@@ -147,17 +155,17 @@ describe("an agent that reads an attachment", () => {
 
   it("stops reading when the task is canceled", async () => {
     const { url, requests } = await startFiles(silence);
-    const ended = Promise.withResolvers<unknown>();
+    const readFailure = Promise.withResolvers<unknown>();
     const agent: Agent = async function* (task, { readAttachment }) {
       const [attachment = { url }] = task.attachments ?? [];
-      await readAttachment({ attachment }).catch(ended.resolve);
+      await readAttachment({ attachment }).catch(readFailure.resolve);
       yield { type: "answer", text: "read" };
     };
     const { call, lines } = createTestHost({ agent, publicFetch: onLoopback, syncBudgetMs: 1 });
     const { result } = await call("execute_task", hello);
     while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     await call("cancel_task", { task_id: result?.task_id });
-    await expect(ended.promise).resolves.toMatchObject({ reason: "canceled" });
+    await expect(readFailure.promise).resolves.toMatchObject({ reason: "canceled" });
     expect(lines.join("\n")).not.toContain("attachment_not_read");
   });
 });

@@ -24,9 +24,9 @@ const noEnd = () => {};
 
 /** What is told after each of the updates. */
 async function toldOf(...updates: TaskUpdate[]) {
-  const told: unknown[] = [];
+  const progressReports: unknown[] = [];
   const agent = yielding(...updates);
-  const onNews = ({ progress }: { progress?: unknown }) => void told.push(progress);
+  const onNews = ({ progress }: { progress?: unknown }) => void progressReports.push(progress);
   await collectOutcome({
     agent,
     task: agentTask(hello),
@@ -35,7 +35,7 @@ async function toldOf(...updates: TaskUpdate[]) {
     onNews,
     endUpdates: noEnd,
   });
-  return told;
+  return progressReports;
 }
 
 describe("the steps of an agent", () => {
@@ -46,12 +46,12 @@ describe("the steps of an agent", () => {
   });
 
   it("keeps steps during other progress until newer steps arrive", async () => {
-    const told = await toldOf(
+    const progressReports = await toldOf(
       { type: "progress", steps: [step("in_progress")] },
       { type: "progress", text: "Line 7" },
       { type: "progress", steps: [step("completed")] },
     );
-    expect(told).toEqual([
+    expect(progressReports).toEqual([
       { steps: [step("in_progress")] },
       { text: "Line 7", steps: [step("in_progress")] },
       { steps: [step("completed")] },
@@ -59,8 +59,11 @@ describe("the steps of an agent", () => {
   });
 
   it("reports each step once, with its last status", async () => {
-    const told = await toldOf({ type: "progress", steps: [step("pending"), step("completed")] });
-    expect(told).toEqual([{ steps: [step("completed")] }]);
+    const progressReports = await toldOf({
+      type: "progress",
+      steps: [step("pending"), step("completed")],
+    });
+    expect(progressReports).toEqual([{ steps: [step("completed")] }]);
   });
 
   it("reports the newest 50 steps with the first 200 characters of each title", async () => {
@@ -68,9 +71,9 @@ describe("the steps of an agent", () => {
       { length: 500 },
       (_, n): TaskStep => ({ id: `s${n}`, title: "x".repeat(300), status: "pending" }),
     );
-    const [told] = (await toldOf({ type: "progress", steps: many })) as [{ steps: TaskStep[] }];
-    expect(told.steps.map(({ id }) => id)).toEqual(many.slice(-50).map(({ id }) => id));
-    expect(told.steps.map(({ title }) => title.length)).toEqual(
+    const [report] = (await toldOf({ type: "progress", steps: many })) as [{ steps: TaskStep[] }];
+    expect(report.steps.map(({ id }) => id)).toEqual(many.slice(-50).map(({ id }) => id));
+    expect(report.steps.map(({ title }) => title.length)).toEqual(
       Array.from({ length: 50 }, () => 200),
     );
   });
@@ -85,10 +88,10 @@ describe("the steps of an agent", () => {
     ["no form", "b", "update.steps: invalid_type"],
   ])(
     "leaves out and logs a step with %s, and reports the others",
-    async (_what, broken, cause_kind) => {
+    async (_what, brokenStep, cause_kind) => {
       const update = {
         type: "progress",
-        steps: [step("pending"), broken],
+        steps: [step("pending"), brokenStep],
       } as unknown as TaskUpdate;
       const { told, logged, turn } = await collect([
         update,
@@ -134,8 +137,13 @@ async function collectFrom(agent: Agent) {
     onNews: ({ progress }) => void told.push(progress),
     endUpdates: (updates) => (cleaned = cleanUp({ updates, log })),
   });
-  const logged = () => lines.map((line) => JSON.parse(line));
-  return { turn, told, logged: logged(), loggedLater: () => Promise.resolve(cleaned).then(logged) };
+  const readLog = () => lines.map((line) => JSON.parse(line));
+  return {
+    turn,
+    told,
+    logged: readLog(),
+    loggedLater: () => Promise.resolve(cleaned).then(readLog),
+  };
 }
 
 describe("progress with a member that is broken", () => {
@@ -217,14 +225,14 @@ describe("an agent that cleans up after its answer", () => {
 
 describe("what is written of an answer", () => {
   it("keeps a partial answer during other progress until more of it arrives", async () => {
-    const told = await toldOf(
+    const progressReports = await toldOf(
       { type: "progress", text: "Reading", percent: 10 },
       writes("The"),
       { type: "progress", text: "Reading again" },
       writes("The answer", { text: "Writing" }),
       writes(""),
     );
-    expect(told).toEqual([
+    expect(progressReports).toEqual([
       { text: "Reading", percent: 10 },
       { partial_text: "The" },
       { text: "Reading again", partial_text: "The" },
@@ -241,11 +249,14 @@ describe("what is written of an answer", () => {
         async (plain, cut) => {
           const whole = `${"x".repeat(plain)}🏯🏯🏯`;
           const [progress] = await toldOf(writes(whole.slice(0, whole.length - cut)));
-          const told = acceptedResultSchema.shape.progress.parse(progress)?.partial_text ?? "";
-          expect(whole.startsWith(told)).toBe(true);
-          expect(told.isWellFormed()).toBe(true);
-          expect(told.length).toBeGreaterThanOrEqual(Math.min(11_999, whole.length - cut - 1));
-          expect(told.length).toBeLessThanOrEqual(12_000);
+          const partialText =
+            acceptedResultSchema.shape.progress.parse(progress)?.partial_text ?? "";
+          expect(whole.startsWith(partialText)).toBe(true);
+          expect(partialText.isWellFormed()).toBe(true);
+          expect(partialText.length).toBeGreaterThanOrEqual(
+            Math.min(11_999, whole.length - cut - 1),
+          );
+          expect(partialText.length).toBeLessThanOrEqual(12_000);
         },
       ),
       { numRuns: 60 },
@@ -302,12 +313,12 @@ describe("what is written of an answer", () => {
 });
 
 it("sends no partial answer to an A2A client", () => {
-  const before = toA2aTask({ task: recordOf({ progress: { text: "Writing" } }) });
-  const after = toA2aTask({
+  const textTask = toA2aTask({ task: recordOf({ progress: { text: "Writing" } }) });
+  const partialTask = toA2aTask({
     task: recordOf({ progress: { text: "Writing", partial_text: "The answer" } }),
   });
-  expect(diffTaskEvents({ previous: before, next: after })).toEqual([]);
-  expect(JSON.stringify(after)).not.toContain("The answer");
+  expect(diffTaskEvents({ previous: textTask, next: partialTask })).toEqual([]);
+  expect(JSON.stringify(partialTask)).not.toContain("The answer");
 });
 
 const task = { id: "t", requestId: "00000001-0000-5000-8000-000000000000", trace: createTrace() };

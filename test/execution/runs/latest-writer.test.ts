@@ -6,18 +6,18 @@ describe("a writer of the latest value", () => {
   afterEach(() => void jest.useRealTimers());
 
   it("writes the first value at once, and the last value of an interval at its end", async () => {
-    const written: number[] = [];
+    const writtenValues: number[] = [];
     const writer = createLatestWriter<number>({
-      write: async (value) => void written.push(value),
+      write: async (value) => void writtenValues.push(value),
       intervalMs: 1000,
     });
     for (const value of [1, 2, 3]) writer.put(value);
-    expect(written).toEqual([1]);
+    expect(writtenValues).toEqual([1]);
     await jest.advanceTimersByTimeAsync(1000);
-    expect(written).toEqual([1, 3]);
+    expect(writtenValues).toEqual([1, 3]);
     await jest.advanceTimersByTimeAsync(1000);
     writer.put(4);
-    expect(written).toEqual([1, 3, 4]);
+    expect(writtenValues).toEqual([1, 3, 4]);
   });
 
   it("keeps no timer after it was closed during a write", async () => {

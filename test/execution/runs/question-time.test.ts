@@ -99,18 +99,18 @@ describe("a task that waits for a person", () => {
   it("does not change the record when the task is read or its answer is repeated", async () => {
     const { clock, call, store } = hostWith({});
     const { task_id, result } = await askedOf({ call });
-    const asked = await store.get({ id: task_id });
+    const askingTask = await store.get({ id: task_id });
     clock.nowMs += hourMs;
-    for (let read = 0; read < 3; read++)
+    for (let readCount = 0; readCount < 3; readCount++)
       expect((await call("get_task", { task_id })).result).toEqual(result);
-    expect(await store.get({ id: task_id })).toEqual(asked);
+    expect(await store.get({ id: task_id })).toEqual(askingTask);
     const id = randomUUID();
     await call("answer_task", { task_id, text: "yes" }, { id });
-    const answered = await store.get({ id: task_id });
+    const answeredTask = await store.get({ id: task_id });
     clock.nowMs += hourMs;
     await call("answer_task", { task_id, text: "yes" }, { id });
     await call("answer_task", { task_id, text: "yes" });
-    expect((await store.get({ id: task_id }))?.deadlineAtMs).toBe(answered?.deadlineAtMs);
+    expect((await store.get({ id: task_id }))?.deadlineAtMs).toBe(answeredTask?.deadlineAtMs);
   });
 });
 
@@ -131,7 +131,7 @@ it("moves the deadline by exactly the time spent waiting", () => {
       for (const [index, { workMs, waitMs }] of turns.entries()) {
         const endAtMs = nowMs + workMs + dayMs;
         const question = { prompt: "Shall I?", messageId: `q${index}`, expiresAtMs: endAtMs };
-        const said = { id: `a${index}`, fingerprint: "f", prompt: "", text: "yes" };
+        const reply = { id: `a${index}`, fingerprint: "f", prompt: "", text: "yes" };
         task = startChange({ owner, untilMs: nowMs })(task) ?? task;
         nowMs += workMs;
         task = {
@@ -143,7 +143,7 @@ it("moves the deadline by exactly the time spent waiting", () => {
         nowMs += waitMs;
         task = {
           ...task,
-          ...answerChange({ answer: said, nowMs, retentionMs })(task),
+          ...answerChange({ answer: reply, nowMs, retentionMs })(task),
           changedAtMs: nowMs,
         };
         expect(task.expiresAtMs).toBeGreaterThanOrEqual(task.deadlineAtMs + retentionMs);

@@ -28,12 +28,12 @@ export function createQueuedHost(options: Partial<HostOptions> = {}): QueuedHost
   const queue = createSqliteQueue({ database, name: "tasks" });
   const store = options.store ?? memoryStore(options.now);
   const times = { leaseMs: 60_000, renewMs: 5, lostAfterMs: 0, progressMs: 1 };
-  const sent: string[] = [];
+  const sentBodies: string[] = [];
   const groups: (string | undefined)[] = [];
   const failing = { sends: 0 };
   const taskQueue: TaskQueue = {
     async send(message) {
-      sent.push(message.body);
+      sentBodies.push(message.body);
       groups.push(message.group);
       if (failing.sends > 0) {
         failing.sends -= 1;
@@ -51,7 +51,7 @@ export function createQueuedHost(options: Partial<HostOptions> = {}): QueuedHost
   });
   return {
     ...createTestHost({ ...times, ...options, store, taskQueue }),
-    sent,
+    sent: sentBodies,
     groups,
     failing,
     startWorker({ agent, signal = new AbortController().signal }) {

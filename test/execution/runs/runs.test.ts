@@ -102,8 +102,8 @@ describe("a host that does not hear that it got the lease", () => {
     const silent: TaskStore<ExecutionTask> = {
       ...store,
       async replace(request) {
-        const stored = await store.replace(request);
-        if (!isSilent) return stored;
+        const storedTask = await store.replace(request);
+        if (!isSilent) return storedTask;
         isSilent = false;
         throw new Error("the answer is lost");
       },
@@ -129,8 +129,8 @@ describe("a host that is late with its renewal", () => {
     nowMs += 600_000;
     expect((await call("get_task", { task_id: result?.task_id })).result?.status).toBe("accepted");
     gate.letGo();
-    const polled = await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
-    expect(polled.result?.response_text).toBe("done");
+    const pollResult = await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
+    expect(pollResult.result?.response_text).toBe("done");
   });
 
   it("stops the agent when the store stays unavailable until others may give up the task", async () => {
@@ -168,19 +168,19 @@ describe("a host that dies while its agent works", () => {
     const { result } = await first.call("execute_task", hello, { id });
     dying.kill();
     const second = createTestHost({ ...brief, store, agent: gate.agent });
-    const polled = await second.call("get_task", { request_id: id, wait_ms: 20_000 });
-    expect(polled.error?.data).toMatchObject({
+    const pollResult = await second.call("get_task", { request_id: id, wait_ms: 20_000 });
+    expect(pollResult.error?.data).toMatchObject({
       reason: "execution_failed",
       lost: true,
       task_id: result?.task_id,
     });
-    const repeated = await second.call("execute_task", hello, { id });
-    expect(repeated.error?.data).toMatchObject({ reason: "execution_failed", lost: true });
+    const repeatedCall = await second.call("execute_task", hello, { id });
+    expect(repeatedCall.error?.data).toMatchObject({ reason: "execution_failed", lost: true });
     expect(gate.started).toHaveLength(1);
-    const lost = second.lines
+    const lossLines = second.lines
       .map((line) => JSON.parse(line))
       .filter(({ message }) => message === "task_lost");
-    expect(lost).toMatchObject([{ request_id: id, task_id: result?.task_id }]);
+    expect(lossLines).toMatchObject([{ request_id: id, task_id: result?.task_id }]);
   });
 
   it("waits for the lease and the grace period before it gives up a task", async () => {
@@ -222,13 +222,13 @@ describe("a host that dies while its agent works", () => {
     await gate.firstStart;
     reachable = false;
     const second = createTestHost({ ...brief, store });
-    const lost = await second.call("get_task", { task_id: result?.task_id, wait_ms: 20_000 });
+    const lossResult = await second.call("get_task", { task_id: result?.task_id, wait_ms: 20_000 });
     reachable = true;
     gate.letGo();
     await eventually(() => !first.host.busy());
     expect(
-      await second.call("get_task", { task_id: result?.task_id }, { id: lost.id as string }),
-    ).toEqual(lost);
+      await second.call("get_task", { task_id: result?.task_id }, { id: lossResult.id as string }),
+    ).toEqual(lossResult);
   });
 });
 
@@ -286,8 +286,8 @@ describe("a host that stops", () => {
     const running = call("execute_task", hello);
     await gate.firstStart;
     const stopping = host.stop({ graceMs: 10_000 });
-    const refused = await call("execute_task", hello);
-    expect(refused.error?.data).toMatchObject({ reason: "unavailable", retryable: true });
+    const refusal = await call("execute_task", hello);
+    expect(refusal.error?.data).toMatchObject({ reason: "unavailable", retryable: true });
     gate.letGo();
     await stopping;
     expect((await running).result?.response_text).toBe("done");
@@ -296,7 +296,7 @@ describe("a host that stops", () => {
 
   it("waits for a task whose lease it is claiming", async () => {
     const store = memoryStore();
-    const { promise: asked, resolve: noteAsked } = Promise.withResolvers<void>();
+    const { promise: askingStart, resolve: noteAsked } = Promise.withResolvers<void>();
     const { promise: free, resolve: letGo } = Promise.withResolvers<void>();
     const replace: typeof store.replace = async (request) => {
       noteAsked();
@@ -306,7 +306,7 @@ describe("a host that stops", () => {
     const gate = createGate();
     const { call, host } = createTestHost({ store: { ...store, replace }, agent: gate.agent });
     const running = call("execute_task", hello);
-    await asked;
+    await askingStart;
     let isStopped = false;
     const stopping = host.stop({ graceMs: 10_000 }).then(() => {
       isStopped = true;

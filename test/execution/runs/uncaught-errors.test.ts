@@ -9,9 +9,9 @@ const script = join(import.meta.dirname, "../children/uncaught-error.ts");
 
 async function leave(...args: string[]) {
   const child = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "pipe"] });
-  const exited = new Promise((resolve) => child.once("exit", resolve));
+  const exit = new Promise((resolve) => child.once("exit", resolve));
   const [code, stdout, stderr] = await Promise.all([
-    exited,
+    exit,
     readText(child.stdout),
     readText(child.stderr),
   ]);

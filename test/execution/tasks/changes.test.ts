@@ -80,8 +80,8 @@ const changes: Readonly<Record<string, TaskChange>> = {
 const leases = [undefined, { owner, untilMs: 0 }, { owner: "another", untilMs: 0 }];
 type Asked = { wish: "cancel" | "answer"; task: ExecutionTask; call: TestHost["call"] };
 
-function nameOf({ state, question: asked }: ExecutionTask): string {
-  return asked?.kind ?? state;
+function nameOf({ state, question }: ExecutionTask): string {
+  return question?.kind ?? state;
 }
 
 describe("a change of a task's record", () => {
@@ -118,8 +118,13 @@ async function hostWith(name: string) {
   const store = memoryStore(() => nowMs - 1);
   const task = record({ name, lease: { owner: "another", untilMs: nowMs } });
   await store.create({ item: task });
-  const queued = { taskQueue: { send: async () => {} }, now: () => nowMs - 1 };
-  const { call } = createTestHost({ store, syncBudgetMs: 0, a2a: { cards: noCards }, ...queued });
+  const queueOptions = { taskQueue: { send: async () => {} }, now: () => nowMs - 1 };
+  const { call } = createTestHost({
+    store,
+    syncBudgetMs: 0,
+    a2a: { cards: noCards },
+    ...queueOptions,
+  });
   return { task, call };
 }
 
@@ -154,7 +159,7 @@ const wishes = [
   ),
 ];
 
-const granted = wishes.filter((each) => each.granted);
+const grantedWishes = wishes.filter((each) => each.granted);
 const forbidden = wishes.filter((each) => !each.granted);
 
 function mayGo({ from, to }: { from: string; to: string }): boolean {
@@ -167,7 +172,7 @@ describe("a request of the zone contract for a transition", () => {
       ? call("cancel_task", { task_id: task.id })
       : call("answer_task", { task_id: task.id, text: "this" });
 
-  it.each(granted)("grants the change from $from to $to", async ({ wish, from, to }) => {
+  it.each(grantedWishes)("grants the change from $from to $to", async ({ wish, from, to }) => {
     const { task, call } = await hostWith(from);
     const { result } = await ask({ wish, task, call });
     expect(result).toMatchObject({
@@ -221,12 +226,12 @@ describe.each(["1.0", "0.3"])("a request of A2A %s for a transition", (version) 
         );
   };
 
-  it.each(granted)("grants the change from $from to $to", async ({ wish, from, to }) => {
+  it.each(grantedWishes)("grants the change from $from to $to", async ({ wish, from, to }) => {
     const { task, call } = await hostWith(from);
     const { result } = await ask({ wish, task, call });
     const state = isNew ? a2aState(to) : to;
-    const shown = { id: task.id, status: { state } };
-    expect(result).toMatchObject(wish === "answer" && isNew ? { task: shown } : shown);
+    const shownTask = { id: task.id, status: { state } };
+    expect(result).toMatchObject(wish === "answer" && isNew ? { task: shownTask } : shownTask);
   });
 
   it.each(forbidden)(
@@ -271,7 +276,7 @@ it("keeps the last ten states that an A2A task left, so that its record stays bo
 describe("a change at its limit", () => {
   const unstarted = record({ name: "submitted" });
   const working = record({ name: "working", lease: { owner, untilMs: 5000 } });
-  const completed = (votes: NonNullable<ExecutionTask["votes"]>) => ({
+  const completedWith = (votes: NonNullable<ExecutionTask["votes"]>) => ({
     ...record({ name: "completed" }),
     votes,
   });
@@ -300,13 +305,13 @@ describe("a change at its limit", () => {
     [
       "ignores a vote of the same time",
       voteChange({ ...vote, vote: "down" }),
-      completed([vote]),
+      completedWith([vote]),
       false,
     ],
     [
       "takes a vote of a later time",
       voteChange({ ...vote, vote: "down", atMs: 1001 }),
-      completed([vote]),
+      completedWith([vote]),
       true,
     ],
   ])("decides at the exact limit: %s", (_title, change, task, changes) => {
@@ -326,7 +331,7 @@ describe("a change at its limit", () => {
 
   it("keeps the votes of the last hundred people", () => {
     const votes = Array.from({ length: 100 }, (_, at) => ({ ...vote, voterId: `person ${at}` }));
-    const next = voteChange(vote)(completed(votes));
+    const next = voteChange(vote)(completedWith(votes));
     expect(next?.votes?.map(({ voterId }) => voterId)).toEqual([
       ...votes.slice(1).map(({ voterId }) => voterId),
       "kim",
@@ -336,7 +341,7 @@ describe("a change at its limit", () => {
 
 const begin = startChange({ owner, untilMs: Number.MAX_SAFE_INTEGER });
 
-const said = (id: string) =>
+const answerWith = (id: string) =>
   answerChange({
     answer: { id, fingerprint: id, prompt: "", text: "yes" },
     nowMs: 0,
@@ -347,14 +352,14 @@ const life: readonly TaskChange[] = [
   begin,
   reportChange({ owner, news: { progress: { text: "half" } } }),
   questionChange({ owner, question: { prompt: "Shall I?", messageId: "q1" }, expiresAtMs: 0 }),
-  said("a1"),
+  answerWith("a1"),
   begin,
   questionChange({
     owner,
     question: { prompt: "Sign in.", messageId: "q2", kind: "auth" },
     expiresAtMs: 0,
   }),
-  said("a2"),
+  answerWith("a2"),
   begin,
   endChange({
     owner,
@@ -388,14 +393,16 @@ async function recordsOf({
   return records;
 }
 
-function statesOf(seen: readonly ExecutionTask[]): string[] {
-  const shown = seen.flatMap((next, index) => {
-    const previous = seen[index - 1];
+function statesOf(records: readonly ExecutionTask[]): string[] {
+  const shownRecords = records.flatMap((next, index) => {
+    const previous = records[index - 1];
     return previous === undefined
       ? [next]
       : listRecordsBetween({ previousTask: previous, nextTask: next });
   });
-  const states = shown.map(({ state, question }) => [state, question?.prompt].join(" ").trim());
+  const states = shownRecords.map(({ state, question }) =>
+    [state, question?.prompt].join(" ").trim(),
+  );
   return states.filter((state, index) => state !== states[index - 1]);
 }
 
@@ -415,10 +422,10 @@ describe("a follower of a task", () => {
       "completed",
     ]);
     for (let mask = 0; mask < 2 ** (records.length - 2); mask += 1) {
-      const seen = records.filter(
+      const seenRecords = records.filter(
         (_, index) => index === 0 || index === records.length - 1 || mask & (1 << (index - 1)),
       );
-      expect(statesOf(seen)).toEqual(all);
+      expect(statesOf(seenRecords)).toEqual(all);
     }
   });
 
@@ -434,8 +441,8 @@ describe("the records between two reads in one millisecond", () => {
   const atMs = nowMs;
   const withPast = (state: ExecutionTask["state"], past: readonly ExecutionTask["state"][]) => {
     const task = recordOf({ state, changedAtMs: atMs });
-    const passed = past.map((name) => ({ state: name, atMs }));
-    return { ...task, ...(task.a2a && { a2a: { ...task.a2a, passed } }) };
+    const passedStates = past.map((name) => ({ state: name, atMs }));
+    return { ...task, ...(task.a2a && { a2a: { ...task.a2a, passed: passedStates } }) };
   };
 
   it("lists the state that followed the oldest one in the same millisecond", () => {

@@ -26,23 +26,23 @@ import {
 } from "../test-host.ts";
 import { recordOf } from "./records.ts";
 
-const wished = { ...hello, callback: true };
+const pushParams = { ...hello, callback: true };
 
 /** What was pushed, in order. `send` may be given to fail or to hang. */
 function createCompletions(send: TaskQueue["send"] = async () => {}) {
-  const pushed: unknown[] = [];
+  const pushes: unknown[] = [];
   const completions: TaskQueue = {
     async send(message) {
-      pushed.push(JSON.parse(message.body));
+      pushes.push(JSON.parse(message.body));
       await send(message);
     },
   };
-  return { completions, pushed };
+  return { completions, pushed: pushes };
 }
 
 /** A host that accepts at once, and one task of it. */
 async function acceptedBy({
-  params = wished,
+  params = pushParams,
   id = randomUUID(),
   ...options
 }: Partial<HostOptions> & { agent?: Agent; params?: object; id?: string | number }) {
@@ -194,9 +194,9 @@ describe("an Execution worker", () => {
     let nowMs = 1_762_750_300_000;
     const now = () => nowMs;
     const store = memoryStore(now);
-    const { completions, pushed } = createCompletions(send);
-    const queued: string[] = [];
-    const taskQueue: TaskQueue = { send: async ({ body }) => void queued.push(body) };
+    const { completions, pushed: pushes } = createCompletions(send);
+    const queuedBodies: string[] = [];
+    const taskQueue: TaskQueue = { send: async ({ body }) => void queuedBodies.push(body) };
     const { completion } = await acceptedBy({ store, now, taskQueue });
     const times = { syncBudgetMs: 1200, now };
     const worker = createExecutionWorker({
@@ -207,10 +207,10 @@ describe("an Execution worker", () => {
     });
     nowMs += acceptedMs;
     await worker.run({
-      taskId: JSON.parse(queued[0] ?? "").taskId,
+      taskId: JSON.parse(queuedBodies[0] ?? "").taskId,
       signal: new AbortController().signal,
     });
-    return { pushed, completion };
+    return { pushed: pushes, completion };
   }
 
   it("pushes the end of a task before its run resolves", async () => {
@@ -249,19 +249,17 @@ function createRunner({
     createdAtMs: Date.now(),
     ...changes,
   });
-  let pushed = 0;
+  let pushCount = 0;
   const push = createCompletionPush({
-    queue: { send: async () => void pushed++ },
+    queue: { send: async () => void pushCount++ },
     syncBudgetMs,
     writingBudgetMs,
     now: Date.now,
     log: silentLog,
   });
-  const changeTask = push.wrapChangeTask(async ({ task: before, change }) => {
-    const next = change(before);
-    return next === undefined
-      ? { task: before, isChanged: false }
-      : { task: next, isChanged: true };
+  const changeTask = push.wrapChangeTask(async ({ task, change }) => {
+    const next = change(task);
+    return next === undefined ? { task, isChanged: false } : { task: next, isChanged: true };
   });
   return {
     async make(change: TaskChange) {
@@ -271,7 +269,7 @@ function createRunner({
     set(more: Partial<ExecutionTask>) {
       task = { ...task, ...more };
     },
-    pushed: () => pushed,
+    pushed: () => pushCount,
     async pass(ms: number) {
       await jest.advanceTimersByTimeAsync(ms);
     },
@@ -372,19 +370,19 @@ describe("progress", () => {
 
 describe("a host", () => {
   it("pushes the progress of a task and then its end", async () => {
-    let pushed = 0;
-    const told = Promise.withResolvers<void>();
+    let pushCount = 0;
+    const pushEnd = Promise.withResolvers<void>();
     const agent: Agent = async function* () {
       yield { type: "progress", text: "half" };
-      await told.promise;
+      await pushEnd.promise;
       yield { type: "answer", text: "done" };
     };
-    const completions = { send: async () => void pushed++ };
+    const completions = { send: async () => void pushCount++ };
     const { host, call } = createTestHost({ agent, completions, syncBudgetMs: 0 });
     await call("execute_task", { ...hello, callback: true });
-    await eventually(() => pushed === 1);
-    told.resolve();
-    await eventually(() => pushed === 2);
+    await eventually(() => pushCount === 1);
+    pushEnd.resolve();
+    await eventually(() => pushCount === 2);
     await host.stop({ graceMs: 1000 });
   });
 
@@ -392,11 +390,11 @@ describe("a host", () => {
     const timers = () =>
       process.getActiveResourcesInfo().filter((type) => type === "Timeout").length;
     const { make, pushed } = createRunner();
-    const before = timers();
+    const timerCount = timers();
     await make(tells("half"));
     await make(tells("more"));
     await eventually(() => pushed() === 1);
-    expect(timers()).toBe(before);
+    expect(timers()).toBe(timerCount);
     await make(ends);
   });
 });

@@ -21,7 +21,7 @@ import {
 } from "../test-host.ts";
 import { recordOf } from "./records.ts";
 
-const stored = {
+const storedTask = {
   id: "7d1f3c52-0d0f-8f2f-9a34-8b6a3c1f2e10",
   revision: 3,
   principal: "anyone",
@@ -39,7 +39,7 @@ describe("a stored record", () => {
   it("reads a stored record as it was written", () => {
     const lease = { owner: "me", untilMs: 1_760_000_020_000 };
     const working = {
-      ...stored,
+      ...storedTask,
       state: "working",
       params: { channel: "C1", text: "hello" },
       lease,
@@ -48,7 +48,7 @@ describe("a stored record", () => {
   });
 
   it("refuses a malformed record", () => {
-    for (const json of [null, 1, [], {}, { ...stored, state: "unheard of" }])
+    for (const json of [null, 1, [], {}, { ...storedTask, state: "unheard of" }])
       expect(() => parseExecutionTask(json)).toThrow();
   });
 });
@@ -59,18 +59,18 @@ const itemBytes = 400 * 1024;
 /** As much of a store as DynamoDB is: more than an item holds is no item. */
 function itemStore() {
   const store = memoryStore();
-  const checked = (item: ExecutionTask) => {
+  const checkSize = (item: ExecutionTask) => {
     if (Buffer.byteLength(JSON.stringify(item)) > itemBytes - 2000)
       throw new Error("ValidationException");
   };
   return {
     ...store,
     async create(request: { item: ExecutionTask }) {
-      checked(request.item);
+      checkSize(request.item);
       return store.create(request);
     },
     async replace(request: { item: ExecutionTask }) {
-      checked(request.item);
+      checkSize(request.item);
       return store.replace(request);
     },
   };
@@ -181,11 +181,11 @@ describe("a message of A2A", () => {
       pushConfigs: undefined,
     },
   });
-  const made = (given: ReturnType<typeof submission>) =>
+  const createTask = (given: ReturnType<typeof submission>) =>
     createExecutionTask({ submission: given, maxTaskMs: 1, retentionMs: 1, newId: randomUUID });
 
   it("refuses a message that exceeds the record as payload_too_large", () => {
-    expect(() => made(submission("x".repeat(410_000)))).toThrow(
+    expect(() => createTask(submission("x".repeat(410_000)))).toThrow(
       expect.objectContaining({ reason: "payload_too_large" }),
     );
   });
@@ -195,9 +195,9 @@ describe("a message of A2A", () => {
     [129, undefined],
   ])(
     "accepts a message id of %i characters and keeps the correlation id within the contract",
-    (length, expected) => {
-      const task = made(submission("hi", "m".repeat(length)));
-      expect(task.correlationId).toBe(expected ?? task.id);
+    (length, correlationId) => {
+      const task = createTask(submission("hi", "m".repeat(length)));
+      expect(task.correlationId).toBe(correlationId ?? task.id);
     },
   );
 });

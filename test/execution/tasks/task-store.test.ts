@@ -23,16 +23,16 @@ const at = (revision: number, over: Partial<ExecutionTask> = {}) => ({
   ...over,
 });
 const working = at(2, { state: "working" });
-const done = at(5, { state: "completed" });
+const doneTask = at(5, { state: "completed" });
 
 function watching({
   runsHere = true,
-  stored = () => first as ExecutionTask,
+  stored: readStored = () => first as ExecutionTask,
   isStopped = (): boolean => false,
 } = {}) {
   const changeSignal = createTaskSignal();
   const abort = new AbortController();
-  const rereadTask = async () => stored();
+  const rereadTask = async () => readStored();
   const signal = abort.signal;
   const records = watchTask({
     task: first,
@@ -54,36 +54,36 @@ async function revisionsOf(records: AsyncIterable<ExecutionTask>): Promise<numbe
 describe("a task that is watched", () => {
   it("shows the records of a task in order to a fast reader and ends with the last one", async () => {
     const { changeSignal, records } = watching();
-    const seen = [(await records.next()).value?.revision];
-    for (const record of [working, at(3), done]) {
+    const revisions = [(await records.next()).value?.revision];
+    for (const record of [working, at(3), doneTask]) {
       const next = records.next();
       // What the first look at the store finds comes before anything else.
       await new Promise(setImmediate);
       changeSignal.ring(record);
-      seen.push((await next).value?.revision);
+      revisions.push((await next).value?.revision);
     }
-    expect(seen).toEqual([1, 2, 3, 5]);
+    expect(revisions).toEqual([1, 2, 3, 5]);
     expect(await records.next()).toEqual({ value: undefined, done: true });
   });
 
   it("shows only the newest record between two reads, and nothing older after it", async () => {
     const { changeSignal, records } = watching();
     await records.next();
-    for (const record of [at(3), working, done]) changeSignal.ring(record);
+    for (const record of [at(3), working, doneTask]) changeSignal.ring(record);
     expect(await revisionsOf(records)).toEqual([5]);
   });
 
   it("reads the store repeatedly for a task that runs elsewhere", async () => {
-    const records = [working, at(3), done];
+    const records = [working, at(3), doneTask];
     expect(
       await revisionsOf(
-        watching({ runsHere: false, stored: () => records.shift() ?? done }).records,
+        watching({ runsHere: false, stored: () => records.shift() ?? doneTask }).records,
       ),
     ).toEqual([1, 2, 3, 5]);
   });
 
   it("reads the store once for a task that runs here", async () => {
-    expect(await revisionsOf(watching({ stored: () => done }).records)).toEqual([1, 5]);
+    expect(await revisionsOf(watching({ stored: () => doneTask }).records)).toEqual([1, 5]);
   });
 
   it("ends with the question of a task", async () => {

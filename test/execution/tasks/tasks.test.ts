@@ -14,8 +14,8 @@ describe("get_task", () => {
     for (const name of names) expect((await call("get_task", name)).result).toEqual(result);
     gate.letGo();
     for (const name of names) {
-      const polled = await call("get_task", { ...name, wait_ms: 10_000 });
-      expect(polled.result).toEqual({
+      const pollResult = await call("get_task", { ...name, wait_ms: 10_000 });
+      expect(pollResult.result).toEqual({
         status: "success",
         response_text: "done",
         correlation_id: id,
@@ -38,9 +38,10 @@ describe("get_task", () => {
     const { call, store } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);
     const other = createTestHost({ store });
-    const polled = async () => (await other.call("get_task", { task_id: result?.task_id })).result;
-    await eventually(async () => (await polled())?.progress !== undefined);
-    expect(await polled()).toMatchObject({
+    const pollOther = async () =>
+      (await other.call("get_task", { task_id: result?.task_id })).result;
+    await eventually(async () => (await pollOther())?.progress !== undefined);
+    expect(await pollOther()).toMatchObject({
       status: "accepted",
       progress: { text: "Half way", percent: 100 },
     });
@@ -49,9 +50,9 @@ describe("get_task", () => {
 
   it("stores only the first and the last of many progress updates", async () => {
     const store = memoryStore();
-    const seen: unknown[] = [];
+    const progressTexts: unknown[] = [];
     const replace: typeof store.replace = (request) => {
-      if (request.item.progress !== undefined) seen.push(request.item.progress.text);
+      if (request.item.progress !== undefined) progressTexts.push(request.item.progress.text);
       return store.replace(request);
     };
     const updates = Array.from({ length: 500 }, (_, index) => ({
@@ -66,8 +67,8 @@ describe("get_task", () => {
       progressMs: 20,
     });
     const { result } = await call("execute_task", hello);
-    await eventually(() => seen.includes("step 499"));
-    expect(seen).toEqual(["step 0", "step 499"]);
+    await eventually(() => progressTexts.includes("step 499"));
+    expect(progressTexts).toEqual(["step 0", "step 499"]);
     gate.letGo();
     await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
   });
@@ -76,22 +77,22 @@ describe("get_task", () => {
     const gate = createGate();
     const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);
-    const waited = await call("get_task", { task_id: result?.task_id, wait_ms: 30 });
-    expect(waited.result).toEqual(result);
+    const waitResult = await call("get_task", { task_id: result?.task_id, wait_ms: 30 });
+    expect(waitResult.result).toEqual(result);
     const waiting = call("get_task", { task_id: result?.task_id, wait_ms: 25_000 });
     await call("cancel_task", { task_id: result?.task_id });
     expect((await waiting).error?.data.reason).toBe("canceled");
   });
 
   it("answers a poll at once if something has changed since the last poll", async () => {
-    const told = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const signals = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const { call, store } = createTestHost({
       async *agent(_task, { signal }) {
         yield { type: "progress", text: "one" };
-        await told[0]?.promise;
+        await signals[0]?.promise;
         yield { type: "progress", text: "two" };
         await Promise.race([
-          told[1]?.promise,
+          signals[1]?.promise,
           new Promise((resolve) => signal.addEventListener("abort", resolve)),
         ]);
       },
@@ -102,7 +103,7 @@ describe("get_task", () => {
     const name = { task_id: result?.task_id };
     const textIn = async (poll: ReturnType<typeof call>) => (await poll).result?.progress?.text;
     await eventually(async () => (await textIn(call("get_task", name))) === "one");
-    told[0]?.resolve();
+    signals[0]?.resolve();
     await eventually(
       async () => (await store.get({ id: name.task_id ?? "" }))?.progress?.text === "two",
     );
@@ -138,8 +139,8 @@ describe("cancel_task", () => {
     const id = randomUUID();
     const { result } = await call("execute_task", hello, { id });
     await gate.firstStart;
-    const canceled = await call("cancel_task", { request_id: id, reason: "no longer needed" });
-    expect(canceled.result).toEqual({ status: "canceled", task_id: result?.task_id });
+    const cancelResult = await call("cancel_task", { request_id: id, reason: "no longer needed" });
+    expect(cancelResult.result).toEqual({ status: "canceled", task_id: result?.task_id });
     expect(gate.started[0]?.context.signal.aborted).toBe(true);
     gate.letGo();
     await eventually(() => !host.busy());

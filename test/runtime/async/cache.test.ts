@@ -9,7 +9,10 @@ import {
 } from "@sekisho/runtime/async/cache.ts";
 
 /** A clock and a source that the test moves. */
-function cachedFrom({ keepMs = 1000, ...rest }: Partial<Loaded<string>> = {}, retryAfterMs = 0) {
+function cachedFrom(
+  { keepMs = 1000, ...loadedFields }: Partial<Loaded<string>> = {},
+  retryAfterMs = 0,
+) {
   const world = {
     nowMs: 1_000_000,
     loads: 0,
@@ -17,7 +20,7 @@ function cachedFrom({ keepMs = 1000, ...rest }: Partial<Loaded<string>> = {}, re
   };
   const load = async () => {
     world.loads += 1;
-    return { value: await world.source(), keepMs, ...rest };
+    return { value: await world.source(), keepMs, ...loadedFields };
   };
   return { world, cached: createCachedValue({ load, now: () => world.nowMs, retryAfterMs }) };
 }
@@ -26,19 +29,19 @@ const away = () => Promise.reject(new Error("away"));
 
 describe("a cached value", () => {
   it("loads a value once for concurrent callers, and again when it has expired", async () => {
-    const { world, cached } = cachedFrom();
-    expect(cached.peek()).toBeUndefined();
-    expect(await Promise.all([cached.get(), cached.get(), cached.get()])).toEqual([
+    const { world, cached: cachedValue } = cachedFrom();
+    expect(cachedValue.peek()).toBeUndefined();
+    expect(await Promise.all([cachedValue.get(), cachedValue.get(), cachedValue.get()])).toEqual([
       "v1",
       "v1",
       "v1",
     ]);
     world.nowMs += 999;
-    expect(cached.get()).toBe("v1");
-    expect(cached.peek()).toMatchObject({ value: "v1" });
+    expect(cachedValue.get()).toBe("v1");
+    expect(cachedValue.peek()).toMatchObject({ value: "v1" });
     world.nowMs += 1;
-    expect(cached.peek()).toBeUndefined();
-    expect(await cached.get()).toBe("v2");
+    expect(cachedValue.peek()).toBeUndefined();
+    expect(await cachedValue.get()).toBe("v2");
   });
 
   it("returns a stale value for a limited time when a load fails", async () => {
@@ -168,11 +171,11 @@ describe("a clock that is set back", () => {
     let nowMs = 1_000_000;
     let isAway = true;
     const load = async () => (isAway ? away() : "here");
-    const paused = pauseAfterFailure({ load, now: () => nowMs, pauseMs: () => 2000 });
-    await expect(paused()).rejects.toThrow("away");
+    const pausedLoad = pauseAfterFailure({ load, now: () => nowMs, pauseMs: () => 2000 });
+    await expect(pausedLoad()).rejects.toThrow("away");
     isAway = false;
     nowMs -= 86_400_000;
-    expect(await paused()).toBe("here");
+    expect(await pausedLoad()).toBe("here");
   });
 });
 
@@ -261,7 +264,7 @@ describe("a cached value by key", () => {
       },
     });
 
-  const unread = { signal: new AbortController().signal };
+  const options = { signal: new AbortController().signal };
 
   async function cachedValue(key: string, value: string): Promise<void> {
     const pending = get(key);
@@ -297,9 +300,9 @@ describe("a cached value by key", () => {
     reads.at(-1)?.fail(new Error("away"));
     expect(await stale).toBe("old");
     nowMs += 1;
-    const rejected = get("a");
+    const rejection = get("a");
     reads.at(-1)?.fail(new Error("still away"));
-    await expect(rejected).rejects.toThrow("still away");
+    await expect(rejection).rejects.toThrow("still away");
   });
 
   it("releases a caller that no longer waits, and aborts the read with the last one", async () => {
@@ -339,19 +342,19 @@ describe("a cached value by key", () => {
 
     it("keeps the cached value when a refresh fails or takes too long, and then pauses for a minute", async () => {
       cache = createCachedValues({ now: () => nowMs, refreshWaitMs: 5 });
-      const stored = cache.get({
+      const storedValue = cache.get({
         key: "b",
-        ...unread,
+        ...options,
         read: async () => ({ value: "old", keepMs: 300_000 }),
       });
-      expect(await stored).toBe("old");
+      expect(await storedValue).toBe("old");
       let count = 0;
       const failing = () => {
         count += 1;
         return count === 1 ? Promise.reject(new Error("away")) : new Promise<never>(() => {});
       };
       const readValue = () =>
-        cache.get({ key: "b", ...unread, read: failing, refreshAfterMs: 100 });
+        cache.get({ key: "b", ...options, read: failing, refreshAfterMs: 100 });
       for (const [passMs, counts] of [
         [100, 1],
         [59_999, 1],

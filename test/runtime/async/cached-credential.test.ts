@@ -134,13 +134,13 @@ describe("a kept credential", () => {
           isDown = issuerIsDown;
           const fetches = world.fetches;
           const isYoung = good !== undefined && ageMs(good) < lifetimeMs * 0.8;
-          const got = await Promise.resolve(credential.current()).catch(() => undefined);
-          if (got === undefined) expect(isDown).toBe(true);
-          else expect(ageMs(got)).toBeLessThan(lifetimeMs);
-          if (isYoung) expect(got).toBe(good);
+          const currentValue = await Promise.resolve(credential.current()).catch(() => undefined);
+          if (currentValue === undefined) expect(isDown).toBe(true);
+          else expect(ageMs(currentValue)).toBeLessThan(lifetimeMs);
+          if (isYoung) expect(currentValue).toBe(good);
           expect(world.fetches - fetches).toBeLessThanOrEqual(isYoung ? 0 : 1);
-          good = isRefused ? undefined : got;
-          if (isRefused) credential.forget((value) => value === got);
+          good = isRefused ? undefined : currentValue;
+          if (isRefused) credential.forget((value) => value === currentValue);
         }
       },
       200,

@@ -9,12 +9,12 @@ describe("a time limit", () => {
 
   /** What became of some work so far: how it ended, or "waits". */
   function watch(work: Promise<unknown>): () => unknown {
-    let seen: unknown = "waits";
+    let outcome: unknown = "waits";
     work.then(
-      (value) => (seen = value),
-      ({ reason, message }) => (seen = reason ?? message),
+      (value) => (outcome = value),
+      ({ reason, message }) => (outcome = reason ?? message),
     );
-    return () => seen;
+    return () => outcome;
   }
 
   it("settles as the work does if that ends in time", async () => {
@@ -55,6 +55,6 @@ describe("a time limit", () => {
     const waits = Array.from({ length: 50 }, () => watch(within(never)));
     expect(jest.getTimerCount()).toBe(1);
     await jest.advanceTimersByTimeAsync(1000);
-    expect(waits.every((seen) => seen() === "timeout")).toBe(true);
+    expect(waits.every((readOutcome) => readOutcome() === "timeout")).toBe(true);
   });
 });

@@ -18,10 +18,10 @@ afterEach(() => {
 it("renews credentials before they expire and signs the next call with the new ones", async () => {
   let nowMs = startMs;
   jest.spyOn(Date, "now").mockImplementation(() => nowMs);
-  const { url: platform, received: asked } = await serve(({ request }) => {
+  const { url: platform, received: platformRequests } = await serve(({ request }) => {
     if (request.headers.get("authorization") !== "a token")
       return new Response(null, { status: 403 });
-    const count = asked.length;
+    const count = platformRequests.length;
     return Response.json({
       AccessKeyId: `AKID${count}`,
       SecretAccessKey: `secret ${count}`,
@@ -64,11 +64,11 @@ it("renews credentials before they expire and signs the next call with the new o
     return count;
   }
   expect([await signerAfter(0), await signerAfter(54)]).toEqual([1, 1]);
-  expect(asked).toHaveLength(1);
+  expect(platformRequests).toHaveLength(1);
   // In the last five minutes they are still good. They are renewed in the background.
   expect(await signerAfter(56)).toBe(1);
   while ((await signerAfter(57)) === 1) await new Promise((resolve) => setImmediate(resolve));
-  expect([await signerAfter(58), asked.length]).toEqual([2, 2]);
+  expect([await signerAfter(58), platformRequests.length]).toEqual([2, 2]);
   // Nothing was called for so long that they have expired.
-  expect([await signerAfter(300), asked.length]).toEqual([3, 3]);
+  expect([await signerAfter(300), platformRequests.length]).toEqual([3, 3]);
 });

@@ -47,16 +47,19 @@ describe("a call of an AWS service that speaks JSON", () => {
     ],
     ["a page", () => new Response("<html>", { status: 200 }), /NoJsonAnswer \(200\)/],
     ["more than it may be", () => new Response("x".repeat(1024 * 1024 + 1)), /^$/],
-  ])("rejects %s at once and keeps the text out of the error", async (_what, answer, expected) => {
-    const { open, requests } = await service(answer);
-    const error = await open()
-      .call("SendMessage", {})
-      .catch((error: unknown) => error);
-    expect(error).toBeInstanceOf(Error);
-    expect(Object(error).message).toMatch(expected);
-    expect(inspect(error, { showHidden: true, depth: 9 })).not.toMatch(/xoxb-secret|<html>|xxxx/);
-    expect(requests).toHaveLength(1);
-  });
+  ])(
+    "rejects %s at once and keeps the text out of the error",
+    async (_what, answer, errorFields) => {
+      const { open, requests } = await service(answer);
+      const error = await open()
+        .call("SendMessage", {})
+        .catch((error: unknown) => error);
+      expect(error).toBeInstanceOf(Error);
+      expect(Object(error).message).toMatch(errorFields);
+      expect(inspect(error, { showHidden: true, depth: 9 })).not.toMatch(/xoxb-secret|<html>|xxxx/);
+      expect(requests).toHaveLength(1);
+    },
+  );
 
   it("attaches the stored item to the error of a failed conditional write, and keeps it out of logs", async () => {
     const refusal = {

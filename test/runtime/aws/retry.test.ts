@@ -10,7 +10,7 @@ const createThrottling = (retryAfterMs?: number) =>
     status: 400,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
-const failed = (retryAfterMs?: number) =>
+const createFailure = (retryAfterMs?: number) =>
   new AwsCallError({
     name: "Unheard",
     status: 503,
@@ -36,10 +36,10 @@ async function pausesAfter(
     random: () => 0.999_999,
     ...options,
   });
-  const left = [...errors];
+  const errorsToThrow = [...errors];
   const result = retries.run({
     attempt: async () => {
-      const error = left.shift();
+      const error = errorsToThrow.shift();
       if (error !== undefined) throw error;
     },
     leftMs: () => 3600_000,
@@ -47,9 +47,9 @@ async function pausesAfter(
   const pauses: number[] = [];
   for (const _error of errors) {
     await eventuallyTimers(1);
-    const before = jest.now();
+    const startMs = jest.now();
     jest.advanceTimersToNextTimer();
-    pauses.push(jest.now() - before);
+    pauses.push(jest.now() - startMs);
   }
   await result;
   return pauses;
@@ -64,14 +64,14 @@ async function eventuallyTimers(count: number): Promise<void> {
 
 describe("the pause before a further attempt", () => {
   it("doubles the retry delay up to 20 seconds", async () => {
-    const errors = Array.from({ length: 11 }, () => failed());
+    const errors = Array.from({ length: 11 }, () => createFailure());
     expect(await pausesAfter(errors)).toEqual([
       49, 99, 199, 399, 799, 1599, 3199, 6399, 12_799, 19_999, 19_999,
     ]);
   });
 
   it("starts with shorter delays for DynamoDB and longer ones after throttling, and adds jitter", async () => {
-    expect(await pausesAfter([failed(), failed()], { baseMs: 25 })).toEqual([24, 49]);
+    expect(await pausesAfter([createFailure(), createFailure()], { baseMs: 25 })).toEqual([24, 49]);
     expect(await pausesAfter([createThrottling(), createThrottling()], { baseMs: 25 })).toEqual([
       999, 1999,
     ]);
@@ -81,9 +81,9 @@ describe("the pause before a further attempt", () => {
   });
 
   it("waits as long as AWS asks for, within bounds", async () => {
-    expect(await pausesAfter([failed(2000), failed(60_000), createThrottling(300)])).toEqual([
-      2000, 5099, 3999,
-    ]);
+    expect(
+      await pausesAfter([createFailure(2000), createFailure(60_000), createThrottling(300)]),
+    ).toEqual([2000, 5099, 3999]);
   });
 });
 
@@ -105,7 +105,7 @@ describe("the limits of a call", () => {
   }
 
   /** Lets the event loop turn until so many requests are there. */
-  async function arrived(requests: readonly unknown[], count: number): Promise<void> {
+  async function waitForArrivals(requests: readonly unknown[], count: number): Promise<void> {
     while (requests.length < count) await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
@@ -125,7 +125,7 @@ describe("the limits of a call", () => {
     const { client, received: requests } = await open();
     const call = client.call("SendMessage", {}).catch((error: unknown) => error);
     for (const attempt of [1, 2, 3]) {
-      await arrived(requests, attempt);
+      await waitForArrivals(requests, attempt);
       jest.advanceTimersByTime(3000);
       // The pause of no time.
       await eventuallyTimers(1);
@@ -144,7 +144,7 @@ describe("the limits of a call", () => {
     const call = client.call("ReceiveMessage", {}, { waitMs: 20_000 }).catch(() => {
       isOver = true;
     });
-    await arrived(requests, 1);
+    await waitForArrivals(requests, 1);
     jest.advanceTimersByTime(22_999);
     await new Promise<void>((resolve) => setImmediate(resolve));
     expect(isOver).toBe(false);

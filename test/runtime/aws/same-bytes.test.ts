@@ -124,14 +124,14 @@ function bytesOf({ request, target, body }: Received) {
   const headers = new Map(request.headers);
   const [, scope, names = ""] =
     /Credential=([^,]+), SignedHeaders=([^,]+)/.exec(headers.get("authorization") ?? "") ?? [];
-  const signed = names.split(";").filter((name) => !marks.includes(name));
+  const signedNames = names.split(";").filter((name) => !marks.includes(name));
   for (const name of [...marks, "host", "authorization"]) headers.delete(name);
   return {
     method: request.method,
     target,
     headers: Object.fromEntries(headers),
     scope,
-    signed,
+    signed: signedNames,
     body: Buffer.from(body).toString(),
   };
 }

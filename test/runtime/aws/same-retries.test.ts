@@ -11,7 +11,7 @@ import { hangSignal } from "../../tooling/hang.ts";
 
 const region = "eu-central-1";
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret" };
-const read = { TableName: "tasks", Key: { id: { S: "a" } } };
+const getParams = { TableName: "tasks", Key: { id: { S: "a" } } };
 
 type Answer = (call: Received) => Response | Promise<Response>;
 type Caller = () => Promise<unknown>;
@@ -24,11 +24,11 @@ const clients = {
   dynamodb: {
     ours(url: string): Caller {
       const client = openDynamoDb(ownAws(url));
-      return () => client.call("GetItem", read);
+      return () => client.call("GetItem", getParams);
     },
     sdk(endpoint: string): Caller {
       const client = openSdkDynamoDb({ region, credentials, endpoint });
-      return () => client.call("GetItem", read);
+      return () => client.call("GetItem", getParams);
     },
   },
   sqs: {
@@ -53,9 +53,9 @@ afterEach(() => {
 
 /** The results of some calls one after the other, and how many requests arrived by then. */
 async function follow(open: (url: string) => Caller, answers: readonly Answer[], calls = 1) {
-  const left = [...answers];
+  const answersToGive = [...answers];
   const { url, received: requests } = await serve((each) =>
-    (left.shift() ?? (() => Response.json({})))(each),
+    (answersToGive.shift() ?? (() => Response.json({})))(each),
   );
   const call = open(url);
   const results: [string, number][] = [];
@@ -151,8 +151,8 @@ describe("a failure is repeated as by the SDK", () => {
     "retries the status %i exactly as the SDK does",
     async (status) => {
       await expectSame([refusal("Unheard", status)]);
-      const answered = await expectSame([page(status), page(status), page(status)]);
-      expect(answered[0]?.[1]).toBe([429, 500, 502, 503, 504].includes(status) ? 3 : 1);
+      const results = await expectSame([page(status), page(status), page(status)]);
+      expect(results[0]?.[1]).toBe([429, 500, 502, 503, 504].includes(status) ? 3 : 1);
     },
   );
 

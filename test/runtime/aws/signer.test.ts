@@ -56,7 +56,7 @@ const bodies = fc.oneof(texts, fc.uint8Array({ maxLength: 50 }));
 
 function toSdkRequest({
   url,
-  ...rest
+  ...otherFields
 }: {
   method: string;
   url: URL;
@@ -67,7 +67,14 @@ function toSdkRequest({
   const query = Object.fromEntries(
     [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]),
   );
-  return { ...rest, protocol, hostname, path, query, headers: { ...rest.headers, host } };
+  return {
+    ...otherFields,
+    protocol,
+    hostname,
+    path,
+    query,
+    headers: { ...otherFields.headers, host },
+  };
 }
 
 describe("a signed request", () => {

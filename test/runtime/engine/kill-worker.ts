@@ -22,16 +22,17 @@ function item(id: string): SampleItem {
 
 async function makeItems(): Promise<void> {
   for (let number = 0; ; number += 1) {
-    const made = await store.create({ item: item(`${name}/${number}`) });
-    if (made !== undefined) acknowledge("made", made.id);
+    const newItem = await store.create({ item: item(`${name}/${number}`) });
+    if (newItem !== undefined) acknowledge("made", newItem.id);
   }
 }
 
 async function countUp(): Promise<void> {
   await store.create({ item: item("counter") });
   for (;;) {
-    const read = await store.get({ id: "counter" });
-    const writtenItem = read && (await store.replace({ item: { ...read, count: read.count + 1 } }));
+    const counter = await store.get({ id: "counter" });
+    const writtenItem =
+      counter && (await store.replace({ item: { ...counter, count: counter.count + 1 } }));
     if (writtenItem !== undefined) acknowledge("counted", writtenItem.count);
   }
 }

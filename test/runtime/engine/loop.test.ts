@@ -16,14 +16,14 @@ const visibilityTimeoutMs = 60_000;
 let sqlite: SqliteFile;
 let queue: Queue;
 let stop: AbortController;
-let started: string[];
+let startedBodies: string[];
 
 beforeEach(() => {
   sqlite = createSqliteFile();
   queue = createSqliteQueue({ database: sqlite.open(), name: "tasks", now: clock.nowMs });
   stop = new AbortController();
   closeAfterTest({ close: () => stop.abort() });
-  started = [];
+  startedBodies = [];
 });
 
 type LoopOptions = Parameters<typeof runQueueLoop>[0];
@@ -67,14 +67,14 @@ describe("messages", () => {
       most = Math.max(most, underWay);
       await setTimeout(5);
       underWay -= 1;
-      started.push(body);
+      startedBodies.push(body);
     };
     const running = run({ handle, concurrency: 3 });
-    await until(() => started.length === 20);
+    await until(() => startedBodies.length === 20);
     stop.abort();
     await running;
     expect(most).toBe(3);
-    expect(started.toSorted()).toEqual(bodies.toSorted());
+    expect(startedBodies.toSorted()).toEqual(bodies.toSorted());
     expect(await leftBodies()).toEqual([]);
   });
 
@@ -82,13 +82,13 @@ describe("messages", () => {
     await send(["long"]);
     const longOne = Promise.withResolvers<void>();
     const handle = async ({ body }: ReceivedMessage) => {
-      started.push(body);
+      startedBodies.push(body);
       if (body === "long") await longOne.promise;
     };
     const running = run({ handle, concurrency: 2 });
-    await until(() => started.length === 1);
+    await until(() => startedBodies.length === 1);
     await send(["short", "shorter"]);
-    await until(() => started.length === 3);
+    await until(() => startedBodies.length === 3);
     longOne.resolve();
     stop.abort();
     await running;
@@ -119,10 +119,10 @@ describe("messages", () => {
   it("aborts a handler whose message may be given to another worker", async () => {
     await send(["slow"]);
     const handle = async (_: ReceivedMessage, signal: AbortSignal) => {
-      await setTimeout(60_000, undefined, { signal }).catch(() => started.push("aborted"));
+      await setTimeout(60_000, undefined, { signal }).catch(() => startedBodies.push("aborted"));
     };
     const running = run({ handle, visibilityTimeoutMs: 10 });
-    await until(() => started.length === 1);
+    await until(() => startedBodies.length === 1);
     stop.abort();
     await running;
   });
@@ -170,13 +170,13 @@ describe("failures", () => {
       const consumer: QueueConsumer = {
         receive: (request) => queue.receive(request),
         finish: async () => {
-          started.push("finished");
+          startedBodies.push("finished");
           return false;
         },
       };
       const log = createLog({ service: "sekisho", write: (line) => lines.push(line) });
       const running = run({ consumer, handle: async () => {}, handleTimeoutMs, log });
-      await until(() => started.length === 1);
+      await until(() => startedBodies.length === 1);
       stop.abort();
       await running;
       expect(lines.map((line) => JSON.parse(line).message)).toEqual(messages);
@@ -201,18 +201,18 @@ describe("failures", () => {
     };
     await send(["after the storm", "after the gust"]);
     const handle = async ({ body }: ReceivedMessage) => {
-      started.push(body);
+      startedBodies.push(body);
     };
     const log = createLog({ service: "sekisho", write: (line) => lines.push(line) });
     const running = run({ consumer, handle, sleep, random: () => 0.5, log });
-    await until(() => started.length === 2);
+    await until(() => startedBodies.length === 2);
     expect(delays).toEqual([150, 200, 300, 500, 900, 1700, 3300, 5100, 5100, 150]);
     expect(lines.map((line) => JSON.parse(line).message)).toEqual(
       Array(10).fill("queue_receive_failed"),
     );
     stop.abort();
     await running;
-    expect(started).toEqual(["after the storm", "after the gust"]);
+    expect(startedBodies).toEqual(["after the storm", "after the gust"]);
   });
 
   it("does not spin while every receive fails, and still stops at once", async () => {
@@ -252,14 +252,14 @@ describe("the loop", () => {
     const times: number[] = [];
     await send(["hangs"]);
     const handle = async ({ body }: ReceivedMessage) => {
-      started.push(body);
+      startedBodies.push(body);
       await new Promise(() => {});
     };
     const sleep = async ({ ms }: { ms: number }) => {
       times.push(ms);
     };
     const running = run({ handle, sleep });
-    await until(() => started.length === 1);
+    await until(() => startedBodies.length === 1);
     stop.abort();
     await running;
     expect(times).toEqual([10_000, 2000]);
@@ -279,21 +279,21 @@ describe("the end", () => {
     const gate = Promise.withResolvers<void>();
     await send(["under way"]);
     const handle = async ({ body }: ReceivedMessage) => {
-      started.push(body);
+      startedBodies.push(body);
       await gate.promise;
     };
     let end = false;
     const running = run({ handle }).then(() => {
       end = true;
     });
-    await until(() => started.length === 1);
+    await until(() => startedBodies.length === 1);
     stop.abort();
     await send(["too late"]);
     await setTimeout(20);
     expect(end).toBe(false);
     gate.resolve();
     await running;
-    expect(started).toEqual(["under way"]);
+    expect(startedBodies).toEqual(["under way"]);
     expect(await leftBodies()).toEqual(["too late"]);
   });
 
@@ -317,15 +317,15 @@ describe("the end", () => {
   it("aborts handlers that hang and stops after the grace period", async () => {
     await send(["hangs", "waits"]);
     const handle = async ({ body }: ReceivedMessage, signal: AbortSignal) => {
-      started.push(body);
-      signal.addEventListener("abort", () => started.push("told"));
+      startedBodies.push(body);
+      signal.addEventListener("abort", () => startedBodies.push("told"));
       await new Promise(() => {});
     };
     const running = run({ handle, concurrency: 1, graceMs: 10 });
-    await until(() => started.length === 1);
+    await until(() => startedBodies.length === 1);
     stop.abort();
     await running;
-    expect(started).toEqual(["hangs", "told"]);
+    expect(startedBodies).toEqual(["hangs", "told"]);
     expect((await leftBodies()).toSorted()).toEqual(["hangs", "waits"]);
   });
 });

@@ -13,17 +13,17 @@ import * as z from "zod";
 const schema = z.object({ id: z.string(), part: z.object({ state: z.enum(["old"]) }) });
 const parse = (json: unknown) => checkRecord({ schema, json });
 const readValue = (json: object) => readItem({ text: JSON.stringify(json), parse });
-const known = { id: "a", part: { state: "old" } };
+const knownItem = { id: "a", part: { state: "old" } };
 
 describe("a record", () => {
   it("writes its version into a record and hides it from the reader", () => {
-    const text = writeItem(known);
-    expect(JSON.parse(text)).toEqual({ ...known, recordVersion });
-    expect(readItem({ text, parse })).toEqual(known);
+    const text = writeItem(knownItem);
+    expect(JSON.parse(text)).toEqual({ ...knownItem, recordVersion });
+    expect(readItem({ text, parse })).toEqual(knownItem);
   });
 
   it("keeps fields of a newer version at every depth", () => {
-    const newer = { ...known, more: 1, part: { state: "old", more: 2 } };
+    const newer = { ...knownItem, more: 1, part: { state: "old", more: 2 } };
     expect(JSON.parse(writeItem(readValue({ ...newer, recordVersion: "1.7.0" })))).toEqual({
       ...newer,
       recordVersion,
@@ -39,7 +39,7 @@ describe("a record", () => {
       texts.push(
         `{"id":"a","part":{"state":"old"},${space}"recordVersion":"${recordVersion}"${space}}`,
       );
-      for (const text of texts) expect(readItem({ text, parse })).toEqual(known);
+      for (const text of texts) expect(readItem({ text, parse })).toEqual(knownItem);
     },
   );
 
@@ -53,8 +53,8 @@ describe("a record", () => {
   it("leaves a record to the newer version if it is unreadable or of a newer major version", () => {
     const other = { id: "a", part: { state: "new" } };
     expect(() => readValue({ ...other, recordVersion: "1.0.1" })).toThrow(NewerRecordError);
-    expect(() => readValue({ ...known, recordVersion: "2.0.0" })).toThrow(NewerRecordError);
-    expect(() => readValue({ ...known, recordVersion: "10.0.0" })).toThrow(NewerRecordError);
+    expect(() => readValue({ ...knownItem, recordVersion: "2.0.0" })).toThrow(NewerRecordError);
+    expect(() => readValue({ ...knownItem, recordVersion: "10.0.0" })).toThrow(NewerRecordError);
   });
 
   it.each([recordVersion, "0.9.9", "nonsense", undefined])(

@@ -55,12 +55,12 @@ function watchedStore() {
       calls.push(name);
       return method(request);
     };
-  const watched = {
+  const observedStore = {
     get: watch("get", store.get),
     create: watch("create", store.create),
     replace: watch("replace", store.replace),
   };
-  return { store, watched, calls };
+  return { store, watched: observedStore, calls };
 }
 
 describe("a guess of what the record is", () => {

@@ -78,7 +78,7 @@ async function httpPeer(handle: (request: IncomingMessage, response: ServerRespo
   return { url: `http://127.0.0.1:${await listen(server)}/`, received: requests };
 }
 
-async function closed(socket: Socket | undefined): Promise<void> {
+async function waitForClose(socket: Socket | undefined): Promise<void> {
   if (socket === undefined) throw new Error("There was no connection.");
   if (!socket.closed) await new Promise((resolve) => socket.once("close", resolve));
 }
@@ -210,7 +210,7 @@ describe("the body of a response", () => {
       socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", more);
     });
     expect(await outcome(clientOf().send(url))).toBe("too_large");
-    await closed(sockets[0]);
+    await waitForClose(sockets[0]);
   });
 
   it("leaves the body unread if the head is refused, and the next request works", async () => {
@@ -221,7 +221,7 @@ describe("the body of a response", () => {
       throw refusal;
     };
     await expect(send(url, { collect })).rejects.toBe(refusal);
-    await closed(sockets[0]);
+    await waitForClose(sockets[0]);
     expect(await outcome(send(url))).toBe(200);
   });
 });
@@ -319,7 +319,7 @@ describe("a request that its caller gives up", () => {
     const caller = new AbortController();
     const { url, sockets } = await socketPeer(() => caller.abort(), "https");
     expect(await outcome(clientOf().send(url, { signal: caller.signal }))).toBe("unsent");
-    await closed(sockets[0]);
+    await waitForClose(sockets[0]);
   });
 
   it.each([
@@ -336,7 +336,7 @@ describe("a request that its caller gives up", () => {
       kind: "ambiguous",
       cause: { name: "AbortError" },
     });
-    await closed(sockets[0]);
+    await waitForClose(sockets[0]);
   });
 
   it("removes its listener from the signal after success and failure", async () => {
@@ -344,16 +344,16 @@ describe("a request that its caller gives up", () => {
       count === 1 ? socket.write(answer) : socket.destroy(),
     );
     const { signal } = new AbortController();
-    const added = jest.spyOn(signal, "addEventListener");
-    const removed = jest.spyOn(signal, "removeEventListener");
+    const addSpy = jest.spyOn(signal, "addEventListener");
+    const removeSpy = jest.spyOn(signal, "removeEventListener");
     const { send } = clientOf();
     expect([await outcome(send(url, { signal })), await outcome(send(url, { signal }))]).toEqual([
       200,
       "ambiguous",
     ]);
-    expect(removed.mock.calls.length).toBeGreaterThanOrEqual(2);
-    for (const [type, listener] of added.mock.calls)
-      expect(removed.mock.calls).toContainEqual([type, listener]);
+    expect(removeSpy.mock.calls.length).toBeGreaterThanOrEqual(2);
+    for (const [type, listener] of addSpy.mock.calls)
+      expect(removeSpy.mock.calls).toContainEqual([type, listener]);
   });
 
   it("gives up a connection attempt after its own time limit", async () => {
@@ -364,7 +364,7 @@ describe("a request that its caller gives up", () => {
       kind: "unsent",
       cause: { code: "UND_ERR_CONNECT_TIMEOUT" },
     });
-    await closed(sockets[0]);
+    await waitForClose(sockets[0]);
   });
 });
 
@@ -413,7 +413,7 @@ describe("a connection", () => {
     expect(sockets).toHaveLength(1);
     for (let turns = 0; turns < 3; turns += 1) await nextTurn();
     jest.advanceTimersByTime(idleMs);
-    await closed(sockets[0]);
+    await waitForClose(sockets[0]);
     await send(url, { signal });
     expect(sockets).toHaveLength(2);
   });
@@ -463,7 +463,7 @@ describe("a connection", () => {
     await arrival.promise;
     close();
     expect(await waiting).toBe("ambiguous");
-    await closed(sockets[0]);
+    await waitForClose(sockets[0]);
   });
 
   it("closes a connection that is being opened together with the client", async () => {
@@ -474,13 +474,13 @@ describe("a connection", () => {
     await arrival.promise;
     close();
     expect(await waiting).toBe("unsent");
-    await closed(sockets[0]);
+    await waitForClose(sockets[0]);
   });
 });
 
 /** A server in a thread, whose answer is the number of its requests. `close` blocks until it has closed its connections. */
 async function peerInThread() {
-  const shared = new Int32Array(new SharedArrayBuffer(8));
+  const counters = new Int32Array(new SharedArrayBuffer(8));
   const code = `
     const { createServer } = require("node:net");
     const { parentPort, workerData: shared } = require("node:worker_threads");
@@ -499,15 +499,15 @@ async function peerInThread() {
         if (--left === 0) { Atomics.store(shared, 0, 1); Atomics.notify(shared, 0); }
       });
     });`;
-  const worker = new Worker(code, { eval: true, workerData: shared });
+  const worker = new Worker(code, { eval: true, workerData: counters });
   closeAfterTest({ close: () => worker.terminate() });
   const port = await new Promise<number>((resolve) => worker.once("message", resolve));
   return {
     url: `http://127.0.0.1:${port}/`,
-    connections: () => Atomics.load(shared, 1),
+    connections: () => Atomics.load(counters, 1),
     close() {
       worker.postMessage("close");
-      if (Atomics.wait(shared, 0, 0, 20_000) === "timed-out")
+      if (Atomics.wait(counters, 0, 0, 20_000) === "timed-out")
         throw new Error("The peer did not close.");
     },
   };

@@ -19,9 +19,9 @@ const host = "peer.proxy-only.test";
 /** A TLS peer whose name only the proxy resolves, and a proxy that allows it. */
 async function openNetwork(options: { established?: string } = {}) {
   const authority = await createAuthority("test");
-  const certified = await authority.issue({ name: host, altName: { type: "dns", value: host } });
+  const certificate = await authority.issue({ name: host, altName: { type: "dns", value: host } });
   const requests: string[] = [];
-  const peer = createServer(certified, (request, response) => {
+  const peer = createServer(certificate, (request, response) => {
     requests.push(`${request.method} ${request.headers.host}`);
     response.writeHead(200, { connection: "close" }).end("<R/>");
   });
@@ -160,10 +160,10 @@ describe("the rules of proxies", () => {
     ],
     ["a.test *", ["https://example.com/", "https://slack.com/"], []],
     ["", [], ["https://example.com/"]],
-  ])("exempts the hosts of NO_PROXY=%j", (noProxy, direct, proxied) => {
+  ])("exempts the hosts of NO_PROXY=%j", (noProxy, direct, proxiedUrls) => {
     const proxies = readValue({ HTTPS_PROXY: "http://proxy.test:3128", NO_PROXY: noProxy });
     expect(direct.filter((url) => isProxied(proxies, url))).toEqual([]);
-    expect(proxied.filter((url) => !isProxied(proxies, url))).toEqual([]);
+    expect(proxiedUrls.filter((url) => !isProxied(proxies, url))).toEqual([]);
   });
 
   it("exempts this machine and link-local addresses", () => {

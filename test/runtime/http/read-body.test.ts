@@ -36,15 +36,15 @@ describe("a body", () => {
   });
 
   it("does not read a response that announces a larger length", async () => {
-    let canceled = false;
+    let isCanceled = false;
     const body = new ReadableStream({
       cancel() {
-        canceled = true;
+        isCanceled = true;
       },
     });
     const response = new Response(body, { headers: { "content-length": "5" } });
     expect(await readResponseBody({ response, maxBytes: 4 })).toBe("too_large");
-    expect(canceled).toBe(true);
+    expect(isCanceled).toBe(true);
     const fitting = new Response("abcd", { headers: { "content-length": "4" } });
     expect(await readResponseBody({ response: fitting, maxBytes: 4 })).toHaveLength(4);
     expect(await readResponseBody({ response: new Response(null), maxBytes: 4 })).toHaveLength(0);

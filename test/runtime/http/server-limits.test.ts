@@ -61,27 +61,27 @@ describe("the budget of bodies", () => {
 
 function createSockets(limits: { max: number; maxWaiting?: number }) {
   const { add, protect } = createConnectionLimit(limits);
-  const closed: string[] = [];
+  const closedNames: string[] = [];
   function open(name: string): Socket {
     const socket = Object.assign(new EventEmitter(), {
       destroyed: false,
       destroy() {
         socket.destroyed = true;
-        closed.push(name);
+        closedNames.push(name);
         socket.emit("close");
       },
     }) as unknown as Socket & EventEmitter & { destroyed: boolean };
     add(socket);
     return socket;
   }
-  return { open, protect, closed };
+  return { open, protect, closed: closedNames };
 }
 
 describe("the limit of connections", () => {
   it("closes the connection that has waited longest, and never one whose request is being answered", () => {
     const { open, protect, closed } = createSockets({ max: 3 });
-    const answered = open("a");
-    const end = protect(answered);
+    const answeredSocket = open("a");
+    const end = protect(answeredSocket);
     for (const name of ["b", "c", "d"]) open(name);
     expect(closed).toEqual(["b"]);
     end();
@@ -102,9 +102,9 @@ describe("the limit of connections", () => {
 
   it("forgets a connection that closed before its request was protected", () => {
     const { open, protect, closed } = createSockets({ max: 1 });
-    const gone = open("a");
-    gone.destroy();
-    protect(gone)();
+    const destroyedSocket = open("a");
+    destroyedSocket.destroy();
+    protect(destroyedSocket)();
     open("b");
     expect(closed).toEqual(["a"]);
   });

@@ -34,7 +34,7 @@ const nobodyAsks: Resolve = async (name) => {
   throw new Error(`${name} was looked up`);
 };
 
-const guarded = createPublicFetch({ resolve: nobodyAsks });
+const guardedFetch = createPublicFetch({ resolve: nobodyAsks });
 const refusedFile = { name: "SekishoError", reason: "permission_denied" };
 
 function resolvingTo(...addresses: readonly string[]): Resolve {
@@ -54,11 +54,11 @@ async function startCounted() {
 
 /** A server that counts its connections. */
 async function startSilent() {
-  const seen = { connections: 0 };
+  const counts = { connections: 0 };
   const server = createServer(() => {
-    seen.connections += 1;
+    counts.connections += 1;
   });
-  return { seen, port: await listen(server) };
+  return { seen: counts, port: await listen(server) };
 }
 
 describe("a URL that somebody else chose", () => {
@@ -72,7 +72,7 @@ describe("a URL that somebody else chose", () => {
     ["holds a password", "https://:secret@example.com/a"],
     ["names this machine", "https://127.0.0.1/"],
   ])("refuses a URL that %s without a DNS lookup", async (_why, url) => {
-    await expect(readValue(guarded, { url })).rejects.toMatchObject(refusedFile);
+    await expect(readValue(guardedFetch, { url })).rejects.toMatchObject(refusedFile);
   });
 
   it("refuses http for a host name, even if loopback is allowed", async () => {
@@ -125,7 +125,7 @@ describe("a URL that somebody else chose", () => {
     });
     await forAll(privateAddress, spelling).holdAsync(async (address, how) => {
       await expect(
-        readValue(guarded, { url: `https://${spell(address, how)}/` }),
+        readValue(guardedFetch, { url: `https://${spell(address, how)}/` }),
       ).rejects.toMatchObject(refusedFile);
     }, 300);
   });
@@ -213,7 +213,7 @@ describe("a name", () => {
       readValue(fetch, { url: `http://localhost:${port}/`, timeoutMs: 20 }),
     ).rejects.toThrow();
     answerNow();
-    await new Promise((passed) => setTimeout(passed, 50));
+    await new Promise((resolve) => setTimeout(resolve, 50));
     expect(seen.connections).toBe(0);
   });
 });
@@ -229,8 +229,8 @@ function spell(address: readonly number[], { parts, radixes, zeros, dressed }: S
   if (dressed === "compatible") return `[::${address.join(".")}]`;
   if (dressed === "nat64") return `[64:ff9b::${address.join(".")}]`;
   if (dressed === "6to4") return `[2002:${high}:${low}::1]`;
-  const rest = address.slice(parts - 1).reduce((value, part) => value * 256 + part, 0);
-  const values = [...address.slice(0, parts - 1), rest];
+  const lastPart = address.slice(parts - 1).reduce((value, part) => value * 256 + part, 0);
+  const values = [...address.slice(0, parts - 1), lastPart];
   const text = values
     .map((value, at) => inBase({ value, radix: radixes[at] ?? 10, zeros }))
     .join(".");
@@ -280,9 +280,9 @@ describe("what a guarded fetch brings back", () => {
     await expect(readValue(fetchHere, { url: whole.url, maxBytes: 100 })).resolves.toHaveLength(
       100,
     );
-    const announced = await serve(() => halfOf("x".repeat(101), { rest: "stall" }));
+    const announcedPeer = await serve(() => halfOf("x".repeat(101), { rest: "stall" }));
     const endless = await serve(() => raw(endlessStream()));
-    for (const { url } of [announced, endless]) {
+    for (const { url } of [announcedPeer, endless]) {
       await expect(readValue(fetchHere, { url, maxBytes: 100 })).rejects.toMatchObject({
         reason: "payload_too_large",
       });
@@ -329,8 +329,8 @@ describe("what a guarded fetch brings back", () => {
     const reset = await serve(() => {
       throw connectionReset;
     });
-    const broken = await serve(() => halfOf("x".repeat(100), { rest: "break" }));
-    for (const url of [reset.url, broken.url, `http://127.0.0.1:${await freePort()}/`]) {
+    const breakingPeer = await serve(() => halfOf("x".repeat(100), { rest: "break" }));
+    for (const url of [reset.url, breakingPeer.url, `http://127.0.0.1:${await freePort()}/`]) {
       await expect(readValue(fetchHere, { url })).rejects.toMatchObject({ reason: "unavailable" });
     }
   });
@@ -434,7 +434,7 @@ describe("a guarded post", () => {
   });
 });
 
-const trusted = getCACertificates("default");
+const trustedCertificates = getCACertificates("default");
 
 /** A server with that certificate, on loopback; which names the clients asked for. */
 async function serveTls(certificate: Certified) {
@@ -453,9 +453,9 @@ describe("a connection that is pinned to an address", () => {
   beforeAll(async () => {
     const authority = await createAuthority("authority");
     certificate = await authority.issue(request);
-    setDefaultCACertificates([...trusted, authority.ca]);
+    setDefaultCACertificates([...trustedCertificates, authority.ca]);
   });
-  afterAll(() => setDefaultCACertificates(trusted));
+  afterAll(() => setDefaultCACertificates(trustedCertificates));
 
   const fetchHere = createPublicFetch({ resolve: resolvingTo("127.0.0.1"), allowLoopback: true });
 

@@ -2,7 +2,7 @@
 
 export type Sample = { name: string; labels: Record<string, string>; value: number };
 
-export function exposed(text: string): Sample[] {
+export function readSamples(text: string): Sample[] {
   return text
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))

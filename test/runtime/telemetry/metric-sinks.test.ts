@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { closeAfterTest } from "../../doubles/serving.ts";
 import { type EmfDocument, emfProblems } from "./emf-rules.ts";
-import { exposed, sumOf } from "./exposed.ts";
+import { readSamples, sumOf } from "./exposed.ts";
 
 function emf() {
   const lines: string[] = [];
@@ -121,7 +121,7 @@ describe("what Prometheus reads", () => {
     metrics.observe("sekisho_agent_seconds", { agent: "echo" }, 3);
     metrics.observe("sekisho_agent_seconds", { agent: "echo" }, Number.NaN);
     metrics.set("sekisho_circuit_open", { destination: "far" }, 1);
-    const samples = exposed((await exposition()).body);
+    const samples = readSamples((await exposition()).body);
     expect(sumOf(samples, "sekisho_tasks_total", answered)).toBe(2);
     expect(sumOf(samples, "sekisho_agent_seconds_sum", { agent: "echo" })).toBe(3);
     expect(sumOf(samples, "sekisho_agent_seconds_bucket", { agent: "echo", le: "2.5" })).toBe(0);
@@ -134,13 +134,13 @@ describe("what Prometheus reads", () => {
     const { metrics, exposition } = prometheus();
     for (const by of [Number.NaN, -1, Number.POSITIVE_INFINITY])
       metrics.add("sekisho_tasks_total", answered, by);
-    expect(sumOf(exposed((await exposition()).body), "sekisho_tasks_total")).toBe(0);
+    expect(sumOf(readSamples((await exposition()).body), "sekisho_tasks_total")).toBe(0);
   });
 
   it("keeps the registries of two zones in one process apart", async () => {
     const [one, two] = [prometheus(), prometheus()];
     one.metrics.add("sekisho_polls_total", { destination: "far", result: "success" });
-    expect(sumOf(exposed((await two.exposition()).body), "sekisho_polls_total")).toBe(0);
+    expect(sumOf(readSamples((await two.exposition()).body), "sekisho_polls_total")).toBe(0);
   });
 });
 
@@ -160,12 +160,12 @@ describe("values that a peer may have chosen", () => {
     await fc.assert(
       fc.asyncProperty(many, async (values) => {
         const { metrics, exposition, close } = createPrometheusMetrics();
-        const { metrics: logged, flush, documents } = emf();
+        const { metrics: emfMetrics, flush, documents } = emf();
         for (const result of values) {
           metrics.add("sekisho_polls_total", { destination: "far", result });
-          logged.add("sekisho_polls_total", { destination: "far", result });
+          emfMetrics.add("sekisho_polls_total", { destination: "far", result });
         }
-        const samples = exposed((await exposition()).body).filter(
+        const samples = readSamples((await exposition()).body).filter(
           ({ name }) => name === "sekisho_polls_total",
         );
         close();

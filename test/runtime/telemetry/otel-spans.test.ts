@@ -88,7 +88,7 @@ describe("without an SDK", () => {
 
 describe("with an application's own SDK", () => {
   it("passes its spans to the SDK of the application and becomes the parent of its spans", async () => {
-    const finished = registerSdk();
+    const listFinished = registerSdk();
     const trace = createTrace();
     await createOtelSpans().within(
       { name: "ours", kind: "internal", trace, attributes: { kept: 1 } },
@@ -97,16 +97,16 @@ describe("with an application's own SDK", () => {
         api.getTracer("agent").startSpan("theirs").end();
       },
     );
-    const [theirs, ours] = finished();
+    const [theirs, ours] = listFinished();
     expect(ours).toMatchObject({ name: "ours", parent: spanIdOf(trace), attributes: { kept: 1 } });
     expect(theirs).toMatchObject({ name: "theirs", parent: ours?.spanId });
   });
 
   it("records the span of a whole task below the span id of its trace", () => {
-    const finished = registerSdk();
+    const listFinished = registerSdk();
     const trace = createTrace();
     createOtelSpans().root({ name: "task", kind: "internal", trace, startMs: 1000, endMs: 2000 });
-    expect(finished()).toMatchObject([{ name: "task", parent: spanIdOf(trace) }]);
+    expect(listFinished()).toMatchObject([{ name: "task", parent: spanIdOf(trace) }]);
   });
 });
 
@@ -247,10 +247,10 @@ describe("whether a trace is kept", () => {
       );
     });
     const ids = Array.from({ length: 4000 }, () => readTraceId(createTrace()));
-    const kept = (sampleRatio: number) =>
+    const countSampled = (sampleRatio: number) =>
       ids.filter((traceId) => isTraceSampled({ traceId, sampleRatio })).length;
-    expect(kept(0)).toBe(0);
-    expect(kept(1)).toBe(4000);
-    expect(Math.abs(kept(0.25) - 1000)).toBeLessThan(200);
+    expect(countSampled(0)).toBe(0);
+    expect(countSampled(1)).toBe(4000);
+    expect(Math.abs(countSampled(0.25) - 1000)).toBeLessThan(200);
   });
 });

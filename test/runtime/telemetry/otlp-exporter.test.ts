@@ -88,8 +88,8 @@ describe("a collector", () => {
   it.each(["flush", "close"] as const)(
     "waits in %s for a full batch that is being sent",
     async (end) => {
-      const { promise: released, resolve: release } = Promise.withResolvers<void>();
-      const { collector, exporter } = await collect(() => released.then(() => Response.json({})));
+      const { promise: gate, resolve: release } = Promise.withResolvers<void>();
+      const { collector, exporter } = await collect(() => gate.then(() => Response.json({})));
       const { span, ...tracing } = trace({ exporter, flushMs: hangMs });
       for (let count = 0; count < 512; count++) await span();
       await eventually(() => collector.received.length === 1);
@@ -119,8 +119,8 @@ describe("a collector", () => {
     secrets.KEY = "hunter3";
     await span();
     await flush();
-    const shown = collector.received.map(({ request }) => request.headers.get("x-api-key"));
-    expect(shown).toEqual(["hunter2", "hunter3"]);
+    const sentKeys = collector.received.map(({ request }) => request.headers.get("x-api-key"));
+    expect(sentKeys).toEqual(["hunter2", "hunter3"]);
     expect(lines).toMatchObject([{ message: "spans_not_sent", status: 401, count: 1 }]);
     expect(JSON.stringify(lines)).not.toContain("hunter");
   });

@@ -136,11 +136,11 @@ describe("the kind of an error", () => {
 
 describe("the labels of a metric", () => {
   it("allows two hundred combinations of label values and then only known ones", () => {
-    const bound = createMetricBound();
+    const limitLabels = createMetricBound();
     for (let n = 0; n < 200; n++)
-      expect(bound("calls", { peer: `p${n}` })).toEqual({ peer: `p${n}` });
-    expect(bound("calls", { peer: "one-more" })).toEqual({ peer: "other" });
-    expect(bound("calls", { peer: "p7" })).toEqual({ peer: "p7" });
-    expect(bound("failures", { peer: "one-more" })).toEqual({ peer: "one-more" });
+      expect(limitLabels("calls", { peer: `p${n}` })).toEqual({ peer: `p${n}` });
+    expect(limitLabels("calls", { peer: "one-more" })).toEqual({ peer: "other" });
+    expect(limitLabels("calls", { peer: "p7" })).toEqual({ peer: "p7" });
+    expect(limitLabels("failures", { peer: "one-more" })).toEqual({ peer: "one-more" });
   });
 });

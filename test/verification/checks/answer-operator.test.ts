@@ -50,8 +50,10 @@ async function answer(says: (sentText: string) => string) {
 describe("the answer to an operator", () => {
   it("redacts credentials that a peer repeats, whole or in part", async () => {
     // Names are cut after 200 characters, which must not leave the beginning of a token.
-    for (const before of ["You sent ", "x".repeat(190)]) {
-      const { text, health } = await answer((sentText) => `${before}${sentText} and ${botToken}`);
+    for (const leadingText of ["You sent ", "x".repeat(190)]) {
+      const { text, health } = await answer(
+        (sentText) => `${leadingText}${sentText} and ${botToken}`,
+      );
       expect(health).toBe("healthy");
       for (const secret of [peerToken, botToken]) expect(text).not.toContain(secret.slice(0, 8));
       expect(text).toContain("[redacted]".slice(0, 5));
@@ -62,9 +64,9 @@ describe("the answer to an operator", () => {
 describe("redaction", () => {
   it("redacts a short-lived token without its scheme and the fields of a signature", () => {
     const redaction = createRedaction();
-    const signed =
+    const signedHeader =
       "AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/scope, SignedHeaders=host;x-amz-date, Signature=0123456789ab";
-    redaction.addHeaders({ authorization: "Bearer short-lived-token", "x-signed": signed });
+    redaction.addHeaders({ authorization: "Bearer short-lived-token", "x-signed": signedHeader });
     expect(redaction.text("You sent short-lived-token.")).toBe("You sent [redacted].");
     expect(redaction.text("0123456789ab and AKIAEXAMPLE/scope")).toBe("[redacted] and [redacted]");
   });
@@ -125,13 +127,13 @@ describe("a check stops its session", () => {
         body: Buffer.from("not JSON"),
       });
     }
-    const probed = await probeDestination({
+    const probeResult = await probeDestination({
       transport,
       timeoutMs: 5000,
       signal: new AbortController().signal,
       ...peer,
     });
-    expect(probed.health).toBe(health);
+    expect(probeResult.health).toBe(health);
     expect(stops.map(({ sessionId }) => sessionId)).toEqual([...sessionIds]);
   });
 

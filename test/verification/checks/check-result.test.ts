@@ -97,7 +97,7 @@ function describeFailure(
   });
 }
 
-const failed = (code: string) => Object.assign(new Error(secret), { code });
+const errorWith = (code: string) => Object.assign(new Error(secret), { code });
 
 describe("why nothing came back from a destination", () => {
   it.each([
@@ -112,13 +112,13 @@ describe("why nothing came back from a destination", () => {
     ["EPROTO", "TLS handshake with far.example:8443 failed (EPROTO)"],
     ["ECONNRESET", "(ECONNRESET)"],
   ])("explains the code %s and reports the peer as unreachable", (code, words) => {
-    const checkResult = describeFailure("unavailable", failed(code));
+    const checkResult = describeFailure("unavailable", errorWith(code));
     expect(checkResult).toEqual({ health: "unreachable", summary: expect.stringContaining(words) });
     expect(checkResult.summary).not.toContain(secret);
   });
 
   it("finds the code in nested causes, for example in a list of attempts", () => {
-    const cause = new Error("outer", { cause: failed("ECONNREFUSED") });
+    const cause = new Error("outer", { cause: errorWith("ECONNREFUSED") });
     expect(describeFailure("unavailable", cause).summary).toContain("Nothing is listening");
   });
 
@@ -160,8 +160,10 @@ describe("why nothing came back from a destination", () => {
     const error = (cause: unknown) =>
       new SekishoError("unauthenticated", { cause, certainty: "undelivered" });
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
-    const answered = Object.assign(new Error(secret), { status: 401 });
-    expect(createFailedCheck({ thrown: error(answered), ...peer }).summary).toMatch(/authenticate/);
+    const statusError = Object.assign(new Error(secret), { status: 401 });
+    expect(createFailedCheck({ thrown: error(statusError), ...peer }).summary).toMatch(
+      /authenticate/,
+    );
     expect(createFailedCheck({ thrown: error(undefined), ...peer }).summary).toContain(
       "not a valid token",
     );

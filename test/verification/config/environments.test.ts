@@ -56,8 +56,8 @@ describe.each(readers)("the environment of the %s", (_name, readBody, variables)
 
   it("reads the log level and debug ratio and refuses invalid ones", () => {
     expect(readBody(variables)).toMatchObject({ logs: { level: "info", debugRatio: 0 } });
-    const said = { SEKISHO_LOG_LEVEL: "debug", SEKISHO_LOG_DEBUG_RATIO: "0.25" };
-    expect(readBody({ ...variables, ...said })).toMatchObject({
+    const logVariables = { SEKISHO_LOG_LEVEL: "debug", SEKISHO_LOG_DEBUG_RATIO: "0.25" };
+    expect(readBody({ ...variables, ...logVariables })).toMatchObject({
       logs: { level: "debug", debugRatio: 0.25 },
     });
     expect(() => readBody({ ...variables, SEKISHO_LOG_LEVEL: "loud" })).toThrow(

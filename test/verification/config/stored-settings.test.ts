@@ -95,10 +95,10 @@ describe("the former live settings", () => {
       ],
       found: ["{}", 3],
     },
-  ] as const)("former settings $title", async ({ versions, found }) => {
+  ] as const)("former settings $title", async ({ versions, found: current }) => {
     for (const [value, user] of versions) put([value, user]);
-    const [settings, version] = found ?? [];
-    expect(await readFormer()).toEqual(found && { settings, version });
+    const [settings, version] = current ?? [];
+    expect(await readFormer()).toEqual(current && { settings, version });
   });
 
   it("finds no former settings if the parameter was deleted", async () => {

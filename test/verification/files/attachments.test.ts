@@ -31,12 +31,12 @@ function redirect(location: string): Response {
 
 describe("a file of a message", () => {
   it("fetches a file from Slack with the bot token", async () => {
-    const { url, seen } = await start(
+    const { url, seen: readAuthorizations } = await start(
       () => new Response("bytes", { headers: { "content-type": "text/csv" } }),
     );
-    const got = await fetchFrom({ url });
-    expect(got).toEqual({ bytes: Buffer.from("bytes"), contentType: "text/csv" });
-    expect(seen()).toEqual([`Bearer ${token}`]);
+    const fetchedFile = await fetchFrom({ url });
+    expect(fetchedFile).toEqual({ bytes: Buffer.from("bytes"), contentType: "text/csv" });
+    expect(readAuthorizations()).toEqual([`Bearer ${token}`]);
   });
 
   it("refuses to fetch a file from anywhere else", async () => {
@@ -74,18 +74,18 @@ describe("a file of a message", () => {
     const chunk = new Uint8Array(64 * 1024);
     const mostBytes = 64 * 1024 * 1024;
     let sentBytes = 0;
-    const canceled = Promise.withResolvers<void>();
+    const cancellation = Promise.withResolvers<void>();
     const endless = new ReadableStream({
       pull(controller) {
         controller.enqueue(chunk);
         sentBytes += chunk.byteLength;
         if (sentBytes >= mostBytes) controller.close();
       },
-      cancel: () => canceled.resolve(),
+      cancel: () => cancellation.resolve(),
     });
     const { url } = await start(() => new Response(endless));
     expect(await fetchFrom({ url, maxBytes: 100_000 })).toEqual({ refused: "too_large" });
-    await canceled.promise;
+    await cancellation.promise;
     // What was under way in the buffers of both sides.
     expect(sentBytes).toBeLessThan(mostBytes / 2);
   });
@@ -129,7 +129,7 @@ describe("a file of a message", () => {
   });
 
   it("reports a file as unavailable if the connection breaks or no answer comes", async () => {
-    const broken = await start(() => Promise.reject(connectionReset));
+    const brokenServer = await start(() => Promise.reject(connectionReset));
     const half = new ReadableStream({
       start(controller) {
         controller.enqueue(new Uint8Array(10));
@@ -139,7 +139,7 @@ describe("a file of a message", () => {
     const cut = await start(() => new Response(half));
     const silent = await start(() => new Promise(() => {}));
     for (const [{ url }, timeoutMs] of [
-      [broken, 5000],
+      [brokenServer, 5000],
       [cut, 5000],
       [silent, 50],
     ] as const) {
@@ -185,8 +185,8 @@ describe("the type of a file", () => {
       "text/plain",
     ],
     ["what is claimed to be no type at all", png, "x\r\ny: z", "image/png"],
-  ])("takes the type from the bytes: %s", async (_what, bytes, claimedMimetype, expected) => {
-    expect(await detectMimetype({ bytes, claimedMimetype })).toBe(expected);
+  ])("takes the type from the bytes: %s", async (_what, bytes, claimedMimetype, mimetype) => {
+    expect(await detectMimetype({ bytes, claimedMimetype })).toBe(mimetype);
   });
 
   it.each([
@@ -208,9 +208,14 @@ describe("the type of a file", () => {
     ["nothing", new Uint8Array(), "text/plain"],
     ["Japanese in Shift_JIS", Buffer.from([0x8a, 0xd6, 0x8f, 0x8a, 0x0d, 0x0a]), "text/csv"],
     ["text in UTF-16", Buffer.from("\ufeffa,b", "utf16le"), "text/csv"],
-  ])("keeps the type from Slack if the bytes allow it: %s", async (_what, bytes, claimed) => {
-    expect(await detectMimetype({ bytes, claimedMimetype: claimed.toUpperCase() })).toBe(claimed);
-  });
+  ])(
+    "keeps the type from Slack if the bytes allow it: %s",
+    async (_what, bytes, claimedMimetype) => {
+      expect(await detectMimetype({ bytes, claimedMimetype: claimedMimetype.toUpperCase() })).toBe(
+        claimedMimetype,
+      );
+    },
+  );
 });
 
 /** An archive of stored entries, as its local headers, without the directory at the end. */
@@ -288,8 +293,8 @@ describe("a large archive", () => {
       "image/png",
       "application/zip",
     ],
-  ])("detects the type of an archive that %s", async (_what, bytes, claimedMimetype, expected) => {
-    expect(await detectMimetype({ bytes, claimedMimetype })).toBe(expected);
+  ])("detects the type of an archive that %s", async (_what, bytes, claimedMimetype, mimetype) => {
+    expect(await detectMimetype({ bytes, claimedMimetype })).toBe(mimetype);
   });
 });
 

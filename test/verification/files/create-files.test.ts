@@ -36,13 +36,13 @@ const nowMs = 1_760_000_000_000;
 const tokens: Record<string, string> = { T1: "xoxb-of-t1", E1: "xoxb-of-e1" };
 let slack: Awaited<ReturnType<typeof serve>>;
 let answer: (call: Received) => Response | Promise<Response>;
-let stored: Parameters<FileStore["put"]>[0][] = [];
+let storeRequests: Parameters<FileStore["put"]>[0][] = [];
 const { log, lines } = collectLog();
 const authorizations = () =>
   slack.received.map(({ request }) => request.headers.get("authorization"));
 
 beforeEach(async () => {
-  stored = [];
+  storeRequests = [];
   lines.length = 0;
   answer = ({ request }) => {
     if (request.headers.get("authorization") === "Bearer xoxb-of-t1") return new Response(png);
@@ -55,7 +55,7 @@ beforeEach(async () => {
 
 const keeping: FileStore = {
   async put(request) {
-    stored.push(request);
+    storeRequests.push(request);
     return { url: `https://files.example/${request.key}`, expiresAtMs: request.expiresAtMs };
   },
 };
@@ -122,7 +122,7 @@ describe("files of a message", () => {
     const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
     const expires_at = new Date(nowMs + hourMs).toISOString();
     const { id } = sampleTask();
-    const placed = (key: string, bytes: Uint8Array) => {
+    const placedFile = (key: string, bytes: Uint8Array) => {
       const { byteLength: size } = bytes;
       return {
         id: key,
@@ -133,8 +133,8 @@ describe("files of a message", () => {
       };
     };
     expect(attachments).toEqual([
-      { name: "a.png", mimetype: "image/png", ...placed("F1", png) },
-      { name: "b.txt", mimetype: "application/pdf", ...placed("F2", pdf) },
+      { name: "a.png", mimetype: "image/png", ...placedFile("F1", png) },
+      { name: "b.txt", mimetype: "application/pdf", ...placedFile("F2", pdf) },
     ]);
     for (const attachment of attachments) attachmentSchema.parse(attachment);
     expect(authorizations()).toEqual(["Bearer xoxb-of-t1", "Bearer xoxb-of-t1"]);
@@ -142,7 +142,7 @@ describe("files of a message", () => {
 
   it("stores the same files under the same names when it runs again", async () => {
     expect(await importAttachments([file()])).toEqual(await importAttachments([file()]));
-    expect(stored.map(({ key }) => key)).toEqual([
+    expect(storeRequests.map(({ key }) => key)).toEqual([
       `${sampleTask().id}/F1`,
       `${sampleTask().id}/F1`,
     ]);
@@ -164,7 +164,10 @@ describe("files of a message", () => {
       {},
       { call: sampleCall({ deadlineAtMs: nowMs + 48 * hourMs }) },
     );
-    expect(stored.map(({ expiresAtMs }) => expiresAtMs - nowMs)).toEqual([8 * hourMs, 24 * hourMs]);
+    expect(storeRequests.map(({ expiresAtMs }) => expiresAtMs - nowMs)).toEqual([
+      8 * hourMs,
+      24 * hourMs,
+    ]);
   });
 
   it("refuses files if one is larger than allowed, whatever size Slack reports", async () => {
@@ -219,7 +222,7 @@ describe("files of a message", () => {
     } finally {
       tokens.T1 = "xoxb-of-t1";
     }
-    expect(stored).toEqual([]);
+    expect(storeRequests).toEqual([]);
     expect(lines.map((line) => JSON.parse(line).reason)).toEqual(["not_to_be_had"]);
     expect(lines.join("")).not.toMatch(/a\.png|xoxb/);
   });
@@ -237,22 +240,22 @@ describe("files of a message", () => {
   });
 
   it("fetches files again once with a newer token if Slack refuses the cached one", async () => {
-    const tried: string[] = [];
+    const triedTokens: string[] = [];
     const newerToken = async (request: { tried: string }) => {
-      tried.push(request.tried);
+      triedTokens.push(request.tried);
       return "xoxb-of-t1";
     };
     const token = async () => "xoxb-rotated";
     expect(await importAttachments([file()], { token, newerToken })).toHaveLength(1);
     expect(authorizations()).toEqual(["Bearer xoxb-rotated", "Bearer xoxb-of-t1"]);
-    expect(tried).toEqual(["xoxb-rotated"]);
+    expect(triedTokens).toEqual(["xoxb-rotated"]);
     answer = () => new Response(null, { status: 403 });
     expect(await refusalOf(importAttachments([file()], { token, newerToken }))).toMatchObject({
       why: "not_to_be_had",
     });
     expect(authorizations()).toHaveLength(4);
-    const unread = () => Promise.reject(new Error("no secret"));
-    const refusal = await refusalOf(importAttachments([file()], { newerToken: unread }));
+    const rejectToken = () => Promise.reject(new Error("no secret"));
+    const refusal = await refusalOf(importAttachments([file()], { newerToken: rejectToken }));
     expect(refusal).toMatchObject({ why: "not_to_be_had" });
   });
 
@@ -260,13 +263,13 @@ describe("files of a message", () => {
     const away = { put: () => Promise.reject(new Error("no store")) };
     const noToken = () => Promise.reject(new Error("no secret"));
     for (const options of [{ store: away }, { token: noToken }]) {
-      const failed = { name: "SlackError", kind: "unavailable" };
-      await expect(importAttachments([file()], options)).rejects.toMatchObject(failed);
+      const tokenFailure = { name: "SlackError", kind: "unavailable" };
+      await expect(importAttachments([file()], options)).rejects.toMatchObject(tokenFailure);
     }
-    const gone = new SlackError("gone", { slackError: "account_inactive" });
-    await expect(importAttachments([file()], { token: () => Promise.reject(gone) })).rejects.toBe(
-      gone,
-    );
+    const goneError = new SlackError("gone", { slackError: "account_inactive" });
+    await expect(
+      importAttachments([file()], { token: () => Promise.reject(goneError) }),
+    ).rejects.toBe(goneError);
     answer = () => new Response("slow down", { status: 429, headers: { "retry-after": "3" } });
     await expect(importAttachments([file()])).rejects.toMatchObject({
       kind: "rate_limited",
@@ -276,12 +279,12 @@ describe("files of a message", () => {
 
   it("stops fetching when one file is refused or the worker gives up", async () => {
     const hungUp = Promise.withResolvers<void>();
-    const started = Promise.withResolvers<void>();
+    const downloadStart = Promise.withResolvers<void>();
     answer = ({ request, target }) => {
       if (target.endsWith("F2"))
-        return started.promise.then(() => new Response(null, { status: 404 }));
+        return downloadStart.promise.then(() => new Response(null, { status: 404 }));
       request.signal.addEventListener("abort", () => hungUp.resolve());
-      started.resolve();
+      downloadStart.resolve();
       return new Promise(() => {});
     };
     const files = [file(), file({ id: "F2", name: "gone.png" })];
@@ -471,7 +474,7 @@ describe("a canvas", () => {
       mimetype: "text/markdown",
       size: 7,
     });
-    expect(Buffer.from(stored[0]?.bytes ?? []).toString()).toBe("# Plan\n");
+    expect(Buffer.from(storeRequests[0]?.bytes ?? []).toString()).toBe("# Plan\n");
     expect(slack.received).toEqual([]);
   });
 
@@ -542,10 +545,10 @@ describe("the concurrency limit", () => {
     const first = Promise.withResolvers<void>();
     const holder = limit.take({ signal, work: () => first.promise });
     const impatient = new AbortController();
-    const gone = limit.take({ signal: impatient.signal, work: async () => "never" });
+    const lateTransfer = limit.take({ signal: impatient.signal, work: async () => "never" });
     const next = limit.take({ signal, work: async () => "next" });
     impatient.abort(new Error("gone"));
-    await expect(gone).rejects.toThrow("gone");
+    await expect(lateTransfer).rejects.toThrow("gone");
     first.resolve();
     await holder;
     expect(await next).toBe("next");

@@ -32,13 +32,17 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 function storeWith({
-  held = credentials,
+  held: heldCredentials = credentials,
   bucket = "files",
 }: {
   held?: AwsCredentials;
   bucket?: string;
 } = {}) {
-  const aws = { region, credentials: async () => held, endpointOf: () => new URL(server.url) };
+  const aws = {
+    region,
+    credentials: async () => heldCredentials,
+    endpointOf: () => new URL(server.url),
+  };
   return createS3FileStore({ bucket, aws, now: () => nowMs, timeoutMs: 20_000 });
 }
 
@@ -90,8 +94,8 @@ describe("a file in S3", () => {
     expect(expiresAtMs).toBe(nowMs + hourMs);
     expect(url.length).toBeLessThan(4096);
     expect(url).not.toContain(credentials.secretAccessKey);
-    const [kept] = s3.objects.values();
-    expect(kept?.checksum).toBe(createHash("sha256").update(png).digest("base64"));
+    const [storedObject] = s3.objects.values();
+    expect(storedObject?.checksum).toBe(createHash("sha256").update(png).digest("base64"));
   });
 
   it("stores the same file under the same key again", async () => {
@@ -102,13 +106,13 @@ describe("a file in S3", () => {
 
   it("refuses a URL that is expired, changed or of another file", async () => {
     const { url } = await put({ lifeMs: 60_000 });
-    const changed = new URL(url);
-    changed.searchParams.set("X-Amz-Expires", "86400");
+    const changedUrl = new URL(url);
+    changedUrl.searchParams.set("X-Amz-Expires", "86400");
     const other = new URL(url);
     other.pathname = other.pathname.replace("F123", "F124");
     nowMs += 59_000;
     expect((await fetch(url)).status).toBe(200);
-    expect((await fetch(changed)).status).toBe(403);
+    expect((await fetch(changedUrl)).status).toBe(403);
     expect((await fetch(other)).status).toBe(403);
     expect((await fetch(new URL(new URL(url).pathname, url))).status).toBe(403);
     nowMs += 1000;
@@ -131,8 +135,11 @@ describe("a file in S3", () => {
 
   it("assumes an hour for credentials without an expiry and never promises more than a day", async () => {
     expect((await put({ lifeMs: 8 * hourMs })).expiresAtMs).toBe(nowMs + hourMs);
-    const held = { ...credentials, expiration: new Date(nowMs + 100 * hourMs) };
-    const { url, expiresAtMs } = await put({ store: storeWith({ held }), lifeMs: 48 * hourMs });
+    const shortCredentials = { ...credentials, expiration: new Date(nowMs + 100 * hourMs) };
+    const { url, expiresAtMs } = await put({
+      store: storeWith({ held: shortCredentials }),
+      lifeMs: 48 * hourMs,
+    });
     expect(expiresAtMs).toBe(nowMs + 24 * hourMs);
     expect(new URL(url).searchParams.get("X-Amz-Expires")).toBe("86400");
   });
@@ -145,8 +152,8 @@ describe("a file in S3", () => {
   });
 
   it("stores nothing if S3 refuses, and reports only the name of the error", async () => {
-    const held = { ...credentials, secretAccessKey: "another" };
-    await expect(put({ store: storeWith({ held }) })).rejects.toMatchObject({
+    const otherCredentials = { ...credentials, secretAccessKey: "another" };
+    await expect(put({ store: storeWith({ held: otherCredentials }) })).rejects.toMatchObject({
       name: "SignatureDoesNotMatch",
       message: "AWS answered SignatureDoesNotMatch (403).",
     });

@@ -124,8 +124,8 @@ describe("a file of an answer", () => {
 
   it("uploads data as one line of JSON and refuses data that is nested too deeply", async () => {
     const { slack, uploads } = slackWith();
-    const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
-    const artifacts = [{ data: { gate: 1 } }, { data: nested(101) }, { data: nested(100_000) }];
+    const nest = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+    const artifacts = [{ data: { gate: 1 } }, { data: nest(101) }, { data: nest(100_000) }];
     await upload({ artifacts, slack });
     expect([...uploads.values()]).toEqual([
       { name: "file.json", length: 11, bytes: '{"gate":1}\n' },
@@ -245,9 +245,13 @@ describe("a file of an answer at an address that does not respond", () => {
     const files = filesOver({ publicFetch, transferTimeoutMs: 20 });
     await expect(files.upload({ task, index: 0, signal })).rejects.toBeInstanceOf(FetchTimedOut);
     const stop = new AbortController();
-    const stopped = filesOver({ publicFetch }).upload({ task, index: 0, signal: stop.signal });
+    const stoppedUpload = filesOver({ publicFetch }).upload({
+      task,
+      index: 0,
+      signal: stop.signal,
+    });
     stop.abort(new Error("stopped"));
-    await expect(stopped).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
+    await expect(stoppedUpload).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
   });
 
   it("stops fetching from a host after two time-outs, whichever files they were of", async () => {
@@ -330,8 +334,8 @@ describe("a file's name", () => {
     ["", "file"],
     ["a/", "file"],
     [".env", ".env"],
-  ])("stores the file name %j as %j", (values, kept) => {
-    expect(safeFileName(values)).toBe(kept);
+  ])("stores the file name %j as %j", (values, safeName) => {
+    expect(safeFileName(values)).toBe(safeName);
   });
 
   it("keeps the extension of a name that it cuts and never splits a character", () => {

@@ -68,9 +68,9 @@ function setUp(json: object = {}) {
     now: () => nowMs,
   });
   async function keep(...rules: AllowlistRule[]): Promise<void> {
-    const numbered = rules.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));
+    const numberedRules = rules.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));
     const cachedValue = await ruleStore.get({ id: "allowlist" });
-    const item = { ...(cachedValue ?? noStoredRules()), rules: numbered };
+    const item = { ...(cachedValue ?? noStoredRules()), rules: numberedRules };
     await (cachedValue === undefined ? ruleStore.create({ item }) : ruleStore.replace({ item }));
   }
   const isAllowed = async (changes: Partial<typeof message> = {}) =>
@@ -281,28 +281,28 @@ describe("where several workspaces may install the app", () => {
       groups = { S1: ["U1"] };
       const elsewhere = { ...changes, team: "T9" };
       profiles = { U1: { workspaces: ["T1", "T9"] } };
-      const unnamed = setUp({ slack, allowlist: [rule] });
-      expect([await unnamed.isAllowed(changes), await unnamed.isAllowed(elsewhere)]).toEqual([
-        false,
-        false,
-      ]);
-      await unnamed.keep(rule, { ...rule, team: "T2" });
+      const allTeamsGate = setUp({ slack, allowlist: [rule] });
+      expect([
+        await allTeamsGate.isAllowed(changes),
+        await allTeamsGate.isAllowed(elsewhere),
+      ]).toEqual([false, false]);
+      await allTeamsGate.keep(rule, { ...rule, team: "T2" });
       nowMs += 15_000;
-      expect([await unnamed.isAllowed(changes), await unnamed.isAllowed(elsewhere)]).toEqual([
-        false,
-        false,
-      ]);
-      await unnamed.keep({ ...rule, team: "T1" });
+      expect([
+        await allTeamsGate.isAllowed(changes),
+        await allTeamsGate.isAllowed(elsewhere),
+      ]).toEqual([false, false]);
+      await allTeamsGate.keep({ ...rule, team: "T1" });
       nowMs += 15_000;
-      expect([await unnamed.isAllowed(changes), await unnamed.isAllowed(elsewhere)]).toEqual([
-        true,
-        false,
-      ]);
+      expect([
+        await allTeamsGate.isAllowed(changes),
+        await allTeamsGate.isAllowed(elsewhere),
+      ]).toEqual([true, false]);
       const ofOrganization = setUp({ slack, allowlist: [{ ...rule, team: "E1" }] });
-      const named = ["E1", "E2", undefined].map((enterprise) =>
+      const decisions = ["E1", "E2", undefined].map((enterprise) =>
         ofOrganization.isAllowed({ ...elsewhere, enterprise }),
       );
-      expect(await Promise.all(named)).toEqual([true, false, false]);
+      expect(await Promise.all(decisions)).toEqual([true, false, false]);
       expect(await setUp({ allowlist: [rule] }).isAllowed(elsewhere)).toBe(true);
     },
   );
@@ -316,10 +316,10 @@ describe("where several workspaces may install the app", () => {
         ["U2", "U3"].map((user) => gate.mayCancel({ task, person: own(user), signal })),
       );
     };
-    const unnamed = [{ user: "U2" }, { group: "S1" }];
-    const named = unnamed.map((admin) => ({ team: "T1", ...admin }));
-    expect(await mayCancel(unnamed, "T1")).toEqual([false, false]);
-    expect([await mayCancel(named, "T1"), await mayCancel(named, "T9")]).toEqual([
+    const bareAdmins = [{ user: "U2" }, { group: "S1" }];
+    const adminsOfTeam = bareAdmins.map((admin) => ({ team: "T1", ...admin }));
+    expect(await mayCancel(bareAdmins, "T1")).toEqual([false, false]);
+    expect([await mayCancel(adminsOfTeam, "T1"), await mayCancel(adminsOfTeam, "T9")]).toEqual([
       [true, true],
       [false, false],
     ]);
@@ -336,11 +336,11 @@ describe("where several workspaces may install the app", () => {
       });
       return gate.mayAnswer({ task, person: own("U3"), signal });
     };
-    const named = { team: "T1", group: "S1" };
+    const groupAdmin = { team: "T1", group: "S1" };
     const answers = [
       mayAnswer({ group: "S1" }, "T1"),
-      mayAnswer(named, "T1"),
-      mayAnswer(named, "T9"),
+      mayAnswer(groupAdmin, "T1"),
+      mayAnswer(groupAdmin, "T9"),
     ];
     expect(await Promise.all(answers)).toEqual([false, true, false]);
   });
@@ -379,8 +379,8 @@ describe("a person of whom Slack names another workspace", () => {
     await expect(isAllowed(foreign)).rejects.toMatchObject({ kind: "unavailable" });
     profiles = { U1: new SlackError("gone", { slackError: "missing_scope" }) };
     expect(await isAllowed(foreign)).toBe(false);
-    const warned = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "warn");
-    expect(warned).toMatchObject([
+    const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "warn");
+    expect(warnings).toMatchObject([
       { message: "person_unreadable", user: "U1", slack_error: "missing_scope" },
     ]);
   });
@@ -405,18 +405,18 @@ describe("a message where other organizations read along", () => {
   it("refuses a message in a shared channel if no rule covers other organizations, and says why", async () => {
     const { gate, keep } = setUp({ allowlist: [{ channel: "C1" }] });
     profiles = { U1: { workspaces: ["T9"] } };
-    const shared = { ...message, userTeam: "T9", external: "people" } as const;
-    expect(await gate.permit({ message: shared, requestId, signal })).toMatchObject({
+    const sharedMessage = { ...message, userTeam: "T9", external: "people" } as const;
+    expect(await gate.permit({ message: sharedMessage, requestId, signal })).toMatchObject({
       allowed: false,
       isExternal: true,
     });
-    const stranger = { ...shared, channel: "C2" };
+    const stranger = { ...sharedMessage, channel: "C2" };
     expect(await gate.permit({ message: stranger, requestId, signal })).toMatchObject({
       isExternal: false,
     });
     await keep({ channel: "C1", external: "channels" });
     nowMs += 15_000;
-    expect(await gate.permit({ message: shared, requestId, signal })).toMatchObject({
+    expect(await gate.permit({ message: sharedMessage, requestId, signal })).toMatchObject({
       allowed: false,
     });
     const ofOwn = { ...message, external: "channels" } as const;
@@ -427,14 +427,14 @@ describe("a message where other organizations read along", () => {
 });
 
 describe("a message of another bot", () => {
-  const posted = { ...message, user: "B2", botIds: ["B2"] };
+  const botMessage = { ...message, user: "B2", botIds: ["B2"] };
 
   it("drops the message of a bot without a refusal unless a rule names the bot", async () => {
     const { gate } = setUp({ allowlist: [{ team: "T1" }], slack: { locale: "user" } });
-    expect(await gate.isIgnored({ message: posted, requestId, signal })).toBe(true);
-    const named = setUp({ allowlist: [{ bot: "B2" }], slack: { locale: "user" } });
-    expect(await named.gate.isIgnored({ message: posted, requestId, signal })).toBe(false);
-    expect(await named.gate.permit({ message: posted, requestId, signal })).toEqual({
+    expect(await gate.isIgnored({ message: botMessage, requestId, signal })).toBe(true);
+    const botGate = setUp({ allowlist: [{ bot: "B2" }], slack: { locale: "user" } });
+    expect(await botGate.gate.isIgnored({ message: botMessage, requestId, signal })).toBe(false);
+    expect(await botGate.gate.permit({ message: botMessage, requestId, signal })).toEqual({
       allowed: true,
       locale: "en",
     });
@@ -443,7 +443,7 @@ describe("a message of another bot", () => {
 
   it("treats a person who presses buttons of a bot message as a person", async () => {
     const { gate } = setUp({ allowlist: [{ bot: "B2" }, { user: "U1" }] });
-    const task = sampleTask({ message: posted });
+    const task = sampleTask({ message: botMessage });
     const strangers = ["U1", "U2", "B2"].map((user) =>
       gate.isStranger({ task, actor: { user, userTeam: "T1" }, signal }),
     );
@@ -452,11 +452,11 @@ describe("a message of another bot", () => {
 });
 
 describe("a message that another app posted with a person's token", () => {
-  const posted = { ...message, user: "U1", botIds: ["B2", "A2"] };
+  const botPost = { ...message, user: "U1", botIds: ["B2", "A2"] };
   const person = { workspaces: ["T1"], isBot: false };
   const may = async (allowlist: AllowlistRule[], changes: Partial<UserMessage> = {}) => {
     const { gate } = setUp({ allowlist });
-    const request = { message: { ...posted, ...changes }, requestId, signal };
+    const request = { message: { ...botPost, ...changes }, requestId, signal };
     const { allowed } = await gate.permit(request);
     expect(await gate.isIgnored(request)).toBe(!allowed);
     return allowed;
@@ -465,7 +465,7 @@ describe("a message that another app posted with a person's token", () => {
   it("treats the message as one of the person, and a rule for the bot needs no look-up of the person", async () => {
     profiles = { U1: person };
     expect(await may([{ user: "U1" }])).toBe(true);
-    expect(await may([{ channel: posted.channel }])).toBe(true);
+    expect(await may([{ channel: botPost.channel }])).toBe(true);
     expect(await may([{ user: "U2" }])).toBe(false);
     groups = { S1: ["U1"] };
     expect(await may([{ group: "S1" }])).toBe(true);
@@ -480,30 +480,30 @@ describe("a message that another app posted with a person's token", () => {
     ["a scope is missing", new SlackError("refused", { slackError: "missing_scope" })],
   ])("treats the message as one of the bot only if %s", async (_case, profile) => {
     profiles = { U1: profile };
-    expect(await may([{ user: "U1" }, { channel: posted.channel }])).toBe(false);
+    expect(await may([{ user: "U1" }, { channel: botPost.channel }])).toBe(false);
   });
 
   it("treats the message as one of the bot without asking Slack if it has no person", async () => {
-    expect(await may([{ channel: posted.channel }], { user: "B2" })).toBe(false);
+    expect(await may([{ channel: botPost.channel }], { user: "B2" })).toBe(false);
     expect(calls).toEqual([]);
   });
 
   it("requires a rule for people of other organizations in a shared channel", async () => {
     profiles = { U1: { workspaces: ["T9"], isBot: false } };
     const guest = { external: "people" as const, userTeam: "T9" };
-    expect(await may([{ channel: posted.channel }], guest)).toBe(false);
-    expect(await may([{ channel: posted.channel, external: "people" }], guest)).toBe(true);
+    expect(await may([{ channel: botPost.channel }], guest)).toBe(false);
+    expect(await may([{ channel: botPost.channel, external: "people" }], guest)).toBe(true);
   });
 
   it("rejects for a retry while Slack is unavailable", async () => {
     profiles = { U1: new SlackError("unavailable") };
     const { gate } = setUp({ allowlist: [{ user: "U1" }] });
-    await expect(gate.permit({ message: posted, requestId, signal })).rejects.toThrow();
+    await expect(gate.permit({ message: botPost, requestId, signal })).rejects.toThrow();
   });
 });
 
 describe("who may answer a question", () => {
-  const answered = async (
+  const mayAnswerAs = async (
     answerBy: unknown,
     user: string,
     destination: string | undefined = "far",
@@ -523,15 +523,17 @@ describe("who may answer a question", () => {
 
   it("lets the asker, anyone who may ask there or a group answer, as the destination says", async () => {
     groups = { S1: ["U3"] };
-    const said: Record<string, boolean[]> = {};
+    const answersOf: Record<string, boolean[]> = {};
     for (const [name, answerBy] of Object.entries({
       asker: "asker",
       anyone: "anyone",
       group: { group: "S1" },
     })) {
-      said[name] = await Promise.all(["U1", "U2", "U3"].map((user) => answered(answerBy, user)));
+      answersOf[name] = await Promise.all(
+        ["U1", "U2", "U3"].map((user) => mayAnswerAs(answerBy, user)),
+      );
     }
-    expect(said).toEqual({
+    expect(answersOf).toEqual({
       asker: [true, false, false],
       anyone: [true, true, false],
       group: [false, false, true],
@@ -557,8 +559,8 @@ describe("who may answer a question", () => {
 
   it("lets only the asker answer if the destination no longer exists", async () => {
     expect([
-      await answered("anyone", "U2", "gone"),
-      await answered("anyone", "U1", "gone"),
+      await mayAnswerAs("anyone", "U2", "gone"),
+      await mayAnswerAs("anyone", "U1", "gone"),
     ]).toEqual([false, true]);
   });
 });
@@ -816,8 +818,12 @@ describe("what a person may do in a workspace", () => {
       atOnce: { left: 2, of: 2 },
     });
     await gate.charge({ task: sampleTask(), untilMs: nowMs + 1000 });
-    const left = { inPeriod: { left: 2, of: 3, spanMs: 3600_000 }, atOnce: { left: 1, of: 2 } };
-    for (let time = 0; time < 2; time++) expect((await gate.accessOf(person)).quota).toEqual(left);
+    const remainingUse = {
+      inPeriod: { left: 2, of: 3, spanMs: 3600_000 },
+      atOnce: { left: 1, of: 2 },
+    };
+    for (let time = 0; time < 2; time++)
+      expect((await gate.accessOf(person)).quota).toEqual(remainingUse);
     expect(
       (await gate.accessOf({ ...person, actor: { ...actor, user: "U2" } })).quota.inPeriod?.left,
     ).toBe(3);

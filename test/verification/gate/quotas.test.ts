@@ -29,10 +29,10 @@ function setUp({ limits, store: values }: Given) {
   const clock = { nowMs: 1_760_000_000_000 };
   const store = values ?? createMemoryTaskStore({ parse: parseUsage, now: () => clock.nowMs });
   const quotas = createQuotas({ limits, store, log, now: () => clock.nowMs });
-  let made = 0;
+  let messageCount = 0;
   const task = (message: Partial<UserMessage> = {}) => {
-    made += 1;
-    const id = `0d1c2b3a-4f5e-5a6b-8c7d-${String(made).padStart(12, "0")}`;
+    messageCount += 1;
+    const id = `0d1c2b3a-4f5e-5a6b-8c7d-${String(messageCount).padStart(12, "0")}`;
     return sampleTask({ id, message: sampleAsk(message).message });
   };
   const charge = (one: ReturnType<typeof task>) =>
@@ -41,7 +41,7 @@ function setUp({ limits, store: values }: Given) {
 }
 
 /** Of which every call is a failure of the test. */
-const untouched: TaskStore<Usage> = {
+const failingStore: TaskStore<Usage> = {
   get: () => Promise.reject(new Error("read")),
   create: () => Promise.reject(new Error("written")),
   replace: () => Promise.reject(new Error("written")),
@@ -50,7 +50,7 @@ const untouched: TaskStore<Usage> = {
 
 describe("quotas", () => {
   it("reads and writes nothing if no quota is configured", async () => {
-    const { quotas, task, charge } = setUp({ limits: {}, store: untouched });
+    const { quotas, task, charge } = setUp({ limits: {}, store: failingStore });
     expect(await charge(task())).toBeUndefined();
     await quotas.release({ task: task() });
   });
@@ -145,13 +145,13 @@ describe("quotas", () => {
   });
 
   it("writes nothing when a task is released that was never charged", async () => {
-    const nothing: TaskStore<Usage> = { ...untouched, get: async () => undefined };
+    const nothing: TaskStore<Usage> = { ...failingStore, get: async () => undefined };
     const { quotas, task } = setUp({ limits: { perUser: hourly(1) }, store: nothing });
     await expect(quotas.release({ task: task() })).resolves.toBeUndefined();
   });
 
   it("rejects if the store is unavailable, so that no task starts uncounted", async () => {
-    const { task, charge } = setUp({ limits: { perUser: hourly(1) }, store: untouched });
+    const { task, charge } = setUp({ limits: { perUser: hourly(1) }, store: failingStore });
     await expect(charge(task())).rejects.toThrow("read");
   });
 });
@@ -253,20 +253,21 @@ describe("a quota", () => {
     expect("usage" in addCharge({ usage, quota, requestId: "b", nowMs: 1000, untilMs: 2000 })).toBe(
       true,
     );
-    const released = releaseCharge({ usage, quota, requestId: "a", nowMs: 1 });
+    const releasedUsage = releaseCharge({ usage, quota, requestId: "a", nowMs: 1 });
     expect(
-      "usage" in addCharge({ usage: released, quota, requestId: "b", nowMs: 1, untilMs: 2000 }),
+      "usage" in
+        addCharge({ usage: releasedUsage, quota, requestId: "b", nowMs: 1, untilMs: 2000 }),
     ).toBe(true);
   });
 
   it("recognizes a charge as long as its task may run, even outside of the period", () => {
     const quota = { tasks: 1, perSeconds: 1 };
-    const charged = (usage: Usage, requestId: string, nowMs: number) => {
+    const chargeUsage = (usage: Usage, requestId: string, nowMs: number) => {
       const outcome = addCharge({ usage, quota, requestId, nowMs, untilMs: 100_000 });
       if (!("usage" in outcome)) throw new Error("There was room.");
       return outcome.usage;
     };
-    const both = charged(charged(none, "a", 0), "b", 5000);
+    const both = chargeUsage(chargeUsage(none, "a", 0), "b", 5000);
     expect(addCharge({ usage: both, quota, requestId: "a", nowMs: 5001, untilMs: 0 })).toEqual({
       usage: both,
     });
@@ -277,10 +278,10 @@ describe("a quota", () => {
     const outcome = addCharge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 500_000 });
     const usage = "usage" in outcome ? outcome.usage : none;
     expect(usage.expiresAtMs).toBeGreaterThan(500_000);
-    const released = releaseCharge({ usage, quota, requestId: "a", nowMs: 5000 });
-    expect(released.charges).toEqual([{ id: "a", atMs: 0 }]);
-    expect(released.expiresAtMs).toBeLessThan(100_000);
-    expect(released.expiresAtMs).toBeGreaterThan(10_000);
+    const releasedUsage = releaseCharge({ usage, quota, requestId: "a", nowMs: 5000 });
+    expect(releasedUsage.charges).toEqual([{ id: "a", atMs: 0 }]);
+    expect(releasedUsage.expiresAtMs).toBeLessThan(100_000);
+    expect(releasedUsage.expiresAtMs).toBeGreaterThan(10_000);
   });
 
   it("stays small enough for one record, however long tasks take", () => {
@@ -299,13 +300,13 @@ describe("a quota", () => {
       nowMs: 10_999,
       untilMs,
     });
-    const left = "usage" in outcome ? outcome.usage.charges : [];
+    const remainingCharges = "usage" in outcome ? outcome.usage.charges : [];
     // All of the window, and of those before it the latest.
-    expect(left.length).toBe(1001);
-    expect(left).toEqual(
+    expect(remainingCharges.length).toBe(1001);
+    expect(remainingCharges).toEqual(
       expect.arrayContaining([{ id: idOf(5000), atMs: 10_999, untilMs }, charges[4999]]),
     );
-    expect(JSON.stringify(left).length).toBeLessThan(150_000);
+    expect(JSON.stringify(remainingCharges).length).toBeLessThan(150_000);
   });
 });
 

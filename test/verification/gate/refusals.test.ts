@@ -45,8 +45,8 @@ async function tell(
   messages: { requester: typeof requester; requestId: string }[],
 ): Promise<number> {
   const due = messages.filter((message) => !refusals.isSilent(message));
-  const claimed = await Promise.all(due.map((message) => refusals.claim(message)));
-  return claimed.filter(Boolean).length;
+  const claims = await Promise.all(due.map((message) => refusals.claim(message)));
+  return claims.filter(Boolean).length;
 }
 
 const messages = (count: number, whose: (n: number) => Partial<typeof requester> = () => ({})) =>

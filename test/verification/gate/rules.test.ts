@@ -81,19 +81,19 @@ describe("the allowlist", () => {
     ["people" as const, [false, false, true]],
   ])(
     "applies only rules that cover the readers of other organizations: %s",
-    (external, expected) => {
+    (external, ruleIndex) => {
       const rules: AllowlistRule[] = [
         { team: "T1" },
         { team: "T1", external: "channels" },
         { team: "T1", external: "people" },
       ];
-      const matched = rules.map(
+      const matches = rules.map(
         (rule) => matchRules({ rules: [rule], requester: { ...requester, external } }).rule,
       );
-      expect(matched.map((rule) => rule !== undefined)).toEqual(expected);
+      expect(matches.map((rule) => rule !== undefined)).toEqual(ruleIndex);
       const byGroup = rules.map(({ team: _team, ...rule }) => ({ ...rule, group: "S1" }));
       expect(matchRules({ rules: byGroup, requester: { ...requester, external } }).byGroup).toEqual(
-        byGroup.filter((_rule, index) => expected[index]),
+        byGroup.filter((_rule, index) => ruleIndex[index]),
       );
     },
   );
@@ -120,10 +120,12 @@ describe("the allowlist", () => {
   });
 
   it("skips an unreadable stored rule and keeps the others", () => {
-    const stored = [{ team: "T1", role: "guest" }, { user: "U1" }];
-    const rules = stored.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));
-    const read = parseReadableRules({ ...noStoredRules(), rules }).rules.map(({ rule }) => rule);
-    expect(read).toEqual([{ user: "U1" }]);
+    const storedRules = [{ team: "T1", role: "guest" }, { user: "U1" }];
+    const rules = storedRules.map((rule, index) => ({ rule, number: index + 1, addedAtMs: 0 }));
+    const readableRules = parseReadableRules({ ...noStoredRules(), rules }).rules.map(
+      ({ rule }) => rule,
+    );
+    expect(readableRules).toEqual([{ user: "U1" }]);
     expect(() => parseReadableRules({ ...noStoredRules(), rules: "none" })).toThrow();
   });
 
@@ -140,8 +142,8 @@ describe("the allowlist", () => {
     [false, { group: "S1" }],
   ])(
     "returns %s for one message and the rule %j, because every given field must match",
-    (allowed, rule) => {
-      expect(letsIn(rule)).toBe(allowed);
+    (isAllowed, rule) => {
+      expect(letsIn(rule)).toBe(isAllowed);
     },
   );
 
@@ -238,9 +240,12 @@ describe("the policy of lookups", () => {
     ["something open", { ...message, open }, { open: true }, true],
     ["something open, switched off", { ...message, open }, {}, false],
     ["nothing open", message, { open: true }, false],
-  ])("decides whether to call Slack for a message with %s", (_name, pending, context, needed) => {
-    expect(policyOf(context).needsLookups(pending)).toBe(needed);
-  });
+  ])(
+    "decides whether to call Slack for a message with %s",
+    (_name, pending, context, needsLookups) => {
+      expect(policyOf(context).needsLookups(pending)).toBe(needsLookups);
+    },
+  );
 
   it("adds names to a text unless that makes it too long for a task", () => {
     const { addNames } = policyOf();

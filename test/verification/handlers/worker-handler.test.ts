@@ -144,7 +144,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 
   /** A message as the ingress enqueues it. */
   async function ask(text = "What is a sekisho?") {
-    const { body, ...asked } = askBody(text);
+    const { body, ...askedMessage } = askBody(text);
     await clients.queues.send(
       new SendMessageCommand({
         QueueUrl: queueUrl,
@@ -152,7 +152,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
         MessageGroupId: workspace.team,
       }),
     );
-    return asked;
+    return askedMessage;
   }
 
   function askBody(text: string) {
@@ -185,9 +185,9 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       messageAttributes: {},
     }));
     const { batchItemFailures } = await handle({ Records }, ofQueue);
-    const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+    const failedIds = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
     for (const { MessageId = "", ReceiptHandle } of Messages) {
-      if (!failed.has(MessageId)) {
+      if (!failedIds.has(MessageId)) {
         await clients.queues.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
       }
     }
@@ -268,8 +268,8 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const completion = { ...push, eventSourceARN: completionsArn };
     const { batchItemFailures } = await failing({ Records: [record, completion] }, ofQueue);
     await proxy.close();
-    const failed = [record, completion].map(({ messageId }) => ({ itemIdentifier: messageId }));
-    expect(batchItemFailures).toEqual(failed);
+    const failures = [record, completion].map(({ messageId }) => ({ itemIdentifier: messageId }));
+    expect(batchItemFailures).toEqual(failures);
     expect(changes).toEqual([10]);
     await clients.queues.send(
       new ChangeMessageVisibilityCommand({
@@ -285,8 +285,8 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const handle = openWorker();
     const context = ofOperator;
     const { second: fingerprint } = createFingerprints(parseConfig({ json: config }));
-    const pushed = { destinations: { second: { fingerprint, url: servers[1]?.url } } };
-    await push(JSON.stringify(pushed));
+    const pushedSettings = { destinations: { second: { fingerprint, url: servers[1]?.url } } };
+    await push(JSON.stringify(pushedSettings));
     expect(await handle({ operator: "check_worker" }, context)).toEqual({
       liveSettings: "read",
       store: { ok: true },
@@ -380,8 +380,8 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const bodies = [JSON.stringify({ type: "wake", requestId, seq: 1 }), "nonsense"];
     const attributes = { ApproximateReceiveCount: "1", MessageGroupId: workspace.team };
     const Records = bodies.map((body) => ({ ...recordOf(body), attributes }));
-    const unread = await handle({ Records: Records.slice(1) }, ofQueue);
-    expect(unread.batchItemFailures).toHaveLength(1);
+    const batchAnswer = await handle({ Records: Records.slice(1) }, ofQueue);
+    expect(batchAnswer.batchItemFailures).toHaveLength(1);
     const response = await bury({ Records }, ofQueue);
     expect(response).toEqual({ batchItemFailures: [] });
     const { Messages: archived = [] } = await clients.queues.send(
@@ -400,19 +400,19 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     ["nobody knows where", {}],
   ])("refuses questions, wake-ups and redrives from %s, delayed or not", async (_from, origin) => {
     const handle = openWorker();
-    const known = await ask("a task that waits for its announcement");
+    const knownTask = await ask("a task that waits for its announcement");
     const { body, requestId, message } = askBody("let me in");
-    const forged = [
+    const forgedBodies = [
       body,
-      JSON.stringify({ type: "wake", requestId: known.requestId, seq: 0 }),
-      JSON.stringify({ type: "redrive", requestId: known.requestId }),
+      JSON.stringify({ type: "wake", requestId: knownTask.requestId, seq: 0 }),
+      JSON.stringify({ type: "redrive", requestId: knownTask.requestId }),
       JSON.stringify({ request_id: requestId, task_id: "t-1" }),
       "nonsense",
     ];
     const inAMinute = {
       DueAtMs: { stringValue: String(Date.now() + 60_000), dataType: "Number" },
     };
-    const Records = forged.flatMap((text) =>
+    const Records = forgedBodies.flatMap((text) =>
       [{}, inAMinute].map((messageAttributes) => {
         const { eventSourceARN: _own, ...record } = recordOf(text);
         return { ...record, ...origin, messageAttributes };

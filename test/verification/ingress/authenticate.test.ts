@@ -5,7 +5,14 @@ import { verifySignature } from "@sekisho/verification/ingress/authenticate.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { setUp } from "./setup.ts";
-import { bytesOf, fixture, nowMs, secret, signatureOf, signed } from "./slack-request.ts";
+import {
+  bytesOf,
+  createSignedRequest,
+  fixture,
+  nowMs,
+  secret,
+  signatureOf,
+} from "./slack-request.ts";
 
 const nowSeconds = nowMs / 1000;
 const timestamp = String(nowSeconds);
@@ -19,15 +26,15 @@ const at = (timestamp: string) => ({
 });
 
 const flip = (bytes: Uint8Array, bit: number): Buffer => {
-  const flipped = Buffer.from(bytes);
-  const index = Math.floor(bit / 8) % flipped.length;
-  flipped[index] = (flipped[index] ?? 0) ^ (1 << (bit % 8));
-  return flipped;
+  const flippedBytes = Buffer.from(bytes);
+  const index = Math.floor(bit / 8) % flippedBytes.length;
+  flippedBytes[index] = (flippedBytes[index] ?? 0) ^ (1 << (bit % 8));
+  return flippedBytes;
 };
 
 describe("the signature", () => {
   it("accepts the example that Slack publishes", () => {
-    const published =
+    const publishedBody =
       "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar" +
       "&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=" +
       "&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN" +
@@ -36,16 +43,16 @@ describe("the signature", () => {
       secret: "8f742231b10e8888abcd99yyyzzz85a5",
       timestamp: "1531420618",
       signature: "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503",
-      body: Buffer.from(published),
+      body: Buffer.from(publishedBody),
       nowSeconds: 1_531_420_618,
     };
     expect(verifySignature(example)).toBe("valid");
   });
 
   it("accepts a body that is not ASCII after it was decoded from base64", () => {
-    const delivered = body.toString("base64");
-    expect(verifySignature({ ...args, body: Buffer.from(delivered, "base64") })).toBe("valid");
-    const asAscii = Buffer.from(delivered, "base64").toString("ascii");
+    const deliveredText = body.toString("base64");
+    expect(verifySignature({ ...args, body: Buffer.from(deliveredText, "base64") })).toBe("valid");
+    const asAscii = Buffer.from(deliveredText, "base64").toString("ascii");
     expect(verifySignature({ ...args, body: Buffer.from(asAscii) })).toBe("mismatch");
   });
 
@@ -67,7 +74,7 @@ describe("the signature", () => {
 
   it("refuses any flipped bit of body, timestamp or signature", () => {
     forAll(fc.nat(), fc.constantFrom("body", "timestamp", "signature")).hold((bit, part) => {
-      const changed = {
+      const changedArgs = {
         ...args,
         ...(part === "body" ? { body: flip(body, bit) } : {}),
         ...(part === "timestamp"
@@ -77,7 +84,7 @@ describe("the signature", () => {
           ? { signature: flip(Buffer.from(signature), bit).toString("latin1") }
           : {}),
       };
-      expect(verifySignature(changed)).not.toBe("valid");
+      expect(verifySignature(changedArgs)).not.toBe("valid");
     }, 1000);
   });
 
@@ -125,7 +132,7 @@ describe("the signature", () => {
   });
 });
 
-const request = (key: string) => signed({ body, key });
+const request = (key: string) => createSignedRequest({ body, key });
 
 /** A store of the secret whose value and clock the test sets; counts the reads. */
 function rotating(value: string) {
@@ -179,7 +186,7 @@ describe("the signing secret", () => {
     await ingress(request("first"));
     state.nowMs += 60_000;
     await ingress({ headers: [], body });
-    await ingress(signed({ body, key: "false", timestamp: "1" }));
+    await ingress(createSignedRequest({ body, key: "false", timestamp: "1" }));
     expect(state.reads).toBe(1);
   });
 

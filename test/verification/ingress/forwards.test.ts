@@ -1,7 +1,7 @@
 /** Forwarded messages where `slack.context.forwards` is on and off. */
 import { expect, it } from "@jest/globals";
 import { setUp } from "./setup.ts";
-import { botUser, bytesOf, fixture, type Payload, signed } from "./slack-request.ts";
+import { botUser, bytesOf, createSignedRequest, fixture, type Payload } from "./slack-request.ts";
 
 const forward = {
   is_share: true,
@@ -16,7 +16,7 @@ const attachments = [forward, preview, own];
 
 async function messagesOf(payload: Payload, forwards?: boolean) {
   const { ingress, sent: messages } = setUp(forwards === undefined ? {} : { forwards });
-  const { status } = await ingress(signed({ body: bytesOf(payload) }));
+  const { status } = await ingress(createSignedRequest({ body: bytesOf(payload) }));
   expect(status).toBe(200);
   return messages.flatMap((message) => ("message" in message ? [message.message] : []));
 }
@@ -38,9 +38,12 @@ it("enqueues forwarded messages and their files by default, and neither when the
 });
 
 it("removes the forwards of a message_share message when they are off, also unmarked ones", async () => {
-  const shared = { subtype: "message_share", attachments: [{ ...forward, is_share: undefined }] };
-  const [message] = await messagesOf(mention({ type: "message", ...shared }));
-  const [less] = await messagesOf(mention({ type: "message", ...shared }), false);
+  const sharedPost = {
+    subtype: "message_share",
+    attachments: [{ ...forward, is_share: undefined }],
+  };
+  const [message] = await messagesOf(mention({ type: "message", ...sharedPost }));
+  const [less] = await messagesOf(mention({ type: "message", ...sharedPost }), false);
   expect([message?.text.includes("backup"), less?.text]).toEqual([true, "Why?"]);
 });
 
@@ -56,10 +59,10 @@ it("ignores an edit that only removes a forwarded message when forwards are off"
     },
   });
   const previewOnly = [preview, own];
-  const untouched = change(`<@${botUser}> Why?`);
-  Object.assign(Object(untouched.event.message), { attachments: previewOnly });
-  expect((await messagesOf(untouched)).length).toBe(1);
-  expect(await messagesOf(untouched, false)).toEqual([]);
+  const plainMention = change(`<@${botUser}> Why?`);
+  Object.assign(Object(plainMention.event.message), { attachments: previewOnly });
+  expect((await messagesOf(plainMention)).length).toBe(1);
+  expect(await messagesOf(plainMention, false)).toEqual([]);
   expect(await messagesOf(change(`<@${botUser}> Where?`), false)).toMatchObject([
     { text: "Where?" },
   ]);

@@ -8,7 +8,7 @@ import { type Emulator, emulatorAccess, startSqsEmulator } from "../../doubles/a
 import { createQueuePair } from "../../doubles/aws/emulators-resources.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { setUp } from "./setup.ts";
-import { bytesOf, fixture, signed } from "./slack-request.ts";
+import { bytesOf, createSignedRequest, fixture } from "./slack-request.ts";
 
 const mention = fixture("app-mention");
 
@@ -51,7 +51,9 @@ function handlerWithAsks() {
 describe("an event of an HTTP API", () => {
   it("verifies, enqueues and answers an event of an HTTP API", async () => {
     const { handle, asks } = handlerWithAsks();
-    expect(await handle(httpApiEvent(signed({ body: bytesOf(mention) })))).toMatchObject({
+    expect(
+      await handle(httpApiEvent(createSignedRequest({ body: bytesOf(mention) }))),
+    ).toMatchObject({
       statusCode: 200,
       body: "",
     });
@@ -61,14 +63,16 @@ describe("an event of an HTTP API", () => {
   it("enqueues a message in the group of the workspace of the bot", async () => {
     const groups: unknown[] = [];
     const { ingress } = setUp({ send: async ({ group }) => void groups.push(group) });
-    await createHttpApiHandler({ ingress })(httpApiEvent(signed({ body: bytesOf(mention) })));
+    await createHttpApiHandler({ ingress })(
+      httpApiEvent(createSignedRequest({ body: bytesOf(mention) })),
+    );
     expect(groups).toStrictEqual([mention.team_id]);
   });
 
   it("answers a challenge", async () => {
     const { handle } = handlerWithAsks();
     const body = bytesOf({ type: "url_verification", challenge: "3eZbrw1aB" });
-    expect(await handle(httpApiEvent(signed({ body })))).toMatchObject({
+    expect(await handle(httpApiEvent(createSignedRequest({ body })))).toMatchObject({
       statusCode: 200,
       body: "3eZbrw1aB",
     });
@@ -77,7 +81,7 @@ describe("an event of an HTTP API", () => {
   it("verifies the decoded bytes of a base64 body, whatever its alphabet", async () => {
     const { handle, asks } = handlerWithAsks();
     const event = { ...mention.event, text: "<@U0BOT00001> 関所とは何ですか 🏯" };
-    const request = signed({ body: bytesOf({ ...mention, event }) });
+    const request = createSignedRequest({ body: bytesOf({ ...mention, event }) });
     const body = Buffer.from(request.body).toString("base64");
     expect(await handle(httpApiEvent(request, { body, isBase64Encoded: true }))).toMatchObject({
       statusCode: 200,
@@ -86,12 +90,12 @@ describe("an event of an HTTP API", () => {
   });
 
   it("refuses a doubled header, which API Gateway joins with a comma", async () => {
-    const request = signed({ body: bytesOf(mention) });
-    for (const doubled of ["x-slack-signature", "x-slack-request-timestamp"]) {
+    const request = createSignedRequest({ body: bytesOf(mention) });
+    for (const headerName of ["x-slack-signature", "x-slack-request-timestamp"]) {
       const { handle, asks } = handlerWithAsks();
       const event = httpApiEvent(request);
-      const value = event.headers[doubled];
-      const headers = { ...event.headers, [doubled]: `${value},${value}` };
+      const value = event.headers[headerName];
+      const headers = { ...event.headers, [headerName]: `${value},${value}` };
       expect(await handle({ ...event, headers })).toMatchObject({ statusCode: 401 });
       expect(asks).toEqual([]);
     }
@@ -99,7 +103,7 @@ describe("an event of an HTTP API", () => {
 
   it("refuses an event without a signature, headers or a body", async () => {
     const { handle } = handlerWithAsks();
-    const event = httpApiEvent(signed({ body: bytesOf(mention) }));
+    const event = httpApiEvent(createSignedRequest({ body: bytesOf(mention) }));
     expect(await handle({ ...event, headers: {} })).toMatchObject({ statusCode: 401 });
     expect(await handle({ ...event, headers: undefined })).toMatchObject({ statusCode: 401 });
     expect(await handle({ ...event, body: undefined })).toMatchObject({ statusCode: 401 });
@@ -112,7 +116,7 @@ describe("an event of an HTTP API", () => {
 
   it("answers 404 to any other method or path", async () => {
     const { handle, asks } = handlerWithAsks();
-    const event = httpApiEvent(signed({ body: bytesOf(mention) }));
+    const event = httpApiEvent(createSignedRequest({ body: bytesOf(mention) }));
     const { requestContext } = event;
     const get = { ...requestContext, http: { ...requestContext.http, method: "GET" } };
     for (const other of [

@@ -10,13 +10,21 @@ import fc from "fast-check";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { emptyAnswer, setUp } from "./setup.ts";
-import { bytesOf, fixture, formOf, nowMs, secret, send, signed } from "./slack-request.ts";
+import {
+  bytesOf,
+  createSignedRequest,
+  fixture,
+  formOf,
+  nowMs,
+  secret,
+  send,
+} from "./slack-request.ts";
 
 const body = bytesOf(fixture("app-mention"));
-const { headers } = signed({ body });
+const { headers } = createSignedRequest({ body });
 const without = (name: string): HeaderPairs => headers.filter(([values]) => values !== name);
 
-const renamed = (change: (name: string) => string): HeaderPairs =>
+const renameHeaders = (change: (name: string) => string): HeaderPairs =>
   headers.map(([name, value]) => [change(name), value] as const);
 
 describe("an unsigned request", () => {
@@ -57,19 +65,20 @@ describe("an unsigned request", () => {
   it("refuses a request that is more than five minutes old or from the future", async () => {
     const { ingress } = setUp();
     const at = async (seconds: number) =>
-      (await ingress(signed({ body, timestamp: String(nowMs / 1000 + seconds) }))).status;
+      (await ingress(createSignedRequest({ body, timestamp: String(nowMs / 1000 + seconds) })))
+        .status;
     expect([await at(-301), await at(301), await at(-300), await at(300)]).toEqual([
       401, 401, 200, 200,
     ]);
   });
 });
 
-const joined = { ...fixture("message-with-mention").event, subtype: "channel_join" };
+const joinEvent = { ...fixture("message-with-mention").event, subtype: "channel_join" };
 
 describe("a signed request", () => {
   it("enqueues a signed request as one user message with everything that the worker needs", async () => {
     const { ingress, asks } = setUp();
-    expect(await ingress(signed({ body }))).toEqual(emptyAnswer(200));
+    expect(await ingress(createSignedRequest({ body }))).toEqual(emptyAnswer(200));
     expect(asks).toHaveLength(1);
     expect(asks[0]).toMatchObject({
       type: "ask",
@@ -85,7 +94,7 @@ describe("a signed request", () => {
       (name: string) => name.toLowerCase(),
       (name: string) => name.toUpperCase(),
     ]) {
-      expect((await ingress({ headers: renamed(change), body })).status).toBe(200);
+      expect((await ingress({ headers: renameHeaders(change), body })).status).toBe(200);
     }
   });
 
@@ -97,7 +106,9 @@ describe("a signed request", () => {
         event_id: `Ev${delivery}`,
       };
       const more: HeaderPairs = delivery < 3 ? [] : [["X-Slack-Retry-Num", String(delivery % 4)]];
-      expect((await ingress(signed({ body: bytesOf(payload), more }))).status).toBe(200);
+      expect((await ingress(createSignedRequest({ body: bytesOf(payload), more }))).status).toBe(
+        200,
+      );
     }
     expect(asks).toHaveLength(10);
     expect(new Set(asks.map(({ requestId }) => requestId)).size).toBe(1);
@@ -111,20 +122,20 @@ describe("a signed request", () => {
       messages.push(body);
     };
     const { ingress } = setUp({ send });
-    expect((await ingress(signed({ body }))).status).toBe(503);
+    expect((await ingress(createSignedRequest({ body }))).status).toBe(503);
     down = false;
     const more: HeaderPairs = [
       ["X-Slack-Retry-Num", "1"],
       ["X-Slack-Retry-Reason", "http_error"],
     ];
-    expect((await ingress(signed({ body, more }))).status).toBe(200);
+    expect((await ingress(createSignedRequest({ body, more }))).status).toBe(200);
     expect(messages).toHaveLength(1);
   });
 
   it("answers 503 without the cause when the queue fails, and logs only the kind of the cause", async () => {
     const send = () => Promise.reject(new TypeError("https://sqs.example/secret-queue"));
     const { ingress, lines } = setUp({ send });
-    expect(await ingress(signed({ body }))).toMatchObject({ status: 503, body: "" });
+    expect(await ingress(createSignedRequest({ body }))).toMatchObject({ status: 503, body: "" });
     const line = JSON.parse(lines.at(-1) ?? "");
     expect(line).toMatchObject({
       message: "enqueue_failed",
@@ -137,13 +148,13 @@ describe("a signed request", () => {
 
   it("answers 503 when the queue does not respond before Slack gives up", async () => {
     const { ingress } = setUp({ send: () => new Promise(() => {}) });
-    expect((await ingress(signed({ body }))).status).toBe(503);
+    expect((await ingress(createSignedRequest({ body }))).status).toBe(503);
   });
 
   it("answers a challenge as plain text", async () => {
     const { ingress, asks } = setUp();
     const payload = fixture("url-verification");
-    const answer = await ingress(signed({ body: bytesOf(payload) }));
+    const answer = await ingress(createSignedRequest({ body: bytesOf(payload) }));
     expect(answer).toMatchObject({ status: 200, body: payload.challenge });
     expect(answer.headers["content-type"]).toContain("text/plain");
     expect(asks).toEqual([]);
@@ -156,10 +167,10 @@ describe("a signed request", () => {
     ["a form", Buffer.from("ssl_check=1&token=abc"), "unknown_payload"],
     ["an unknown type", bytesOf({ type: "app_rate_limited", api_app_id: "A1" }), "unknown_payload"],
     ["the bot's own post", bytesOf(fixture("own-message")), "from_bot"],
-    ["somebody joining", bytesOf({ ...fixture("app-mention"), event: joined }), "subtype"],
+    ["somebody joining", bytesOf({ ...fixture("app-mention"), event: joinEvent }), "subtype"],
   ])("answers 200 and logs why it drops a request with %s", async (_name, body, drop) => {
     const { ingress, asks, lines } = setUp();
-    expect(await ingress(signed({ body }))).toMatchObject({ status: 200, body: "" });
+    expect(await ingress(createSignedRequest({ body }))).toMatchObject({ status: 200, body: "" });
     expect(asks).toEqual([]);
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
       { message: "event_dropped", drop },
@@ -168,15 +179,15 @@ describe("a signed request", () => {
 
   it("refuses a request that is too large before it does anything else", async () => {
     const { ingress, lines } = setUp({ maxBodyBytes: body.byteLength - 1 });
-    expect((await ingress(signed({ body }))).status).toBe(413);
+    expect((await ingress(createSignedRequest({ body }))).status).toBe(413);
     expect(lines).toEqual([]);
   });
 
   it("logs no text, signature or secret", async () => {
     const { ingress, lines } = setUp();
-    await ingress(signed({ body }));
-    await ingress(signed({ body, key: "another" }));
-    await ingress(signed({ body: bytesOf(fixture("own-message")) }));
+    await ingress(createSignedRequest({ body }));
+    await ingress(createSignedRequest({ body, key: "another" }));
+    await ingress(createSignedRequest({ body: bytesOf(fixture("own-message")) }));
     const log = lines.join("");
     expect(lines).toHaveLength(3);
     for (const text of ["sekisho?", "関所", "ZZZZZZWSxiZZZ2yIvs3peJ", "v0=", secret])
@@ -249,9 +260,9 @@ const brokenEvent = fc
   .map(([bytes, at, value, cut]) => {
     const index = at % bytes.length;
     if (cut) return bytes.subarray(0, index);
-    const changed = Buffer.from(bytes);
-    changed[index] = value;
-    return changed;
+    const changedBytes = Buffer.from(bytes);
+    changedBytes[index] = value;
+    return changedBytes;
   });
 
 const deep = fc
@@ -291,7 +302,7 @@ const unsigned = (body: Uint8Array) =>
 
 const anyRequest = hostile.chain((body) =>
   fc.oneof(
-    fc.constant({ request: signed({ body }), isSigned: true }),
+    fc.constant({ request: createSignedRequest({ body }), isSigned: true }),
     unsigned(body).map((request) => ({ request, isSigned: false })),
   ),
 );
@@ -315,8 +326,8 @@ function changes() {
 }
 
 function expectNothingGivenAway(text: string): void {
-  for (const kept of [secret, canary, "SyntaxError", "ZodError", "Unexpected", "    at "])
-    expect(text).not.toContain(kept);
+  for (const secretText of [secret, canary, "SyntaxError", "ZodError", "Unexpected", "    at "])
+    expect(text).not.toContain(secretText);
 }
 
 describe("hostile bodies", () => {
@@ -324,11 +335,11 @@ describe("hostile bodies", () => {
     const { ingress, asks, lines } = setUp();
     const seenIds = new Set<number>();
     await play(totalBytes, async ({ request, isSigned }) => {
-      const before = asks.length;
+      const messageCount = asks.length;
       const { status, body } = await ingress(request);
       seenIds.add(status);
       expect(status).toBe(isSigned ? 200 : 401);
-      if (!isSigned) expect([body, asks.length]).toEqual(["", before]);
+      if (!isSigned) expect([body, asks.length]).toEqual(["", messageCount]);
       expectNothingGivenAway(body);
     });
     expect([...seenIds].sort()).toEqual([200, 401]);

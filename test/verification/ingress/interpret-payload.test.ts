@@ -16,7 +16,15 @@ import { interactionIdOf, requestIdOf } from "@sekisho/verification/task/routing
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { emptyAnswer, setUp } from "./setup.ts";
-import { botUser, fixture, formOf, nowMs, type Payload, secret, signed } from "./slack-request.ts";
+import {
+  botUser,
+  createSignedRequest,
+  fixture,
+  formOf,
+  nowMs,
+  type Payload,
+  secret,
+} from "./slack-request.ts";
 
 function filter(payload: Payload): FilteredEvent {
   return filterEvent(eventCallbackSchema.parse(payload));
@@ -28,9 +36,9 @@ const withEvent = (name: string, change: Record<string, unknown>): Payload => {
 };
 
 const askedOf = (payload: Payload) => {
-  const filtered = filter(payload);
-  if (!("userMessage" in filtered)) throw new Error(`dropped: ${filtered.drop}`);
-  return userMessageSchema.parse(filtered.userMessage);
+  const filterResult = filter(payload);
+  if (!("userMessage" in filterResult)) throw new Error(`dropped: ${filterResult.drop}`);
+  return userMessageSchema.parse(filterResult.userMessage);
 };
 
 const textOf = (text: string): string => askedOf(withEvent("app-mention", { text })).text;
@@ -184,9 +192,9 @@ describe("a reply in a thread that does not speak to the bot", () => {
     ["see <https://example.com>", "see https://example.com"],
   ])(
     "marks a reply without a mention as unaddressed, since its thread may be of the bot: %s",
-    (text, shown) => {
+    (text, readText) => {
       expect(askedOf(reply(text))).toMatchObject({
-        text: shown,
+        text: readText,
         unaddressed: true,
         threadTs: "1762750000.000100",
       });
@@ -195,8 +203,12 @@ describe("a reply in a thread that does not speak to the bot", () => {
 
   it("keeps the files of an unaddressed reply, also without a text", () => {
     const files = fixture("file-share").event.files;
-    const asked = askedOf(reply("", { subtype: "file_share", files }));
-    expect(asked).toMatchObject({ text: "", unaddressed: true, files: [{ id: "F0FILE0001" }] });
+    const userMessage = askedOf(reply("", { subtype: "file_share", files }));
+    expect(userMessage).toMatchObject({
+      text: "",
+      unaddressed: true,
+      files: [{ id: "F0FILE0001" }],
+    });
   });
 
   it.each([
@@ -250,15 +262,15 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
     [`ask <@U0USER0002> or <@${other}>`, `ask @U0USER0002 or @${other}`, [botUser]],
   ])(
     "understands a mention of either bot user, although Slack names only one: %s",
-    (text, understood, botUsers) => {
-      expect(mention(text)).toMatchObject({ text: understood, botUsers, team: "T0TEAM0001" });
+    (text, readText, botUsers) => {
+      expect(mention(text)).toMatchObject({ text: readText, botUsers, team: "T0TEAM0001" });
     },
   );
 
   it("treats no other user as the bot outside of shared channels", () => {
     const text = "<@U0USER0002> what do you say";
-    const asked = askedOf(withEvent("app-mention", { text }));
-    expect(asked).toMatchObject({ text: "@U0USER0002 what do you say", botUsers: [botUser] });
+    const userMessage = askedOf(withEvent("app-mention", { text }));
+    expect(userMessage).toMatchObject({ text: "@U0USER0002 what do you say", botUsers: [botUser] });
   });
 
   it("drops a message that begins with a mention and marks one that may mention the bot later", () => {
@@ -278,8 +290,8 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
     });
     expect(filter(withFile)).toEqual({ drop: "not_mentioned" });
     const [plain, addressed] = [reply("yes"), reply(`yes, <@${botUser}>`)];
-    for (const filtered of [plain, addressed])
-      expect(filtered).not.toHaveProperty("userMessage.perhapsAddressed");
+    for (const filterResult of [plain, addressed])
+      expect(filterResult).not.toHaveProperty("userMessage.perhapsAddressed");
     const elsewhere = filter(
       withEvent("thread-reply", { type: "message", text: `yes, <@${other}>` }),
     );
@@ -304,14 +316,14 @@ describe("what another bot writes", () => {
   });
 
   it("reads a message of a workflow, which has no user and names itself", () => {
-    const posted = {
+    const botFields = {
       user: undefined,
       subtype: "bot_message",
       bot_id: "B7",
       workflow_id: "Wf7",
       username: "Report",
     };
-    expect(askedOf(withEvent("app-mention", posted))).toMatchObject({
+    expect(askedOf(withEvent("app-mention", botFields))).toMatchObject({
       user: "B7",
       botIds: ["B7", "Wf7"],
     });
@@ -319,7 +331,7 @@ describe("what another bot writes", () => {
 
   it("names the person whose token an app used for the post and the ids of the app, also in an edit", () => {
     // Slack marks every post of its Web API so. Messages of its clients have a `client_msg_id` instead.
-    const posted = {
+    const botFields = {
       client_msg_id: undefined,
       bot_id: "B0TOKEN001",
       app_id: "A2",
@@ -329,27 +341,27 @@ describe("what another bot writes", () => {
       },
     };
     const writer = { user: "U0USER0001", botIds: ["B0TOKEN001", "A2"] };
-    expect(askedOf(withEvent("app-mention", posted))).toMatchObject(writer);
-    expect(askedOf(withEvent("message-with-mention", posted))).toMatchObject(writer);
-    expect(filter(withEvent("message-im", posted))).toEqual({ drop: "from_bot" });
+    expect(askedOf(withEvent("app-mention", botFields))).toMatchObject(writer);
+    expect(askedOf(withEvent("message-with-mention", botFields))).toMatchObject(writer);
+    expect(filter(withEvent("message-im", botFields))).toEqual({ drop: "from_bot" });
     const { event, ...envelope } = fixture("message-changed");
     const versions = {
-      message: { ...Object(event.message), ...posted },
-      previous_message: { ...Object(event.previous_message), ...posted, text: "", blocks: null },
+      message: { ...Object(event.message), ...botFields },
+      previous_message: { ...Object(event.previous_message), ...botFields, text: "", blocks: null },
     };
-    const edited = { ...envelope, event: { ...event, ...versions } };
-    expect(filter(edited)).toMatchObject({ kind: "edited", userMessage: writer });
+    const editedPayload = { ...envelope, event: { ...event, ...versions } };
+    expect(filter(editedPayload)).toMatchObject({ kind: "edited", userMessage: writer });
     // A token of a person of this app makes a post of this app.
-    const own = { ...posted, app_id: "A0APP00001" };
+    const own = { ...botFields, app_id: "A0APP00001" };
     expect(filter(withEvent("app-mention", own))).toEqual({ drop: "from_bot" });
     const ownEdit = { ...versions, message: { ...versions.message, app_id: "A0APP00001" } };
     expect(filter({ ...envelope, event: { ...event, ...ownEdit } })).toEqual({ drop: "from_bot" });
   });
 
   it("never attributes the message of an integration to the person who set it up", () => {
-    const posted = { user: "U0USER0001", subtype: "bot_message", bot_id: "B7" };
-    expect(askedOf(withEvent("app-mention", posted))).toMatchObject({ user: "B7" });
-    expect(filter(withEvent("app-mention", { ...posted, bot_id: undefined }))).toEqual({
+    const botFields = { user: "U0USER0001", subtype: "bot_message", bot_id: "B7" };
+    expect(askedOf(withEvent("app-mention", botFields))).toMatchObject({ user: "B7" });
+    expect(filter(withEvent("app-mention", { ...botFields, bot_id: undefined }))).toEqual({
       drop: "no_user",
     });
   });
@@ -597,16 +609,17 @@ function of(type: VerifiedPayload["type"], payload: unknown): InterpretedPayload
 }
 
 function messageOf(type: VerifiedPayload["type"], payload: unknown) {
-  const understood = of(type, payload);
-  if (!("message" in understood)) throw new Error(`no message: ${JSON.stringify(understood)}`);
-  return queueMessageSchema.parse(understood.message);
+  const interpretation = of(type, payload);
+  if (!("message" in interpretation))
+    throw new Error(`no message: ${JSON.stringify(interpretation)}`);
+  return queueMessageSchema.parse(interpretation.message);
 }
 
 const command = (change: Record<string, unknown> = {}) => ({
   ...fixture("slash-command"),
   ...change,
 });
-const clicked = (change: Record<string, unknown> = {}) => ({
+const clickPayload = (change: Record<string, unknown> = {}) => ({
   ...fixture("block-actions"),
   ...change,
 });
@@ -637,8 +650,8 @@ describe("a slash command", () => {
   it("gives a repeated delivery of a command the same id, and a repeated command a new one", () => {
     const again = command({ trigger_id: "13345224609.738474920.8088930838d88f008e9" });
     const ids = [command(), command(), again].map((each) => messageOf("slash_commands", each));
-    const [first, repeated, second] = ids.map((message) => message.requestId);
-    expect(repeated).toBe(first);
+    const [first, repeatedId, second] = ids.map((message) => message.requestId);
+    expect(repeatedId).toBe(first);
     expect(second).not.toBe(first);
   });
 
@@ -694,13 +707,16 @@ describe("a button", () => {
   };
 
   it("reads who clicked a button, of which task and where", () => {
-    expect(messageOf("interactive", clicked())).toEqual(expectedResult);
+    expect(messageOf("interactive", clickPayload())).toEqual(expectedResult);
   });
 
   it("reads the question and the answer of a clicked option", () => {
     const button = { type: "answer", question: 1, option: 2 } as const;
     const actions = [encodeButton({ requestId: taskId, button })];
-    expect(messageOf("interactive", clicked({ actions }))).toEqual({ ...expectedResult, button });
+    expect(messageOf("interactive", clickPayload({ actions }))).toEqual({
+      ...expectedResult,
+      button,
+    });
   });
 
   it("takes the workspace of the person for a click in an installation of an organization", () => {
@@ -709,7 +725,7 @@ describe("a button", () => {
       enterprise: { id: "E0ORG00001", name: "Example" },
       is_enterprise_install: true,
     };
-    expect(messageOf("interactive", clicked(change))).toMatchObject({
+    expect(messageOf("interactive", clickPayload(change))).toMatchObject({
       team: "T0TEAM0001",
       enterprise: "E0ORG00001",
     });
@@ -720,7 +736,7 @@ describe("a button", () => {
       enterprise: { id: "E0ORG00001", name: "Example" },
       user: { id: "U1", team_id: "T0OTHER001" },
     };
-    expect(messageOf("interactive", clicked(change))).toEqual({
+    expect(messageOf("interactive", clickPayload(change))).toEqual({
       ...expectedResult,
       user: "U1",
       userTeam: "T0OTHER001",
@@ -730,33 +746,33 @@ describe("a button", () => {
   it("names the workspace of the person who clicked in a channel of another installation", () => {
     // https://github.com/slackapi/java-slack-sdk/issues/1041
     const change = { team: { id: "T0TEAM0001" }, user: { id: "U1", team_id: "T0OTHER001" } };
-    expect(messageOf("interactive", clicked(change))).toMatchObject({
+    expect(messageOf("interactive", clickPayload(change))).toMatchObject({
       team: "T0TEAM0001",
       userTeam: "T0OTHER001",
     });
-    const unknown = messageOf("interactive", clicked({ user: { id: "U1" } }));
+    const unknown = messageOf("interactive", clickPayload({ user: { id: "U1" } }));
     expect(unknown).toMatchObject({ team: "T0TEAM0001" });
     expect(unknown).not.toHaveProperty("userTeam");
   });
 
   it("finds the message of a button by its container if Slack sends no message or channel", () => {
-    expect(messageOf("interactive", clicked({ message: undefined, channel: undefined }))).toEqual(
-      expectedResult,
-    );
+    expect(
+      messageOf("interactive", clickPayload({ message: undefined, channel: undefined })),
+    ).toEqual(expectedResult);
   });
 
   it.each([
-    ["a button of somebody else", clicked({ actions: [{ action_id: "other", value: "1" }] })],
-    ["a button without a value", clicked({ actions: [{ action_id: "sekisho_cancel" }] })],
+    ["a button of somebody else", clickPayload({ actions: [{ action_id: "other", value: "1" }] })],
+    ["a button without a value", clickPayload({ actions: [{ action_id: "sekisho_cancel" }] })],
     [
       "a value that we did not write",
-      clicked({ actions: [{ action_id: "sekisho_cancel", value: '{"r":"1"}' }] }),
+      clickPayload({ actions: [{ action_id: "sekisho_cancel", value: '{"r":"1"}' }] }),
     ],
-    ["no action", clicked({ actions: [] })],
-    ["no workspace", clicked({ team: null, user: { id: "U1" } })],
-    ["no channel", clicked({ channel: null, container: null })],
+    ["no action", clickPayload({ actions: [] })],
+    ["no workspace", clickPayload({ team: null, user: { id: "U1" } })],
+    ["no channel", clickPayload({ channel: null, container: null })],
     ["a shortcut", { type: "shortcut", callback_id: "x" }],
-    ["a modal", clicked({ type: "view_submission" })],
+    ["a modal", clickPayload({ type: "view_submission" })],
     ["nothing", null],
   ])("drops an interaction that is not a button click: %s", (_what, payload) => {
     expect(of("interactive", payload)).toEqual({ drop: "other_interaction" });
@@ -786,7 +802,7 @@ describe("the App Home", () => {
   });
 
   it("reads a cancel button of the App Home without a channel", () => {
-    const message = messageOf("interactive", clicked(fromHome));
+    const message = messageOf("interactive", clickPayload(fromHome));
     expect(message).toMatchObject({
       type: "button_click",
       requestId: taskId,
@@ -807,7 +823,7 @@ describe("the App Home", () => {
       },
     ],
   ])("drops any other button of the App Home: %s", (_what, change) => {
-    expect(of("interactive", clicked(change))).toEqual({ drop: "other_interaction" });
+    expect(of("interactive", clickPayload(change))).toEqual({ drop: "other_interaction" });
   });
 });
 
@@ -828,8 +844,8 @@ describe("a conversation with the agent", () => {
     expect(interactionIdOf(tab)).not.toBe(requestIdOf(tab));
     const about = withEvent("app-home-opened", { tab: "about" });
     expect(of("events_api", about)).toEqual({ drop: "other_event" });
-    const broken = withEvent("app-home-opened", { user: 7 });
-    expect(of("events_api", broken)).toEqual({ drop: "unknown_payload" });
+    const brokenEvent = withEvent("app-home-opened", { user: 7 });
+    expect(of("events_api", brokenEvent)).toEqual({ drop: "unknown_payload" });
   });
 
   it("reads a stop by the button of Slack itself", () => {
@@ -840,7 +856,7 @@ describe("a conversation with the agent", () => {
       channel: "C0CHAN0001",
       ts: "1762750000.000300",
     } as const;
-    const stopped = {
+    const stopMessage = {
       type: "session_stopped",
       requestId: interactionIdOf(stop),
       ...{
@@ -852,13 +868,13 @@ describe("a conversation with the agent", () => {
       userTeam: "T0TEAM0001",
     };
     expect(messageOf("events_api", payload)).toEqual({
-      ...stopped,
+      ...stopMessage,
       streams: ["1762750000.000200"],
     });
     const without = withEvent("agent-session-stopped", { streaming_message_ts: null });
-    expect(messageOf("events_api", without)).toEqual({ ...stopped, streams: [] });
-    const broken = withEvent("agent-session-stopped", { thread_ts: "now" });
-    expect(of("events_api", broken)).toEqual({ drop: "unknown_payload" });
+    expect(messageOf("events_api", without)).toEqual({ ...stopMessage, streams: [] });
+    const brokenEvent = withEvent("agent-session-stopped", { thread_ts: "now" });
+    expect(of("events_api", brokenEvent)).toEqual({ drop: "unknown_payload" });
   });
 
   it("leaves out the workspace of who stops in a shared channel if Slack names the installation", () => {
@@ -909,9 +925,9 @@ describe("a file of a message", () => {
       { ...hosted, id: "F1", url_private_download: "file:///etc/passwd" },
     ],
   ])("keeps a file that cannot be fetched without its address: %s", (_what, file) => {
-    const [kept] = readUserFiles([file]);
-    expect(kept).toMatchObject({ id: "F1" });
-    expect(kept).not.toHaveProperty("url");
+    const [userFile] = readUserFiles([file]);
+    expect(userFile).toMatchObject({ id: "F1" });
+    expect(userFile).not.toHaveProperty("url");
   });
 
   it.each([
@@ -970,16 +986,16 @@ describe("the files of a message", () => {
     }));
     const attachments = [{ is_share: true, text: "a", files }];
     const payload = withEvent("message-im", { text: "関".repeat(39_990), attachments, files });
-    const understood = interpretPayload({
+    const interpretation = interpretPayload({
       verified: { type: "events_api", payload },
       nowMs,
       newTrace: createTrace,
     });
-    if (!("message" in understood)) throw new Error(JSON.stringify(understood));
-    expect(understood.message).toMatchObject({
+    if (!("message" in interpretation)) throw new Error(JSON.stringify(interpretation));
+    expect(interpretation.message).toMatchObject({
       message: { files: { length: 30 }, sharedFiles: { length: 10 } },
     });
-    expect(Buffer.byteLength(escapeSqsText(JSON.stringify(understood.message)))).toBeLessThan(
+    expect(Buffer.byteLength(escapeSqsText(JSON.stringify(interpretation.message)))).toBeLessThan(
       256 * 1024,
     );
   });
@@ -1006,14 +1022,18 @@ describe("the files of a message", () => {
         url_private_download,
       }));
       const { event, ...payload } = fixture("app-mention");
-      const verified = {
+      const verifiedPayload = {
         type: "events_api" as const,
         payload: { ...payload, event: { ...event, files, text: other.repeat(60_000) } },
       };
-      const understood = interpretPayload({ verified, nowMs, newTrace: createTrace });
-      if (!("message" in understood)) throw new Error(JSON.stringify(understood));
-      queueMessageSchema.parse(understood.message);
-      expect(Buffer.byteLength(escapeSqsText(JSON.stringify(understood.message)))).toBeLessThan(
+      const interpretation = interpretPayload({
+        verified: verifiedPayload,
+        nowMs,
+        newTrace: createTrace,
+      });
+      if (!("message" in interpretation)) throw new Error(JSON.stringify(interpretation));
+      queueMessageSchema.parse(interpretation.message);
+      expect(Buffer.byteLength(escapeSqsText(JSON.stringify(interpretation.message)))).toBeLessThan(
         256 * 1024,
       );
     }, 30);
@@ -1034,23 +1054,23 @@ describe("a signed form", () => {
     ["a button", buttonClick, { type: "button_click", button: { type: "cancel" }, atMs: nowMs }],
   ])(
     "enqueues a signed form as one message and answers with an empty 200: %s",
-    async (_what, body, expected) => {
+    async (_what, body, responseFields) => {
       const { ingress, sent: messages } = setUp();
-      expect(await ingress(signed({ body, ...form }))).toEqual(emptyAnswer(200));
-      expect(messages).toMatchObject([expected]);
+      expect(await ingress(createSignedRequest({ body, ...form }))).toEqual(emptyAnswer(200));
+      expect(messages).toMatchObject([responseFields]);
     },
   );
 
   it("keeps the characters of every language in a form", async () => {
     const { ingress, asks } = setUp();
     const body = formOf({ ...fixture("slash-command"), text: "関所とは 🏯 a+b & c" });
-    await ingress(signed({ body }));
+    await ingress(createSignedRequest({ body }));
     expect(asks.map(({ message }) => message.text)).toEqual(["関所とは 🏯 a+b & c"]);
   });
 
   it("logs no text, token or response address of a form", async () => {
     const { ingress, lines } = setUp();
-    for (const body of [commandForm, buttonClick]) await ingress(signed({ body }));
+    for (const body of [commandForm, buttonClick]) await ingress(createSignedRequest({ body }));
     expect(lines).toHaveLength(2);
     for (const text of ["sekisho?", "hooks.slack.com", "ZZZZZZ", secret])
       expect(lines.join("")).not.toContain(text);

@@ -21,9 +21,13 @@ const version = (change: object = {}) => ({
   ts,
   ...change,
 });
-const edited = { edited: { user: "U0USER0001", ts: "1762750010.000000" } };
+const editMark = { edited: { user: "U0USER0001", ts: "1762750010.000000" } };
 
-function changed(oldValue: object | undefined, newValue: object, envelope: object = {}): Payload {
+function changePayload(
+  oldValue: object | undefined,
+  newValue: object,
+  envelope: object = {},
+): Payload {
   const payload = fixture("message-changed");
   const event = {
     type: "message",
@@ -33,14 +37,14 @@ function changed(oldValue: object | undefined, newValue: object, envelope: objec
     channel_type: "channel",
     ts: "1762750010.000300",
     event_ts: "1762750010.000300",
-    message: version({ ...edited, ...newValue }),
+    message: version({ ...editMark, ...newValue }),
     ...(oldValue && { previous_message: version(oldValue) }),
   };
   return { ...payload, ...envelope, event };
 }
 
-function deleted(oldValue: object): Payload {
-  const { message: _message, ...event } = changed(oldValue, {}).event;
+function deletionPayload(oldValue: object): Payload {
+  const { message: _message, ...event } = changePayload(oldValue, {}).event;
   return {
     ...fixture("message-deleted"),
     event: { ...event, subtype: "message_deleted", deleted_ts: ts },
@@ -48,16 +52,17 @@ function deleted(oldValue: object): Payload {
 }
 
 const changeOf = (payload: Payload) => {
-  const interpreted = readValue(payload);
-  if (!("message" in interpreted)) throw new Error(`no message: ${JSON.stringify(interpreted)}`);
-  return queueMessageSchema.parse(interpreted.message);
+  const interpretation = readValue(payload);
+  if (!("message" in interpretation))
+    throw new Error(`no message: ${JSON.stringify(interpretation)}`);
+  return queueMessageSchema.parse(interpretation.message);
 };
 const text = (of: string) => ({ text: of });
 const mention = text(`<@${botUser}> And who kept it?`);
 
 describe("an edit", () => {
   it("reads an edit with the id of its message, the new text and the time of the edit", () => {
-    expect(changeOf(changed({}, mention))).toMatchObject({
+    expect(changeOf(changePayload({}, mention))).toMatchObject({
       type: "message_change",
       requestId: requestIdOf({ appId: "A0APP00001", channel: "C0CHAN0001", ts }),
       receivedAtMs: nowMs,
@@ -69,7 +74,7 @@ describe("an edit", () => {
         direct: false,
       },
     });
-    expect(changeOf(changed({}, mention))).not.toHaveProperty("isDeleted");
+    expect(changeOf(changePayload({}, mention))).not.toHaveProperty("isDeleted");
   });
 
   it("reads the fixture of a real edit", () => {
@@ -83,12 +88,12 @@ describe("an edit", () => {
     ["was", {}, text("never mind")],
     ["is now", text("What is a sekisho?"), mention],
   ])("treats an edit as addressed if the message %s a mention", (_when, oldValue, newValue) => {
-    expect(changeOf(changed(oldValue, newValue))).not.toHaveProperty("message.unaddressed");
+    expect(changeOf(changePayload(oldValue, newValue))).not.toHaveProperty("message.unaddressed");
   });
 
   it("marks the edit of an unaddressed reply as unaddressed", () => {
     const thread = { thread_ts: "1762740000.000100" };
-    const reply = changed({ ...text("yes"), ...thread }, { ...text("no"), ...thread });
+    const reply = changePayload({ ...text("yes"), ...thread }, { ...text("no"), ...thread });
     expect(changeOf(reply)).toMatchObject({
       message: { unaddressed: true, threadTs: "1762740000.000100", text: "no" },
     });
@@ -96,26 +101,30 @@ describe("an edit", () => {
 
   it("does not treat the first message of a thread as a reply", () => {
     const root = { thread_ts: ts, reply_count: 1 };
-    expect(changeOf(changed(root, { ...root, ...mention }))).not.toHaveProperty("message.threadTs");
-    expect(readValue(changed({ ...root, ...text("a") }, { ...root, ...text("b") }))).toEqual({
+    expect(changeOf(changePayload(root, { ...root, ...mention }))).not.toHaveProperty(
+      "message.threadTs",
+    );
+    expect(readValue(changePayload({ ...root, ...text("a") }, { ...root, ...text("b") }))).toEqual({
       drop: "not_mentioned",
     });
   });
 
   it("reads a change of files as an edit", () => {
     const files = [{ id: "F1", name: "a.txt", size: 1, url_private: "https://files.slack.com/F1" }];
-    expect(changeOf(changed({ files }, { files: [] }))).not.toHaveProperty("message.files");
-    expect(changeOf(changed({}, { files }))).toMatchObject({ message: { files: [{ id: "F1" }] } });
+    expect(changeOf(changePayload({ files }, { files: [] }))).not.toHaveProperty("message.files");
+    expect(changeOf(changePayload({}, { files }))).toMatchObject({
+      message: { files: [{ id: "F1" }] },
+    });
   });
 
   it("reads a change of a pasted table as an edit", () => {
     const table = (cell: string) => ({
       blocks: [{ type: "table", rows: [[{ type: "raw_text", text: cell }]] }],
     });
-    expect(changeOf(changed(table("97 %"), table("12 %")))).toMatchObject({
+    expect(changeOf(changePayload(table("97 %"), table("12 %")))).toMatchObject({
       message: { text: expect.stringContaining("| 12 % |") },
     });
-    expect(readValue(changed(table("97 %"), table("97 %")))).toEqual({ drop: "unchanged" });
+    expect(readValue(changePayload(table("97 %"), table("97 %")))).toEqual({ drop: "unchanged" });
   });
 
   it("reads the removal of a forwarded message as an edit, but not a change of its copy", () => {
@@ -126,13 +135,15 @@ describe("an edit", () => {
       text: "The plan",
       files: [{ id: "F1" }],
     };
-    const { message } = changeOf(changed({ attachments: [forward] }, { attachments: [] })) as {
+    const { message } = changeOf(
+      changePayload({ attachments: [forward] }, { attachments: [] }),
+    ) as {
       message: object;
     };
     expect(message).not.toHaveProperty("sharedFiles");
     expect(
       readValue(
-        changed(
+        changePayload(
           { attachments: [forward] },
           { attachments: [{ ...forward, fallback: "The plan" }] },
         ),
@@ -144,11 +155,13 @@ describe("an edit", () => {
 
   it("passes on an edit with any mention in a shared channel, since it may be the other bot user", () => {
     const other = text("<@U0BOT00002> and?");
-    const shared = { is_ext_shared_channel: true };
-    expect(changeOf(changed(text("<@U0BOT00002> what?"), other, shared))).toMatchObject({
+    const sharedChannel = { is_ext_shared_channel: true };
+    expect(
+      changeOf(changePayload(text("<@U0BOT00002> what?"), other, sharedChannel)),
+    ).toMatchObject({
       message: { text: "@U0BOT00002 and?", unaddressed: true, perhapsAddressed: true },
     });
-    expect(readValue(changed(text("<@U0BOT00002> what?"), other))).toEqual({
+    expect(readValue(changePayload(text("<@U0BOT00002> what?"), other))).toEqual({
       drop: "not_mentioned",
     });
   });
@@ -157,42 +170,46 @@ describe("an edit", () => {
     [
       "a link got its preview",
       "unchanged",
-      changed({}, { attachments: [{ from_url: "https://example.com" }] }),
+      changePayload({}, { attachments: [{ from_url: "https://example.com" }] }),
     ],
     [
       "a link of an edited message got its preview",
       "unchanged",
-      changed(edited, { attachments: [{}] }),
+      changePayload(editMark, { attachments: [{}] }),
     ],
-    ["people's own message was edited", "not_mentioned", changed(text("a"), text("b"))],
+    ["people's own message was edited", "not_mentioned", changePayload(text("a"), text("b"))],
     [
       "the bot edited its placeholder",
       "from_bot",
-      changed({ user: botUser }, { ...mention, user: botUser }),
+      changePayload({ user: botUser }, { ...mention, user: botUser }),
     ],
     [
       "the bot edited a post by its app id",
       "from_bot",
-      changed({ app_id: "A0APP00001" }, { ...mention, app_id: "A0APP00001" }),
+      changePayload({ app_id: "A0APP00001" }, { ...mention, app_id: "A0APP00001" }),
     ],
     [
       "another bot edited a post without a mention",
       "from_bot",
-      changed({ ...text("a"), bot_id: "B2" }, { ...text("b"), bot_id: "B2" }),
+      changePayload({ ...text("a"), bot_id: "B2" }, { ...text("b"), bot_id: "B2" }),
     ],
     [
       "a channel's topic was edited",
       "subtype",
-      changed({ subtype: "channel_topic" }, { subtype: "channel_topic", ...mention }),
+      changePayload({ subtype: "channel_topic" }, { subtype: "channel_topic", ...mention }),
     ],
-    ["the message has no ts", "malformed_message", changed({ ts: "x" }, { ...mention, ts: "x" })],
-    ["the message is of nobody", "no_user", changed({}, { ...mention, user: undefined })],
+    [
+      "the message has no ts",
+      "malformed_message",
+      changePayload({ ts: "x" }, { ...mention, ts: "x" }),
+    ],
+    ["the message is of nobody", "no_user", changePayload({}, { ...mention, user: undefined })],
   ])("drops an edit if %s", (_what, drop, payload) => {
     expect(readValue(payload)).toEqual({ drop });
   });
 
   it("passes an edit without its previous version on to the worker, which compares", () => {
-    expect(changeOf(changed(undefined, mention))).toMatchObject({
+    expect(changeOf(changePayload(undefined, mention))).toMatchObject({
       message: { text: "And who kept it?" },
     });
   });
@@ -201,7 +218,7 @@ describe("an edit", () => {
 describe("a deletion", () => {
   it("reads a deletion with the id of its message and without its text", () => {
     const files = [{ id: "F1", name: "a.txt" }];
-    const change = changeOf(deleted({ files }));
+    const change = changeOf(deletionPayload({ files }));
     expect(change).toMatchObject({
       type: "message_change",
       isDeleted: true,
@@ -218,12 +235,12 @@ describe("a deletion", () => {
       text: "This message was deleted.",
       hidden: true,
     };
-    const change = changeOf(changed({ thread_ts: ts, reply_count: 1 }, tombstone));
+    const change = changeOf(changePayload({ thread_ts: ts, reply_count: 1 }, tombstone));
     expect(change).toMatchObject({ isDeleted: true, message: { user: "U0USER0001", text: "" } });
   });
 
   it("drops the deletion of a bot post or of a message to others", () => {
-    expect(readValue(deleted({ user: botUser }))).toEqual({ drop: "from_bot" });
-    expect(readValue(deleted(text("hello")))).toEqual({ drop: "not_mentioned" });
+    expect(readValue(deletionPayload({ user: botUser }))).toEqual({ drop: "from_bot" });
+    expect(readValue(deletionPayload(text("hello")))).toEqual({ drop: "not_mentioned" });
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { queueMessageSchema } from "@sekisho/verification/task/messages.ts";
 import { emptyAnswer, setUp } from "./setup.ts";
-import { fixture, formOf, nowMs, signed } from "./slack-request.ts";
+import { createSignedRequest, fixture, formOf, nowMs } from "./slack-request.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: payloads are varied freely
 type Json = any;
@@ -41,7 +41,9 @@ const askAbout = (change: (payload: Json) => void = () => {}) =>
 
 async function handle(payload: Json) {
   const { ingress, sent: messages, lines } = setUp();
-  const answer = await ingress(signed({ body: formOf({ payload: JSON.stringify(payload) }) }));
+  const answer = await ingress(
+    createSignedRequest({ body: formOf({ payload: JSON.stringify(payload) }) }),
+  );
   return { answer, sent: messages, lines };
 }
 
@@ -223,10 +225,10 @@ describe("an interaction", () => {
       const payload = fixture(name);
       for (const path of pathsIn(payload)) {
         for (const stranger of strangers) {
-          const changed: Json = structuredClone(payload);
-          const holder = path.slice(0, -1).reduce((at, member) => at[member], changed);
+          const changedPayload: Json = structuredClone(payload);
+          const holder = path.slice(0, -1).reduce((at, member) => at[member], changedPayload);
           holder[path.at(-1) ?? ""] = stranger;
-          const { answer, lines } = await handle(changed);
+          const { answer, lines } = await handle(changedPayload);
           expect([path, stranger, answer.status]).toEqual([path, stranger, 200]);
           expect(lines.join("")).not.toContain("enqueue_failed");
         }
@@ -276,8 +278,8 @@ describe("the message shortcut", () => {
     const team = { id: "T0GUEST001", domain: "guests" };
     const user = { ...payload.user, team_id: team.id };
     const view = { ...payload.view, app_installed_team_id: "T0TEAM0001" };
-    const [submitted] = (await handle({ ...payload, team, user, view })).sent;
-    expect(submitted).toMatchObject({ message: { team: "T0TEAM0001", userTeam: "T0GUEST001" } });
+    const [submission] = (await handle({ ...payload, team, user, view })).sent;
+    expect(submission).toMatchObject({ message: { team: "T0TEAM0001", userTeam: "T0GUEST001" } });
     const inOrganization = { ...payload, view: { ...view, app_installed_team_id: "E0ORG00001" } };
     expect((await handle(inOrganization)).sent).toMatchObject([
       { message: { team: "T0TEAM0001" } },

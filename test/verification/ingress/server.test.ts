@@ -6,7 +6,7 @@ import { type Page, startVerificationServer } from "@sekisho/verification/ingres
 import { collectLog } from "../../doubles/collect-log.ts";
 import { closeAfterTest } from "../../doubles/serving.ts";
 import { setUp } from "./setup.ts";
-import { bytesOf, fixture, send, signed } from "./slack-request.ts";
+import { bytesOf, createSignedRequest, fixture, send } from "./slack-request.ts";
 
 const body = bytesOf(fixture("app-mention"));
 const ok: Ingress = async () => ({ status: 200, headers: {}, body: "" });
@@ -38,7 +38,7 @@ describe("the server", () => {
   it("passes the raw bytes and every header to the ingress", async () => {
     const { ingress, asks } = setUp();
     const { url } = await start({ ingress });
-    const answer = await send({ url: `${url}/slack/events?x=1`, ...signed({ body }) });
+    const answer = await send({ url: `${url}/slack/events?x=1`, ...createSignedRequest({ body }) });
     expect(answer).toEqual({ status: 200, body: "" });
     expect(asks.map(({ message }) => message.text)).toEqual(["What is a sekisho? 関所とは 🏯"]);
   });
@@ -46,7 +46,7 @@ describe("the server", () => {
   it("passes on a header that was sent twice, so that it is refused", async () => {
     const { ingress, asks } = setUp();
     const { url } = await start({ ingress });
-    const { headers } = signed({ body });
+    const { headers } = createSignedRequest({ body });
     const twice = [...headers, ...headers.filter(([name]) => name === "X-Slack-Signature")];
     expect(await statusOf({ url: `${url}/slack/events`, headers: twice, body })).toBe(401);
     expect(asks).toEqual([]);
@@ -93,8 +93,8 @@ describe("the server", () => {
   });
 
   it("answers 500 without the cause if the page or the ingress fails, and keeps serving", async () => {
-    const broken = () => Promise.reject(new Error("the cause"));
-    const { url } = await start({ page: broken, ingress: broken });
+    const failHandler = () => Promise.reject(new Error("the cause"));
+    const { url } = await start({ page: failHandler, ingress: failHandler });
     expect(await send({ url: `${url}/`, method: "GET" })).toEqual({ status: 500, body: "" });
     expect(await send({ url: `${url}/slack/events`, body })).toEqual({ status: 500, body: "" });
     expect(await statusOf({ url: `${url}/healthz`, method: "GET" })).toBe(200);
@@ -103,7 +103,7 @@ describe("the server", () => {
 
 /** Headers that nothing but the body can prove wrong. */
 function plausible(): string {
-  const { headers } = signed({
+  const { headers } = createSignedRequest({
     body,
     timestamp: String(Math.floor(Date.now() / 1000)),
     key: "false",
@@ -130,7 +130,10 @@ describe("a body above the limit", () => {
   it("refuses a body one byte above the limit", async () => {
     const { url } = await start({ ingress: setUp().ingress });
     const bytes = (length: number) =>
-      statusOf({ url: `${url}/slack/events`, ...signed({ body: Buffer.alloc(length, "x") }) });
+      statusOf({
+        url: `${url}/slack/events`,
+        ...createSignedRequest({ body: Buffer.alloc(length, "x") }),
+      });
     expect(await bytes(10_000)).toBe(200);
     expect(await bytes(10_001)).toBe(413);
   });
@@ -212,9 +215,9 @@ describe("many bodies at once", () => {
     let isStopped = false;
     async function again(index: number): Promise<void> {
       while (!isStopped) {
-        const held = hold(port, bytes);
-        current.set(index, held);
-        await held.answer;
+        const heldConnection = hold(port, bytes);
+        current.set(index, heldConnection);
+        await heldConnection.answer;
       }
     }
     for (let index = 0; index < times; index++) void again(index);
@@ -230,10 +233,10 @@ describe("many bodies at once", () => {
     const { ingress, lines } = setUp({ now: Date.now });
     const server = await startWith({ ingress, maxHeldBytes: 100_000 });
     const { port } = server;
-    const held = Array.from({ length: 20 }, () => hold(port, 10_000));
+    const heldConnections = Array.from({ length: 20 }, () => hold(port, 10_000));
     let cutOff = 0;
     const tenCutOff = Promise.withResolvers<void>();
-    for (const { answer } of held) {
+    for (const { answer } of heldConnections) {
       void answer.then(() => {
         cutOff += 1;
         if (cutOff === 10) tenCutOff.resolve();
@@ -241,8 +244,8 @@ describe("many bodies at once", () => {
     }
     // Ten fit, and wait for their last byte.
     await tenCutOff.promise;
-    for (const { finish } of held) finish();
-    const statuses = (await Promise.all(held.map(({ answer }) => answer)))
+    for (const { finish } of heldConnections) finish();
+    const statuses = (await Promise.all(heldConnections.map(({ answer }) => answer)))
       .map((answer) => answer.slice(9, 12))
       .sort();
     // Those that were read to their end had a false signature.
@@ -251,7 +254,7 @@ describe("many bodies at once", () => {
       lines.map((line) => JSON.parse(line)).filter(({ reason }) => reason === "busy"),
     ).toHaveLength(1);
     const timestamp = String(Math.floor(Date.now() / 1000));
-    const large = signed({ body: Buffer.alloc(90_000, "x"), key: "false", timestamp });
+    const large = createSignedRequest({ body: Buffer.alloc(90_000, "x"), key: "false", timestamp });
     expect(await statusOf({ url: `${server.url}/slack/events`, ...large })).toBe(401);
   });
 
@@ -263,9 +266,9 @@ describe("many bodies at once", () => {
     await hold(port, 10_000).answer;
     const timestamp = String(Math.floor(Date.now() / 1000));
     for (let count = 0; count < 10; count++) {
-      expect(await statusOf({ url: `${url}/slack/events`, ...signed({ body, timestamp }) })).toBe(
-        200,
-      );
+      expect(
+        await statusOf({ url: `${url}/slack/events`, ...createSignedRequest({ body, timestamp }) }),
+      ).toBe(200);
     }
     expect(asks).toHaveLength(10);
     attackers.stop();
@@ -326,11 +329,11 @@ describe("many connections at once", () => {
     };
     const server = await startWith({ ingress, maxConnections: 1 });
     const { port, url } = server;
-    const answered = send({ url: `${url}/slack/events`, body });
+    const slowAnswer = send({ url: `${url}/slack/events`, body });
     await arrival.promise;
     expect(await raw(port, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")).toBe("");
     goOn.resolve();
-    expect((await answered).status).toBe(200);
+    expect((await slowAnswer).status).toBe(200);
     // The connection that was kept alive for it has no request any more.
     expect(await statusOf({ url: `${url}/healthz`, method: "GET" })).toBe(200);
   });
@@ -341,8 +344,8 @@ describe("the server's end and its limits", () => {
     const { ingress } = setUp({ now: Date.now });
     const server = await startWith({ ingress, headersTimeoutMs: 100, requestTimeoutMs: 200 });
     const head = "POST /slack/events HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n";
-    const begun = `${head}${plausible()}\r\nabc`;
-    const answers = await Promise.all([raw(server.port, head), raw(server.port, begun)]);
+    const begunRequest = `${head}${plausible()}\r\nabc`;
+    const answers = await Promise.all([raw(server.port, head), raw(server.port, begunRequest)]);
     for (const answer of answers) expect(answer).toMatch(/^HTTP\/1.1 408 /);
     expect(await statusOf({ url: `${server.url}/healthz`, method: "GET" })).toBe(200);
   });
@@ -371,10 +374,10 @@ describe("the server's end and its limits", () => {
     });
     const answer = send({ url: `${url}/slack/events`, body });
     await arrival.promise;
-    const closed = close();
+    const closing = close();
     release.resolve();
     expect((await answer).status).toBe(200);
-    await closed;
+    await closing;
     await expect(send({ url: `${url}/healthz`, method: "GET" })).rejects.toThrow("ECONNREFUSED");
   });
 

@@ -41,7 +41,7 @@ export function signatureOf({ body, timestamp, key = secret }: SignatureOfOption
 
 type SignedOptions = { body: Uint8Array; timestamp?: string; key?: string; more?: HeaderPairs };
 
-export function signed({
+export function createSignedRequest({
   body,
   timestamp = String(nowMs / 1000),
   key = secret,

@@ -5,21 +5,21 @@ import {
   type Installations,
 } from "@sekisho/verification/installations/installations.ts";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
-import { stored } from "./stored.ts";
+import { sampleInstallation } from "./stored.ts";
 
 const workspace = { team: "T1" };
 const ofGrid = { team: "T2", enterprise: "E1" };
 const nobodys: FindTeam = async () => undefined;
 
 /** Installations by id, which a test may change; and which ids were asked for. */
-function kept(tokens: Record<string, string | Error>) {
+function createInstallations(tokens: Record<string, string | Error>) {
   const reads: string[] = [];
   const installations: Installations = {
     async get({ id }) {
       reads.push(id);
       const token = tokens[id];
       if (token instanceof Error) throw token;
-      return token === undefined ? undefined : stored({ botToken: token });
+      return token === undefined ? undefined : sampleInstallation({ botToken: token });
     },
     put: () => Promise.reject(new Error("Nobody writes here.")),
   };
@@ -29,9 +29,12 @@ function kept(tokens: Record<string, string | Error>) {
 /** The tokens where several install the app. `configured` is the token of the configuration. */
 function tokensOver(
   { installations }: { installations: Installations },
-  { configured, ...options }: { configured?: string; teamOf?: FindTeam; now?: () => number } = {},
+  {
+    configured: configuredToken,
+    ...options
+  }: { configured?: string; teamOf?: FindTeam; now?: () => number } = {},
 ) {
-  return createBotTokens({ botToken: async () => configured, installations, ...options });
+  return createBotTokens({ botToken: async () => configuredToken, installations, ...options });
 }
 
 describe("a token where the app is installed by hand", () => {
@@ -84,7 +87,7 @@ describe("a token where the app is installed by hand", () => {
 describe("a token where the app is installed by several", () => {
   it("stops using a token at most a minute after its secret was removed", async () => {
     let nowMs = 0;
-    const all = kept({ T1: "xoxb-t1" });
+    const all = createInstallations({ T1: "xoxb-t1" });
     const { tokens: values } = all;
     const tokens = tokensOver(all, { now: () => nowMs });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
@@ -97,7 +100,7 @@ describe("a token where the app is installed by several", () => {
 
   it("tries once a minute to read a token again while that fails", async () => {
     let nowMs = 0;
-    const all = kept({ T1: "xoxb-t1" });
+    const all = createInstallations({ T1: "xoxb-t1" });
     const { tokens: values, reads } = all;
     const tokens = tokensOver(all, { now: () => nowMs });
     await tokens.tokenOf(workspace);
@@ -108,7 +111,7 @@ describe("a token where the app is installed by several", () => {
   });
 
   it("prefers the token of the workspace to that of the organization and caches each separately", async () => {
-    const all = kept({ T1: "xoxb-t1", T2: "xoxb-t2", E1: "xoxb-e1" });
+    const all = createInstallations({ T1: "xoxb-t1", T2: "xoxb-t2", E1: "xoxb-e1" });
     const tokens = tokensOver(all, { configured: "xoxb-configured", teamOf: nobodys });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
@@ -118,7 +121,7 @@ describe("a token where the app is installed by several", () => {
   });
 
   it("never uses the token of an organization for a workspace that does not name it", async () => {
-    const tokens = tokensOver(kept({ E1: "xoxb-e1" }), { teamOf: nobodys });
+    const tokens = tokensOver(createInstallations({ E1: "xoxb-e1" }), { teamOf: nobodys });
     await expect(tokens.tokenOf({ team: "T3" })).rejects.toMatchObject({ kind: "gone" });
   });
 
@@ -129,7 +132,7 @@ describe("a token where the app is installed by several", () => {
     ["of another organization", { team: "T2", enterprise: "E9" }, ofGrid, false],
     ["one that Slack does not take", undefined, workspace, false],
   ])("uses or refuses a configured token that is %s", async (_what, own, installation, isTaken) => {
-    const tokens = tokensOver(kept({}), {
+    const tokens = tokensOver(createInstallations({}), {
       configured: "xoxb-configured",
       teamOf: async (token) => (token === "xoxb-configured" ? own : undefined),
     });
@@ -139,12 +142,12 @@ describe("a token where the app is installed by several", () => {
   });
 
   it("never uses the configured token if nobody can say whose it is", async () => {
-    const tokens = tokensOver(kept({}), { configured: "xoxb-configured" });
+    const tokens = tokensOver(createInstallations({}), { configured: "xoxb-configured" });
     await expect(tokens.tokenOf(workspace)).rejects.toMatchObject({ kind: "gone" });
   });
 
   it("rejects if an installation cannot be read, instead of using the configured token", async () => {
-    const tokens = tokensOver(kept({ T1: new Error("out of reach") }), {
+    const tokens = tokensOver(createInstallations({ T1: new Error("out of reach") }), {
       configured: "xoxb-configured",
       teamOf: async () => workspace,
     });
@@ -152,7 +155,7 @@ describe("a token where the app is installed by several", () => {
   });
 
   it("falls back to the token of the organization when Slack refuses that of the workspace", async () => {
-    const tokens = tokensOver(kept({ T2: "xoxb-t2", E1: "xoxb-e1" }));
+    const tokens = tokensOver(createInstallations({ T2: "xoxb-t2", E1: "xoxb-e1" }));
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
     expect(await tokens.readNewerToken({ installation: ofGrid, tried: "xoxb-t2" })).toBe("xoxb-e1");
     expect(
@@ -161,7 +164,7 @@ describe("a token where the app is installed by several", () => {
   });
 
   it("keeps a doubtful token of the workspace until another one has replaced it", async () => {
-    const all = kept({ T2: "xoxb-t2", E1: "xoxb-e1" });
+    const all = createInstallations({ T2: "xoxb-t2", E1: "xoxb-e1" });
     const { tokens: values } = all;
     const tokens = tokensOver(all);
     const tried = await tokens.tokenOf(ofGrid);
@@ -177,7 +180,7 @@ describe("a token where the app is installed by several", () => {
   });
 
   it("reads the token again after the app was installed again", async () => {
-    const all = kept({ T1: "xoxb-old" });
+    const all = createInstallations({ T1: "xoxb-old" });
     const { tokens: values } = all;
     const tokens = tokensOver(all);
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-old");
@@ -192,7 +195,7 @@ describe("a token where the app is installed by several", () => {
     const all = Object.fromEntries(
       Array.from({ length: 501 }, (_, index) => [`T${index}`, `xoxb-${index}`]),
     );
-    const { installations, reads } = kept(all);
+    const { installations, reads } = createInstallations(all);
     const tokens = createBotTokens({ botToken: async () => undefined, installations });
     for (const team of Object.keys(all)) await tokens.tokenOf({ team });
     await tokens.tokenOf({ team: "T500" });

@@ -8,7 +8,7 @@ import {
 } from "@sekisho/verification/installations/managed-installations.ts";
 import { serve } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
-import { stored } from "./stored.ts";
+import { sampleInstallation } from "./stored.ts";
 
 const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret" };
 const region = "eu-central-1";
@@ -17,7 +17,7 @@ const prefix = "sekisho/dev/installations/";
 /** Secrets Manager as far as it is used here; `secrets` by name. Of those in `deleted` the deletion was asked for. */
 async function secretsManager(secrets: Record<string, string> = {}, refuse?: string) {
   const calls: string[] = [];
-  const deleted = new Set<string>();
+  const deletedNames = new Set<string>();
   const { url } = await serve((call) => {
     const problem = sigv4Problem({
       received: call,
@@ -33,9 +33,9 @@ async function secretsManager(secrets: Record<string, string> = {}, refuse?: str
     const name = SecretId ?? Name;
     calls.push(`${operation} ${name}`);
     if (refuse !== undefined) return failure(refuse);
-    if (operation === "RestoreSecret") deleted.delete(name);
+    if (operation === "RestoreSecret") deletedNames.delete(name);
     if (operation === "RestoreSecret") return Response.json({ Name: name });
-    if (deleted.has(name)) return failure("InvalidRequestException");
+    if (deletedNames.has(name)) return failure("InvalidRequestException");
     if (operation === "GetSecretValue")
       return name in secrets
         ? Response.json({ SecretString: secrets[name] })
@@ -51,7 +51,7 @@ async function secretsManager(secrets: Record<string, string> = {}, refuse?: str
   return {
     calls,
     secrets,
-    deleted,
+    deleted: deletedNames,
     aws,
     installations: createManagedInstallations({ prefix, aws }),
   };
@@ -64,27 +64,36 @@ function failure(name: string): Response {
 describe("installations in Secrets Manager", () => {
   it("stores each installation as a secret below the prefix of the stage", async () => {
     const { installations, secrets, calls } = await secretsManager();
-    await installations.put({ id: "T1", installation: stored() });
-    expect(JSON.parse(secrets[`${prefix}T1`] ?? "")).toEqual(stored());
-    expect(await installations.get({ id: "T1" })).toEqual(stored());
+    await installations.put({ id: "T1", installation: sampleInstallation() });
+    expect(JSON.parse(secrets[`${prefix}T1`] ?? "")).toEqual(sampleInstallation());
+    expect(await installations.get({ id: "T1" })).toEqual(sampleInstallation());
     expect(calls).toEqual([`CreateSecret ${prefix}T1`, `GetSecretValue ${prefix}T1`]);
   });
 
   it("overwrites an existing installation", async () => {
     const { installations, calls } = await secretsManager();
-    await installations.put({ id: "E1", installation: stored({ botToken: "xoxb-old" }) });
-    await installations.put({ id: "E1", installation: stored({ botToken: "xoxb-new" }) });
+    await installations.put({
+      id: "E1",
+      installation: sampleInstallation({ botToken: "xoxb-old" }),
+    });
+    await installations.put({
+      id: "E1",
+      installation: sampleInstallation({ botToken: "xoxb-new" }),
+    });
     expect((await installations.get({ id: "E1" }))?.botToken).toBe("xoxb-new");
     expect(calls).toContain(`PutSecretValue ${prefix}E1`);
   });
 
   it("treats a secret that is being deleted as missing and restores it at the next installation", async () => {
     const { installations, calls, deleted } = await secretsManager({
-      [`${prefix}T1`]: JSON.stringify(stored()),
+      [`${prefix}T1`]: JSON.stringify(sampleInstallation()),
     });
     deleted.add(`${prefix}T1`);
     expect(await installations.get({ id: "T1" })).toBeUndefined();
-    await installations.put({ id: "T1", installation: stored({ botToken: "xoxb-new" }) });
+    await installations.put({
+      id: "T1",
+      installation: sampleInstallation({ botToken: "xoxb-new" }),
+    });
     expect((await installations.get({ id: "T1" }))?.botToken).toBe("xoxb-new");
     const operations = calls.map((call) => call.split(" ")[0]);
     expect(operations).toEqual([
@@ -100,9 +109,9 @@ describe("installations in Secrets Manager", () => {
     expect(await (await secretsManager()).installations.get({ id: "T1" })).toBeUndefined();
     const { installations } = await secretsManager({}, "AccessDeniedException");
     await expect(installations.get({ id: "T1" })).rejects.toThrow(/AccessDenied/);
-    await expect(installations.put({ id: "T1", installation: stored() })).rejects.toThrow(
-      /AccessDenied/,
-    );
+    await expect(
+      installations.put({ id: "T1", installation: sampleInstallation() }),
+    ).rejects.toThrow(/AccessDenied/);
   });
 
   it("shows nothing of a malformed value in its error", async () => {
@@ -145,7 +154,7 @@ describe("the tokens of a stage", () => {
   });
 
   it("does without a bot token if several workspaces install the app", async () => {
-    const { aws } = await secretsManager({ [`${prefix}T1`]: JSON.stringify(stored()) });
+    const { aws } = await secretsManager({ [`${prefix}T1`]: JSON.stringify(sampleInstallation()) });
     const tokens = tokensOf(aws);
     expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-installed");
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });

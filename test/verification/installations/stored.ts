@@ -1,13 +1,13 @@
 /** An installation as it is stored. */
 import type { StoredInstallation } from "@sekisho/verification/installations/installations.ts";
 
-export function stored(changed: Partial<StoredInstallation> = {}): StoredInstallation {
+export function sampleInstallation(changes: Partial<StoredInstallation> = {}): StoredInstallation {
   return {
     botToken: "xoxb-installed",
     team: "T1",
     botUser: "UBOT",
     installedAtMs: 1_790_000_000_000,
     scopes: ["chat:write"],
-    ...changed,
+    ...changes,
   };
 }

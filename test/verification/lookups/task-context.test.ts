@@ -50,7 +50,7 @@ function lookups({
     },
     find({ text = "", message = {}, thread = [] }: Given = {}) {
       const { channel, person: user, team } = workspace;
-      const asked = {
+      const askedMessage = {
         ...sampleTask().message,
         team,
         user,
@@ -58,13 +58,13 @@ function lookups({
         ts: "1700000000.000100",
         text,
       };
-      const task = sampleTask({ message: { ...asked, ...message } });
+      const task = sampleTask({ message: { ...askedMessage, ...message } });
       return findTaskContext({ task, texts: [text], thread, signal: new AbortController().signal });
     },
   };
 }
 
-const said = (user: string, markdown = ""): PostedMessage => ({
+const postBy = (user: string, markdown = ""): PostedMessage => ({
   ...{
     ts: "1600000000.000100",
     text: markdown,
@@ -84,7 +84,7 @@ describe("names", () => {
     const zone = lookups({ settings: { ...namesOnly, groups: true }, apiUrl: `${url}/` });
     const { names } = await zone.find({
       text: "Tell @U1 and @S1",
-      thread: [said("U2", "and @W3")],
+      thread: [postBy("U2", "and @W3")],
     });
     expect(names).toEqual({ U1: "Robin", S1: "ops", U2: "Robin", W3: "Robin" });
   });
@@ -100,7 +100,7 @@ describe("names", () => {
 
   it("asks for a name once in six hours", async () => {
     const zone = lookups({ settings: namesOnly });
-    const thread = [said("UHANAKO")];
+    const thread = [postBy("UHANAKO")];
     for (const ms of [0, hourMs, 4 * hourMs]) {
       zone.pass(ms);
       expect((await zone.find({ thread })).names).toEqual({ UHANAKO: "Hanako" });
@@ -142,26 +142,26 @@ describe("names", () => {
     const zone = lookups({ settings: namesOnly });
     for (let attempt = 0; attempt < 3; attempt++)
       client().fakeSlack.inject({ method: "users.info", ...fault });
-    expect((await zone.find({ thread: [said("UHANAKO")] })).names).toEqual({});
+    expect((await zone.find({ thread: [postBy("UHANAKO")] })).names).toEqual({});
     const callCount = zone.calls().length;
     zone.pass(minuteMs - 1);
-    await zone.find({ thread: [said("UPERSON")] });
+    await zone.find({ thread: [postBy("UPERSON")] });
     expect(zone.calls()).toHaveLength(callCount);
   });
 
   it("keeps ids if Slack takes too long, and does not ask again for the next task", async () => {
     const zone = lookups({ settings: namesOnly, maxWaitMs: 1000 });
     client().fakeSlack.inject({ method: "users.info", type: "late", delayMs: 60_000 });
-    expect((await zone.find({ thread: [said("UHANAKO")] })).names).toEqual({});
-    expect((await zone.find({ thread: [said("UPERSON")] })).names).toEqual({});
+    expect((await zone.find({ thread: [postBy("UHANAKO")] })).names).toEqual({});
+    expect((await zone.find({ thread: [postBy("UPERSON")] })).names).toEqual({});
     zone.pass(minuteMs);
-    expect((await zone.find({ thread: [said("UPERSON")] })).names).toEqual({ UPERSON: "You" });
+    expect((await zone.find({ thread: [postBy("UPERSON")] })).names).toEqual({ UPERSON: "You" });
   });
 
   it("makes at most ten calls, for the text first and then for the newest messages", async () => {
     const zone = lookups({ settings: namesOnly });
     const text = Array.from({ length: 9 }, (_, at) => `@U${at}X`).join(" ");
-    const thread = [said("UPERSON"), { ...said("UHANAKO"), ts: "1600000001.000100" }];
+    const thread = [postBy("UPERSON"), { ...postBy("UHANAKO"), ts: "1600000001.000100" }];
     expect((await zone.find({ text, thread })).names).toEqual({ UHANAKO: "Hanako" });
     expect(zone.calls()).toHaveLength(10);
   });
@@ -195,7 +195,7 @@ describe("names", () => {
     const { names } = await zone.find({
       text: "@U1 #C1",
       message,
-      thread: [said("UPERSON", "@U2")],
+      thread: [postBy("UPERSON", "@U2")],
     });
     expect(names).toEqual({ UPERSON: "You" });
     expect(zone.calls().toSorted()).toEqual(["conversations.info", "users.info"]);
@@ -205,10 +205,10 @@ describe("names", () => {
     const ids = ["CRANDOM", "CPRIVATE", "CHIDDEN", "CWITHOUT"];
     const open = ids.map((id) => ({ type: "channel", id }) as const);
     const zone = lookups({ settings: { ...namesOnly, open: true } });
-    const found = await Promise.all(
+    const contexts = await Promise.all(
       [workspace.person, "UHANAKO"].map((user) => zone.find({ message: { user, open } })),
     );
-    expect(found.map(({ context }) => context?.open?.map(({ name }) => name))).toEqual([
+    expect(contexts.map(({ context }) => context?.open?.map(({ name }) => name))).toEqual([
       ["random"],
       ["random", "board"],
     ]);
@@ -219,8 +219,12 @@ describe("names", () => {
       settings: { names: false, groups: false, channel: false, open: false },
     });
     const message = { open: [{ type: "channel" as const, id: "CRANDOM" }] };
-    const found = await zone.find({ text: "@U1 @S1 #C1", message, thread: [said("UHANAKO")] });
-    expect(found).toEqual({ names: {}, context: undefined });
+    const contextOfReply = await zone.find({
+      text: "@U1 @S1 #C1",
+      message,
+      thread: [postBy("UHANAKO")],
+    });
+    expect(contextOfReply).toEqual({ names: {}, context: undefined });
     expect(zone.calls()).toEqual([]);
   });
 });

@@ -76,11 +76,11 @@ describe("the ledger of one process", () => {
       nowMs = startMs;
       const ledger = createMemoryLedger({ maxStates: 4, now });
       const usedNames = new Set<string>();
-      const begun = new Map<number, number>();
+      const issueTimes = new Map<number, number>();
       for (const { id, ageMs, laterMs } of each) {
         nowMs += laterMs;
-        const issuedAtMs = begun.get(id) ?? nowMs - ageMs;
-        begun.set(id, issuedAtMs);
+        const issuedAtMs = issueTimes.get(id) ?? nowMs - ageMs;
+        issueTimes.set(id, issuedAtMs);
         const state = `state-${id}`;
         if (!(await ledger.useState({ id: state, issuedAtMs }))) continue;
         expect(usedNames).not.toContain(state);

@@ -14,41 +14,43 @@ import { createBrowser } from "./browser.ts";
 const install = { clientId: "12.34", clientSecret: "0123456789abcdef0123456789abcdef" };
 const startMs = 1_790_000_000_000;
 let fakeSlack: FakeSlack;
-let kept: CollectedLog;
-let stored: Map<string, StoredInstallation>;
+let collectedLog: CollectedLog;
+let storedInstallations: Map<string, StoredInstallation>;
 let nowMs: number;
 
 beforeEach(async () => {
   fakeSlack = closeAfterTest(
     await startFakeSlack({ signingSecret: "s", botToken: "xoxb-fake-slack", install }),
   );
-  kept = collectLog({ level: "debug" });
-  stored = new Map();
+  collectedLog = collectLog({ level: "debug" });
+  storedInstallations = new Map();
   nowMs = startMs;
 });
 
 type Options = Parameters<typeof createOauth>[0];
 
-function oauth(changed: Partial<Options> = {}) {
+function oauth(changes: Partial<Options> = {}) {
   return createOauth({
     clientId: install.clientId,
     clientSecret: async () => install.clientSecret,
     scopes: ["app_mentions:read", "chat:write"],
-    installations: { put: async ({ id, installation }) => void stored.set(id, installation) },
+    installations: {
+      put: async ({ id, installation }) => void storedInstallations.set(id, installation),
+    },
     ledger: createMemoryLedger({ now: () => nowMs }),
     apiUrl: fakeSlack.apiUrl,
-    log: kept.log,
+    log: collectedLog.log,
     now: () => nowMs,
-    ...changed,
+    ...changes,
   });
 }
 
-const logEntries = () => kept.entries();
+const logEntries = () => collectedLog.entries();
 const codeFor = (place: { team: string } | { enterprise: string } = { team: "TSECOND" }) =>
   fakeSlack.authorize(place).code;
 
 /** A browser that has begun the flow, and comes back as Slack leads it. */
-async function begun(flow = oauth(), language = "en") {
+async function beginInstall(flow = oauth(), language = "en") {
   const browser = createBrowser({ oauth: flow, language });
   const { state } = await browser.begin();
   const cookies = new Map(browser.cookies);
@@ -82,11 +84,11 @@ describe("the installation of the app", () => {
   });
 
   it("stores a working token and confirms the installation", async () => {
-    const { browser, back } = await begun();
+    const { browser, back } = await beginInstall();
     const page = await back();
     expect(page.status).toBe(200);
     expect(page.text).toContain("The app is installed.");
-    const installation = stored.get("TSECOND");
+    const installation = storedInstallations.get("TSECOND");
     expect(installation).toMatchObject({ team: "TSECOND", installedAtMs: startMs });
     expect(fakeSlack.installations()).toContainEqual({
       token: installation?.botToken,
@@ -99,14 +101,14 @@ describe("the installation of the app", () => {
   });
 
   it("stores an installation of a whole organization under the organization", async () => {
-    const { back } = await begun();
+    const { back } = await beginInstall();
     await back({ code: codeFor({ enterprise: "ESTANDIN" }) });
-    expect([...stored.keys()]).toEqual(["ESTANDIN"]);
-    expect(stored.get("ESTANDIN")).toMatchObject({ enterprise: "ESTANDIN" });
-    expect(stored.get("ESTANDIN")).not.toHaveProperty("team");
+    expect([...storedInstallations.keys()]).toEqual(["ESTANDIN"]);
+    expect(storedInstallations.get("ESTANDIN")).toMatchObject({ enterprise: "ESTANDIN" });
+    expect(storedInstallations.get("ESTANDIN")).not.toHaveProperty("team");
     const tokens = createBotTokens({
       botToken: async () => undefined,
-      installations: { get: async ({ id }) => stored.get(id), put: async () => {} },
+      installations: { get: async ({ id }) => storedInstallations.get(id), put: async () => {} },
     });
     expect(await tokens.tokenOf({ team: "TGRIDTWO", enterprise: "ESTANDIN" })).toMatch(/^xoxb-/);
   });
@@ -119,7 +121,7 @@ describe("the installation of the app", () => {
     ["ja;q=0", installText.installed.en.happened, "en"],
     ["", installText.installed.en.happened, "en"],
   ])("shows the last page in the language of the browser: %s", async (language, words, tag) => {
-    const { back } = await begun(oauth(), language);
+    const { back } = await beginInstall(oauth(), language);
     const page = await back();
     expect(page.text).toContain(words);
     expect(page.text).toContain(`lang="${tag}"`);
@@ -143,11 +145,11 @@ describe("a state", () => {
           .state,
     ],
   ])("refuses a state that %s", async (_what, change) => {
-    const { state, back } = await begun();
+    const { state, back } = await beginInstall();
     const page = await back({ state: await change(state), code: codeFor() });
     expect(page.status).toBe(400);
     expect(page.text).toContain(installText.bad_state.en.happened);
-    expect(stored.size).toBe(0);
+    expect(storedInstallations.size).toBe(0);
     expect(logEntries()).toEqual([expect.objectContaining({ reason: "bad_state" })]);
   });
 
@@ -160,65 +162,65 @@ describe("a state", () => {
       expect((await browser.back({ state, code })).status).toBe(400);
     await second.begin();
     expect((await second.back({ state, code })).status).toBe(400);
-    expect([...stored.keys()]).toEqual(["TSECOND"]);
+    expect([...storedInstallations.keys()]).toEqual(["TSECOND"]);
   });
 
   it("refuses a second code for a used state, even with the old cookie", async () => {
-    const { back, restore } = await begun();
+    const { back, restore } = await beginInstall();
     expect((await back()).status).toBe(200);
     restore();
     const again = await back({ code: codeFor({ team: "TSTANDIN" }) });
     expect(again.status).toBe(400);
     expect(again.text).toContain(installText.bad_state.en.happened);
-    expect([...stored.keys()]).toEqual(["TSECOND"]);
+    expect([...storedInstallations.keys()]).toEqual(["TSECOND"]);
   });
 
   it("refuses a used state in any other spelling", async () => {
-    const { state, back, restore } = await begun();
-    const statusOf = async (spelled: string) => {
+    const { state, back, restore } = await beginInstall();
+    const statusOf = async (spelling: string) => {
       restore();
-      return (await back({ state: spelled, code: codeFor() })).status;
+      return (await back({ state: spelling, code: codeFor() })).status;
     };
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     // The last of 43 characters carries four bits: three others mean the same.
     const last = alphabet.indexOf(state.slice(-1));
     const spellings = [1, 2, 3].map((bits) => state.slice(0, -1) + alphabet[last ^ bits]);
     expect(await statusOf(state)).toBe(200);
-    for (const spelled of [...spellings, `${state}=`, `${state} `])
-      expect(await statusOf(spelled)).toBe(400);
+    for (const spelling of [...spellings, `${state}=`, `${state} `])
+      expect(await statusOf(spelling)).toBe(400);
     expect(logEntries().filter(({ message }) => message === "app_installed")).toHaveLength(1);
   });
 
   it("uses up the state when the person denies the installation", async () => {
-    const { back, restore } = await begun();
+    const { back, restore } = await beginInstall();
     await back({ error: "access_denied" });
     restore();
     expect((await back()).status).toBe(400);
-    expect(stored.size).toBe(0);
+    expect(storedInstallations.size).toBe(0);
   });
 
   it("refuses a state of a previous process with another salt", async () => {
     const [former, next] = ["former", "next"].map((stateSalt) => oauth({ stateSalt }));
     if (former === undefined || next === undefined) throw new Error("two flows");
     let isRestarted = false;
-    const { back } = await begun((request) => (isRestarted ? next : former)(request));
+    const { back } = await beginInstall((request) => (isRestarted ? next : former)(request));
     isRestarted = true;
     expect((await back()).status).toBe(400);
-    expect(stored.size).toBe(0);
+    expect(storedInstallations.size).toBe(0);
   });
 
   it("accepts a state for ten minutes", async () => {
-    const late = await begun();
+    const late = await beginInstall();
     nowMs = startMs + 600_000;
     expect((await late.back()).status).toBe(400);
-    const early = await begun();
+    const early = await beginInstall();
     nowMs += 599_000;
     expect((await early.back()).status).toBe(200);
   });
 
   it("refuses a state if the browser sends two cookies of the flow", async () => {
     const flow = oauth();
-    const { browser, state } = await begun(flow);
+    const { browser, state } = await beginInstall(flow);
     const [pair] = [...browser.cookies].map(([name, value]) => `${name}=${value}`);
     const url = new URL("/slack/oauth_redirect", "http://localhost/");
     url.search = String(new URLSearchParams({ state, code: codeFor() }));
@@ -231,7 +233,7 @@ describe("an installation that is limited", () => {
   const install = async (
     flow: ReturnType<typeof oauth>,
     place: { team: string } | { enterprise: string },
-  ) => (await begun(flow)).back({ code: codeFor(place) });
+  ) => (await beginInstall(flow)).back({ code: codeFor(place) });
 
   it("accepts only the listed workspaces and organizations", async () => {
     const flow = oauth({ teams: ["TSTANDIN", "ESTANDIN"] });
@@ -243,25 +245,25 @@ describe("an installation that is limited", () => {
     ]);
     expect((await install(flow, { team: "TSTANDIN" })).status).toBe(200);
     expect((await install(flow, { enterprise: "ESTANDIN" })).status).toBe(200);
-    expect([...stored.keys()]).toEqual(["TSTANDIN", "ESTANDIN"]);
+    expect([...storedInstallations.keys()]).toEqual(["TSTANDIN", "ESTANDIN"]);
   });
 
   it("limits installations per day and does not count invalid codes", async () => {
     const flow = oauth({ ledger: createMemoryLedger({ maxPerDay: 1, now: () => nowMs }) });
-    expect((await (await begun(flow)).back({ code: "none" })).status).toBe(400);
+    expect((await (await beginInstall(flow)).back({ code: "none" })).status).toBe(400);
     expect((await install(flow, { team: "TSECOND" })).status).toBe(200);
     const refusal = await install(flow, { team: "TSTANDIN" });
     expect(refusal.status).toBe(429);
     expect(refusal.text).toContain(installText.too_many.en.happened);
-    expect([...stored.keys()]).toEqual(["TSECOND"]);
+    expect([...storedInstallations.keys()]).toEqual(["TSECOND"]);
   });
 });
 
 describe("refusals", () => {
   /** All the way, with the code that Slack gave or another one. */
-  async function installed(changed: Partial<Options> = {}, query?: Record<string, string>) {
-    const { back } = await begun(
-      oauth({ ledger: createMemoryLedger(), now: Date.now, ...changed }),
+  async function installed(changes: Partial<Options> = {}, query?: Record<string, string>) {
+    const { back } = await beginInstall(
+      oauth({ ledger: createMemoryLedger(), now: Date.now, ...changes }),
     );
     return back(query);
   }
@@ -274,7 +276,7 @@ describe("refusals", () => {
     return { apiUrl: `${url}/api/` };
   }
 
-  const granted = {
+  const grant = {
     ok: true,
     access_token: "xoxb-granted",
     token_type: "bot",
@@ -308,7 +310,7 @@ describe("refusals", () => {
           true,
         ]);
       }
-      expect(stored.size).toBe(1);
+      expect(storedInstallations.size).toBe(1);
       expect(reasons().slice(1)).toEqual([
         ["bad_code", "invalid_code"],
         ["bad_code", "invalid_code"],
@@ -330,7 +332,7 @@ describe("refusals", () => {
         const page = await installed();
         expect(page.status).toBe(503);
         expect(page.text).toContain('<a href="/slack/install">');
-        expect(stored.size).toBe(0);
+        expect(storedInstallations.size).toBe(0);
       },
     );
 
@@ -340,11 +342,11 @@ describe("refusals", () => {
         "cannot read the client secret",
         { clientSecret: () => Promise.reject(new Error("secret 0123")) },
       ],
-    ])("answers 503 without a redirect if the flow %s", async (_what, changed) => {
-      const page = await createBrowser({ oauth: oauth(changed) }).get("/slack/install");
+    ])("answers 503 without a redirect if the flow %s", async (_what, changes) => {
+      const page = await createBrowser({ oauth: oauth(changes) }).get("/slack/install");
       expect(page.status).toBe(503);
       expect(page.headers.get("location")).toBeNull();
-      expect(kept.lines.join("")).not.toContain("secret 0123");
+      expect(collectedLog.lines.join("")).not.toContain("secret 0123");
     });
 
     it("answers 503 without the token if the installation cannot be stored", async () => {
@@ -352,7 +354,7 @@ describe("refusals", () => {
         installations: { put: () => Promise.reject(new Error("xoxb-out of reach")) },
       });
       expect(page.status).toBe(503);
-      expect(`${page.text} ${kept.lines.join("")}`).not.toContain("xoxb");
+      expect(`${page.text} ${collectedLog.lines.join("")}`).not.toContain("xoxb");
     });
 
     it.each([
@@ -361,11 +363,11 @@ describe("refusals", () => {
       ["of no workspace", { team: null }, 503],
       ["of a workspace with an id that is none", { team: { id: "../../SLACK_BOT_TOKEN" } }, 503],
       ["of no organization, though it says so", { is_enterprise_install: true }, 503],
-    ])("refuses an installation %s", async (_what, changed, status) => {
-      const { apiUrl } = await answering(() => Response.json({ ...granted, ...changed }));
+    ])("refuses an installation %s", async (_what, changes, status) => {
+      const { apiUrl } = await answering(() => Response.json({ ...grant, ...changes }));
       const page = await installed({ apiUrl });
       expect(page.status).toBe(status);
-      expect(stored.size).toBe(0);
+      expect(storedInstallations.size).toBe(0);
     });
 
     it.each([
@@ -374,32 +376,32 @@ describe("refusals", () => {
         "a redirect",
         (target: string) =>
           target === "/elsewhere"
-            ? Response.json(granted)
+            ? Response.json(grant)
             : new Response(null, { status: 307, headers: { location: "/elsewhere" } }),
       ],
-      ["more than it may be", () => Response.json({ ...granted, more: "x".repeat(70_000) })],
+      ["more than it may be", () => Response.json({ ...grant, more: "x".repeat(70_000) })],
       ["an error with markup for a name", () => Response.json({ ok: false, error: "<script>" })],
     ])("answers 503 if Slack sends %s", async (_what, answer) => {
       const { apiUrl } = await answering(answer);
       const page = await installed({ apiUrl });
       expect(page.status).toBe(503);
-      expect(stored.size).toBe(0);
+      expect(storedInstallations.size).toBe(0);
     });
   });
 
   describe("a page of the flow", () => {
     it("shows nothing from outside except the escaped name of the workspace", async () => {
       const team = { id: "T1", name: `<img src=x onerror="alert(1)">'&` };
-      const { apiUrl } = await answering(() => Response.json({ ...granted, team }));
+      const { apiUrl } = await answering(() => Response.json({ ...grant, team }));
       const page = await installed({ apiUrl });
       expect(page.text).toContain("&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&#39;&amp;");
       expect(page.text).not.toContain("<img");
-      const denied = await installed(
+      const denialPage = await installed(
         {},
         { error: "<script>alert(1)</script>", error_description: "<b>" },
       );
-      expect(denied.text).not.toMatch(/<script|<b>/);
-      expect(denied.status).toBe(502);
+      expect(denialPage.text).not.toMatch(/<script|<b>/);
+      expect(denialPage.status).toBe(502);
     });
 
     it("keeps tokens, secrets, codes and states out of pages, logs and addresses", async () => {
@@ -407,10 +409,10 @@ describe("refusals", () => {
       const browser = createBrowser({ oauth: oauth() });
       const { state, authorize } = await browser.begin();
       const page = await browser.back({ state, code });
-      const texts = `${page.text} ${[...page.headers].join(" ")} ${kept.lines.join(" ")} ${authorize}`;
+      const texts = `${page.text} ${[...page.headers].join(" ")} ${collectedLog.lines.join(" ")} ${authorize}`;
       for (const secret of [install.clientSecret, code, "xoxb-"])
         expect(texts).not.toContain(secret);
-      expect(`${page.text} ${kept.lines.join(" ")}`).not.toContain(state);
+      expect(`${page.text} ${collectedLog.lines.join(" ")}`).not.toContain(state);
     });
 
     it("forbids scripts, framing and caching on its pages", async () => {

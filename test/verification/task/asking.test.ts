@@ -20,16 +20,17 @@ import {
 import { samplePolicy, sampleTask } from "./sample.ts";
 
 const hourMs = 3600_000;
-const shown: TaskEvent = { type: "question_asked", nowMs, ts: "2.1" };
+const questionAsked: TaskEvent = { type: "question_asked", nowMs, ts: "2.1" };
 const questionShown: TaskEvent = { type: "question_shown", nowMs };
 const yes: GivenAnswer = { user: "U1", atMs: nowMs + 5000, option: 0, callId: "call-1" };
 
 /** The question is in the thread. */
 function open(question: Parameters<typeof asking>[0] = {}, policy = samplePolicy()): Task {
-  return play([...toSent, asking(question, { act: "send" }), woken, shown], { policy }).task;
+  return play([...toSent, asking(question, { act: "send" }), woken, questionAsked], { policy })
+    .task;
 }
 
-function taken(task: Task, answer = yes, atMs = answer.atMs): Task {
+function takeReply(task: Task, answer = yes, atMs = answer.atMs): Task {
   const result = takeAnswer({ task, answer, nowMs: atMs });
   if ("notTaken" in result) throw new Error(`not taken: ${result.notTaken.type}`);
   return result.task;
@@ -37,7 +38,7 @@ function taken(task: Task, answer = yes, atMs = answer.atMs): Task {
 
 const at = <E extends TaskEvent>(event: E, atMs: number) => ({ ...event, nowMs: atMs });
 const answerCall = (event: ReturnType<typeof failure>) => ({ ...event, act: "answer" }) as const;
-const answered: TaskEvent = { ...success, act: "answer" };
+const answerSuccess: TaskEvent = { ...success, act: "answer" };
 
 describe("a question of the agent", () => {
   it("records a question, holds its thread, asks it, and then waits until it expires", () => {
@@ -46,7 +47,7 @@ describe("a question of the agent", () => {
       asking({ question_id: "q" }),
       woken,
       { type: "thread_held" },
-      shown,
+      questionAsked,
     ]);
     expect(typesOf(asked).slice(3)).toEqual([
       ["wake"],
@@ -63,10 +64,10 @@ describe("a question of the agent", () => {
   });
 
   it("fails the task with a message if its question is missing from the record", () => {
-    const { question: _lost, ...task } = open();
-    const { asked, task: ended } = play([woken, { type: "canceled", nowMs }], { task });
+    const { question: _question, ...task } = open();
+    const { asked, task: endedTask } = play([woken, { type: "canceled", nowMs }], { task });
     expect(typesOf(asked)).toEqual([["cancel"], ["wake"]]);
-    expect(ended).toMatchObject({
+    expect(endedTask).toMatchObject({
       state: "delivering",
       outcome: { type: "failed", reason: "timeout" },
     });
@@ -111,13 +112,13 @@ describe("a question of the agent", () => {
 
   it("asks without blocks if Slack refuses them, and ends as unanswered if no post is possible", () => {
     const { task } = play([...toSent, asking(), woken]);
-    const refused: TaskEvent = {
+    const refusal: TaskEvent = {
       type: "slack_failed",
       nowMs,
       act: "ask_question",
       kind: "refused",
     };
-    const plain = play([refused, woken], { task });
+    const plain = play([refusal, woken], { task });
     expect(plain.task).toMatchObject({ state: "asking", mrkdwnFallback: true });
     for (const kind of ["refused", "gone"] as const) {
       const over = play([{ type: "slack_failed", nowMs, act: "ask_question", kind }], {
@@ -140,12 +141,12 @@ describe("a question of the agent", () => {
 
 describe("an answer", () => {
   it("shows an answer in the question's message and then sends it to the agent", () => {
-    const task = taken(open());
+    const task = takeReply(open());
     expect(typesOf(play([woken, questionShown], { task }).asked)).toEqual([
       ["show_question"],
       ["answer"],
     ]);
-    const over = play([woken, questionShown, answered], { task }).task;
+    const over = play([woken, questionShown, answerSuccess], { task }).task;
     expect(over).toMatchObject({
       state: "delivering",
       outcome: { type: "answer", text: "A checkpoint." },
@@ -153,7 +154,7 @@ describe("an answer", () => {
   });
 
   it("accepts the first answer and reports its person and time to everyone later", () => {
-    const task = taken(open());
+    const task = takeReply(open());
     const late = takeAnswer({ task, answer: { ...yes, user: "U2" }, nowMs: nowMs + 9000 });
     expect(late).toEqual({ notTaken: { type: "answered", by: "U1", atMs: yes.atMs } });
   });
@@ -172,12 +173,12 @@ describe("an answer", () => {
 
   it("extends the deadline by the time that the task waited for a person", () => {
     const task = open();
-    expect(taken(task).call?.deadlineAtMs).toBe((task.call?.deadlineAtMs ?? 0) + 5000);
+    expect(takeReply(task).call?.deadlineAtMs).toBe((task.call?.deadlineAtMs ?? 0) + 5000);
     expect(play([at(woken, nowMs + hourMs - 1)], { task }).task.cancelReason).toBeUndefined();
   });
 
   it("sends an answer again under the same id when its arrival is in doubt", () => {
-    const task = taken(open());
+    const task = takeReply(open());
     for (const error of [
       failure({ reason: "ambiguous" }),
       failure({ reason: "unavailable" }),
@@ -187,20 +188,22 @@ describe("an answer", () => {
       expect(again.last).toEqual([{ type: "answer" }]);
       expect(again.task.question?.answer?.callId).toBe("call-1");
     }
-    const died = play([resumed], { task });
-    expect(died.last).toEqual([{ type: "show_question" }]);
+    const resumedStep = play([resumed], { task });
+    expect(resumedStep.last).toEqual([{ type: "show_question" }]);
   });
 
   it("leaves no doubt if it certainly did not arrive", () => {
-    const unsent = failure({ reason: "invalid_response", certainty: "undelivered" });
-    const { task } = play([woken, questionShown, answerCall(unsent)], { task: taken(open()) });
+    const undelivered = failure({ reason: "invalid_response", certainty: "undelivered" });
+    const { task } = play([woken, questionShown, answerCall(undelivered)], {
+      task: takeReply(open()),
+    });
     expect(task.question?.answer?.arrival).toBeUndefined();
   });
 
   it("counts repeated questions of the agent apart from failures", () => {
     const echo = asking({ question_id: "q" }, { act: "answer" });
     const { task } = play([woken, questionShown, echo], {
-      task: taken(open({ question_id: "q" })),
+      task: takeReply(open({ question_id: "q" })),
     });
     const { task: later, last } = play([woken, asking({ question_id: "q" })], { task });
     expect(later).toMatchObject({ attempts: 0, question: { answer: { stillAskedTimes: 2 } } });
@@ -209,28 +212,28 @@ describe("an answer", () => {
 
   it("polls the task when the host no longer accepts the answer", () => {
     const over = answerCall(failure({ reason: "invalid_state" }));
-    const { last } = play([woken, questionShown, over], { task: taken(open()) });
+    const { last } = play([woken, questionShown, over], { task: takeReply(open()) });
     expect(last).toEqual([{ type: "poll", by: "task_id" }]);
   });
 
   it("fails a task whose answer cannot be sent after a bounded number of tries", () => {
     const away = answerCall(failure({ reason: "unavailable" }));
-    let { task } = play([woken, questionShown, away], { task: taken(open()) });
+    let { task } = play([woken, questionShown, away], { task: takeReply(open()) });
     for (let tries = 0; tries < 20; tries++) task = play([woken, away], { task }).task;
     expect(task.state).toBe("asking");
     const late = play([woken, at(away, (task.call?.deadlineAtMs ?? 0) + 15_000)], { task });
     expect(late.task.outcome).toMatchObject({ type: "failed", reason: "unavailable" });
     expect(late.last).toEqual([{ type: "cancel" }]);
     for (const reason of ["execution_failed", "task_not_found"] as const) {
-      const ended = answerCall(failure({ reason }));
-      const told = play([woken, questionShown, ended], { task: taken(open()) }).task;
-      expect(told.outcome).toMatchObject({ type: "failed", reason });
+      const endFailure = answerCall(failure({ reason }));
+      const endedTask = play([woken, questionShown, endFailure], { task: takeReply(open()) }).task;
+      expect(endedTask.outcome).toMatchObject({ type: "failed", reason });
     }
-    const refused = answerCall(failure({ reason: "permission_denied" }));
-    let shut = play([woken, questionShown, refused], { task: taken(open()) });
-    for (let tries = 1; tries < 7; tries++) shut = play([woken, refused], { task: shut.task });
+    const refusal = answerCall(failure({ reason: "permission_denied" }));
+    let shut = play([woken, questionShown, refusal], { task: takeReply(open()) });
+    for (let tries = 1; tries < 7; tries++) shut = play([woken, refusal], { task: shut.task });
     expect(shut.task.state).toBe("asking");
-    expect(play([woken, refused], { task: shut.task }).task.outcome).toMatchObject({
+    expect(play([woken, refusal], { task: shut.task }).task.outcome).toMatchObject({
       reason: "permission_denied",
     });
   });
@@ -244,7 +247,7 @@ describe("a further question", () => {
       // The host has an id for each.
       ["answer", "Shall I?"],
     ] as const) {
-      const first = taken(open({ question_id: "q1" }));
+      const first = takeReply(open({ question_id: "q1" }));
       const between: TaskEvent[] = act === "answer" ? [] : [{ ...accepted, act: "answer" }, woken];
       const next = asking({ question_id: "q2", prompt }, { act });
       const { task, last } = play([woken, questionShown, ...between, next, woken], { task: first });
@@ -257,24 +260,24 @@ describe("a further question", () => {
 });
 
 describe("what nobody answers", () => {
-  const expired = at(woken, nowMs + hourMs);
+  const expiryWake = at(woken, nowMs + hourMs);
 
   it("cancels at the host when nobody answers and reports the task as unanswered unless a result came", () => {
-    const { task, last } = play([expired], { task: open() });
+    const { task, last } = play([expiryWake], { task: open() });
     expect(last).toEqual([{ type: "cancel" }]);
-    const canceled: TaskEvent = { type: "canceled", nowMs: expired.nowMs };
-    expect(play([canceled], { task }).task.outcome).toEqual({ type: "unanswered" });
+    const cancellation: TaskEvent = { type: "canceled", nowMs: expiryWake.nowMs };
+    expect(play([cancellation], { task }).task.outcome).toEqual({ type: "unanswered" });
     const over = {
-      ...failure({ reason: "invalid_state" }, expired.nowMs),
+      ...failure({ reason: "invalid_state" }, expiryWake.nowMs),
       act: "cancel",
     } as const;
     const timeout = {
-      ...failure({ reason: "timeout" }, expired.nowMs),
+      ...failure({ reason: "timeout" }, expiryWake.nowMs),
       act: "poll",
     } as const;
     expect(play([over, timeout], { task }).task.outcome).toEqual({ type: "unanswered" });
     expect(
-      play([over, at({ ...success, act: "poll" }, expired.nowMs)], { task }).task.outcome,
+      play([over, at({ ...success, act: "poll" }, expiryWake.nowMs)], { task }).task.outcome,
     ).toMatchObject({
       type: "answer",
     });
@@ -343,11 +346,11 @@ describe("a dead letter, or an operator's redrive, of a task that asks", () => {
   });
 
   it("continues a redriven task from where it stands", () => {
-    const redriven: TaskEvent = { type: "redriven", nowMs, resumed: false };
-    expect(play([redriven], { task: play([...toSent, asking()]).task }).last).toMatchObject([
+    const redrive: TaskEvent = { type: "redriven", nowMs, resumed: false };
+    expect(play([redrive], { task: play([...toSent, asking()]).task }).last).toMatchObject([
       { type: "ask_question" },
     ]);
-    expect(play([redriven], { task: taken(open()) }).last).toEqual([{ type: "show_question" }]);
+    expect(play([redrive], { task: takeReply(open()) }).last).toEqual([{ type: "show_question" }]);
   });
 });
 
@@ -358,7 +361,7 @@ const away = failure({ reason: "unavailable" });
 
 /** Its question was answered. */
 const replied = (question: Parameters<typeof asking>[0] = {}, policy = samplePolicy()) =>
-  taken(open(question, policy));
+  takeReply(open(question, policy));
 
 describe("an answer that may have arrived", () => {
   it("polls after an ambiguous answer to a peer that does not deduplicate until it asks the same again", () => {
@@ -386,8 +389,11 @@ describe("an answer that may have arrived", () => {
       });
       expect(further.task.question).toMatchObject({ index: 1, id: "q2", prompt: "And that?" });
       expect(further.last).toMatchObject([{ type: "ask_question", reconcile: false }]);
-      const gone = play([{ ...accepted, act: "poll" }], { task: looking.task, policy: foreign });
-      expect(gone.task.state).toBe("waiting");
+      const foreignStep = play([{ ...accepted, act: "poll" }], {
+        task: looking.task,
+        policy: foreign,
+      });
+      expect(foreignStep.task.state).toBe("waiting");
     }
   });
 });
@@ -395,10 +401,13 @@ describe("an answer that may have arrived", () => {
 describe("an answer that has arrived", () => {
   it("keeps one question when a peer gives it another id at every read", () => {
     const echo = asking({ question_id: "another" }, { act: "answer" });
-    const read = asking({ question_id: "yet another" });
+    const otherQuestion = asking({ question_id: "yet another" });
     const task = replied({ question_id: "q" }, foreign);
-    const told = play([woken, questionShown, echo, woken, read], { task, policy: foreign }).task;
-    expect(told.question).toMatchObject({ index: 0, id: "q", answer: { callId: "call-1" } });
+    const askedTask = play([woken, questionShown, echo, woken, otherQuestion], {
+      task,
+      policy: foreign,
+    }).task;
+    expect(askedTask.question).toMatchObject({ index: 0, id: "q", answer: { callId: "call-1" } });
   });
 
   it("ends an answered question whose peer never moves on by asking once more or by timing out", () => {
@@ -488,7 +497,7 @@ describe("a question of another zone", () => {
     ]);
     expect(task.call?.params).toBeUndefined();
     expect(Buffer.byteLength(JSON.stringify(task))).toBeLessThan(50_000);
-    const unnamed = open({ options: [{ id: "z".repeat(129), label: "Yes" }] });
-    expect(unnamed.question?.options).toEqual([{ id: "", label: "Yes" }]);
+    const unnamedOption = open({ options: [{ id: "z".repeat(129), label: "Yes" }] });
+    expect(unnamedOption.question?.options).toEqual([{ id: "", label: "Yes" }]);
   });
 });

@@ -16,6 +16,6 @@ it("keeps the history of version 1.0.0 in a bucket for each day", () => {
 });
 
 it("returns no bucket for a record that is never listed by state", () => {
-  const unlisted = [...taskStateSchema.options, "thread", "usage", "allowlist", "zone_secret"];
-  expect(unlisted.filter((state) => toStateBucket(state) !== undefined)).toEqual([]);
+  const otherStates = [...taskStateSchema.options, "thread", "usage", "allowlist", "zone_secret"];
+  expect(otherStates.filter((state) => toStateBucket(state) !== undefined)).toEqual([]);
 });

@@ -11,9 +11,9 @@ import { play } from "./play.ts";
 import { askedAtMs, sampleCall, sampleTask } from "./sample.ts";
 
 const nowMs = askedAtMs;
-const woken: TaskEvent = { type: "woken", nowMs, resumed: false };
+const wake: TaskEvent = { type: "woken", nowMs, resumed: false };
 
-function answered(text: string): TaskEvent {
+function successWith(text: string): TaskEvent {
   return {
     type: "answered",
     nowMs,
@@ -27,22 +27,22 @@ function recordAfter(task: Task, ...events: TaskEvent[]): Task {
 }
 
 /** Announced and sent; its text is as long as one can be in a language of three bytes a character. */
-function sent(): Task {
+function sentTask(): Task {
   const task = sampleTask();
   const long = { ...task, message: { ...task.message, text: "関".repeat(40_000) } };
-  return recordAfter(long, woken, { type: "announced", nowMs, ts: "1.0" }, woken);
+  return recordAfter(long, wake, { type: "announced", nowMs, ts: "1.0" }, wake);
 }
 
 describe("the record of a task", () => {
   it("a record expires 30 days after its message was received", () => {
     const task = sampleTask();
     expect(task.expiresAtMs - task.receivedAtMs).toBe(30 * 24 * 3600_000);
-    expect(recordAfter(sent(), answered("short")).expiresAtMs).toBe(task.expiresAtMs);
+    expect(recordAfter(sentTask(), successWith("short")).expiresAtMs).toBe(task.expiresAtMs);
   });
 
   it("drops the params of the call when the outcome is known", () => {
-    expect(sent().call?.params).toBeDefined();
-    expect(recordAfter(sent(), answered("short")).call?.params).toBeUndefined();
+    expect(sentTask().call?.params).toBeDefined();
+    expect(recordAfter(sentTask(), successWith("short")).call?.params).toBeUndefined();
   });
 
   it.each([
@@ -50,17 +50,24 @@ describe("the record of a task", () => {
     ["of characters that JSON escapes", "\u001b".repeat(60_000), "failed"],
     ["from a peer that keeps no contract", "x".repeat(1_000_000), "failed"],
   ])("a record fits into DynamoDB with an answer %s", (_what, text, type) => {
-    const task = recordAfter(sent(), answered(text));
+    const task = recordAfter(sentTask(), successWith(text));
     expect(Buffer.byteLength(JSON.stringify(task))).toBeLessThan(400_000);
     expect(task.outcome?.type).toBe(type);
     if (type === "failed") expect(task.outcome).toMatchObject({ reason: "payload_too_large" });
   });
 
   it("keeps an answer that Slack refused, so that it can be delivered once the cause is gone", () => {
-    const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
-    const undelivered = recordAfter(sent(), answered("A checkpoint."), woken, gone, woken, {
-      type: "cleaned_up",
-    });
+    const goneFailure: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
+    const undelivered = recordAfter(
+      sentTask(),
+      successWith("A checkpoint."),
+      wake,
+      goneFailure,
+      wake,
+      {
+        type: "cleaned_up",
+      },
+    );
     expect(undelivered).toMatchObject({
       state: "done",
       outcome: { type: "answer", text: "A checkpoint." },
@@ -76,14 +83,14 @@ describe("the record of a task", () => {
 
   it("erases the files of its message but remembers that it had some", () => {
     const file = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 1 };
-    const withFile = sent();
+    const withFile = sentTask();
     const over = recordAfter(
       { ...withFile, message: { ...withFile.message, files: [file] } },
-      answered("A checkpoint."),
-      woken,
+      successWith("A checkpoint."),
+      wake,
     );
     const { task } = play(
-      [{ type: "delivered" }, { type: "thread_left" }, woken, { type: "cleaned_up" }],
+      [{ type: "delivered" }, { type: "thread_left" }, wake, { type: "cleaned_up" }],
       {
         task: over,
       },
@@ -93,9 +100,9 @@ describe("the record of a task", () => {
   });
 
   it("cleans up the thread after its delivery was given up and keeps its texts until then", () => {
-    const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
-    const { task, last } = play([woken, gone], {
-      task: recordAfter(sent(), answered("A checkpoint.")),
+    const goneFailure: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
+    const { task, last } = play([wake, goneFailure], {
+      task: recordAfter(sentTask(), successWith("A checkpoint.")),
     });
     expect(task).toMatchObject({
       state: "done",
@@ -105,23 +112,24 @@ describe("the record of a task", () => {
     expect(task.textsErased).toBeUndefined();
     expect(task.message.text).not.toBe("");
     expect(last).toMatchObject([{ type: "wake" }]);
-    const checked = play([woken], { task });
-    expect(checked.last).toEqual([{ type: "check_thread" }]);
-    expect(play([{ type: "leftovers_found" }], { task: checked.task })).toMatchObject({
+    const threadCheck = play([wake], { task });
+    expect(threadCheck.last).toEqual([{ type: "check_thread" }]);
+    expect(play([{ type: "leftovers_found" }], { task: threadCheck.task })).toMatchObject({
       last: [{ type: "clean_up" }],
       task: { cleanupDone: false },
     });
   });
 
   it("delays its cleanup after an early copy of a wake-up until late posts have arrived", () => {
-    const { task } = play([woken, { type: "delivered" }], {
-      task: recordAfter(sent(), answered("A checkpoint.")),
+    const { task } = play([wake, { type: "delivered" }], {
+      task: recordAfter(sentTask(), successWith("A checkpoint.")),
     });
-    const done = {
+    const doneTask = {
       ...task,
       history: [...task.history, { atMs: nowMs, event: "delivered", state: "done" as const }],
     };
-    const wokenAfter = (ms: number) => play([{ ...woken, nowMs: nowMs + ms }], { task: done }).last;
+    const wokenAfter = (ms: number) =>
+      play([{ ...wake, nowMs: nowMs + ms }], { task: doneTask }).last;
     expect(wokenAfter(3000)).toEqual([{ type: "wake", delayMs: 117_000 }]);
     // The clock of another worker may be behind.
     for (const ms of [95_000, 120_000, 10_000_000])
@@ -129,10 +137,10 @@ describe("the record of a task", () => {
   });
 
   it("erases an answer after delivery and cleanup, and keeps the reason of a failure", () => {
-    const over: TaskEvent[] = [woken, { type: "delivered" }, woken, { type: "cleaned_up" }];
-    expect(recordAfter(sent(), answered("A checkpoint."), ...over).outcome).toBeUndefined();
+    const over: TaskEvent[] = [wake, { type: "delivered" }, wake, { type: "cleaned_up" }];
+    expect(recordAfter(sentTask(), successWith("A checkpoint."), ...over).outcome).toBeUndefined();
     const lettered = recordAfter(
-      sent(),
+      sentTask(),
       { type: "dead_lettered", nowMs },
       { type: "canceled", nowMs },
       ...over,
@@ -148,25 +156,30 @@ describe("a file of an answer that is at an address", () => {
   const artifacts = [{ url: "https://a.example/a.txt" }];
   const result: TaskResult = { status: "success", response_text: "Here.", artifacts };
   const delivering = () =>
-    recordAfter(sent(), { type: "answered", nowMs, act: "send", result }, woken);
+    recordAfter(sentTask(), { type: "answered", nowMs, act: "send", result }, wake);
 
   it("counts a file at an address apart from the files that were left out", () => {
     const answer = { ...result, [leftOutMember]: 2 };
-    const done = recordAfter(sent(), { type: "answered", nowMs, act: "send", result: answer });
-    expect(done.outcome).toMatchObject({ artifacts, leftOut: 2 });
+    const doneTask = recordAfter(sentTask(), {
+      type: "answered",
+      nowMs,
+      act: "send",
+      result: answer,
+    });
+    expect(doneTask.outcome).toMatchObject({ artifacts, leftOut: 2 });
     expect(delivering().outcome).not.toHaveProperty("leftOut");
   });
 
   it("waits for a busy transfer without counting a failure, up to the answer's time for transfers", () => {
-    const waited = (event: { nowMs: number; delayMs: number }) =>
-      play([woken, { type: "transfer_busy", ...event }], { task: delivering() });
-    const { task, last } = waited({ nowMs, delayMs: 8000 });
+    const waitForTransfer = (event: { nowMs: number; delayMs: number }) =>
+      play([wake, { type: "transfer_busy", ...event }], { task: delivering() });
+    const { task, last } = waitForTransfer({ nowMs, delayMs: 8000 });
     expect(task).toEqual(delivering());
     expect(last).toEqual([{ type: "wake", delayMs: 1000, jitterMs: 7000 }]);
-    expect(waited({ nowMs: nowMs + 59_000, delayMs: 8000 }).last).toMatchObject([
+    expect(waitForTransfer({ nowMs: nowMs + 59_000, delayMs: 8000 }).last).toMatchObject([
       { delayMs: 125, jitterMs: 875 },
     ]);
-    expect(waited({ nowMs: nowMs + 61_000, delayMs: 8000 }).last).toMatchObject([
+    expect(waitForTransfer({ nowMs: nowMs + 61_000, delayMs: 8000 }).last).toMatchObject([
       { delayMs: 0, jitterMs: 0 },
     ]);
   });
@@ -202,7 +215,7 @@ describe("a file of an answer that is at an address", () => {
         nowMs: nowMs + clockMs,
         delayMs: slot.delayMs,
       };
-      const [effect] = play([woken, busy], { task: delivering() }).last;
+      const [effect] = play([wake, busy], { task: delivering() }).last;
       if (effect?.type !== "wake") throw new Error("the task waits");
       const delayMs = effect.delayMs + Math.floor(random() * (effect.jitterMs ?? 0));
       due.push({ atMs: clockMs + delayMs, run: tryTransfer });
@@ -220,9 +233,9 @@ describe("a file of an answer that is at an address", () => {
 
   it("gives a file up after four time-outs and records each of them", () => {
     const timedOut: TaskEvent = { type: "fetch_timed_out", index: 0 };
-    const once = recordAfter(delivering(), woken, timedOut);
+    const once = recordAfter(delivering(), wake, timedOut);
     expect(once).toMatchObject({ attempts: 1, outcome: { fetchTimeouts: [0] } });
-    const four = recordAfter(delivering(), ...[1, 2, 3, 4].flatMap(() => [woken, timedOut]));
+    const four = recordAfter(delivering(), ...[1, 2, 3, 4].flatMap(() => [wake, timedOut]));
     expect(four).toMatchObject({
       attempts: 0,
       outcome: { fetchTimeouts: [0, 0, 0, 0], uploads: [{ failed: true }] },
@@ -231,7 +244,7 @@ describe("a file of an answer that is at an address", () => {
 });
 
 describe("an act that was left to the next wake-up", () => {
-  const ended = recordAfter(sent(), answered("A checkpoint."), woken, {
+  const endedTask = recordAfter(sentTask(), successWith("A checkpoint."), wake, {
     type: "slack_failed",
     nowMs,
     act: "deliver",
@@ -248,14 +261,14 @@ describe("an act that was left to the next wake-up", () => {
     ["failed", { type: "call_failed", nowMs, act: "cancel", error: cancelFailed }],
     ["not tried", { type: "busy", delayMs: 100 }],
   ])("ignores an owed cancel that was %s once the task has ended", (_how, event) => {
-    const { task, asked } = play([woken, event], { task: { ...ended, owed: "cancel" } });
-    expect(task).toEqual(ended);
+    const { task, asked } = play([wake, event], { task: { ...endedTask, owed: "cancel" } });
+    expect(task).toEqual(endedTask);
     expect(asked).toEqual([[{ type: "cancel" }], [{ type: "wake", delayMs: 120_000 }]]);
   });
 
   it("ignores an owed release of the thread once the task is delivered again", () => {
-    const again = recordAfter(ended, { type: "redriven", nowMs, resumed: false });
-    const { task, last } = play([woken], { task: { ...again, owed: "leave_thread" } });
+    const again = recordAfter(endedTask, { type: "redriven", nowMs, resumed: false });
+    const { task, last } = play([wake], { task: { ...again, owed: "leave_thread" } });
     expect(task).toEqual(again);
     expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
   });
@@ -280,7 +293,7 @@ const params = {
 };
 
 /** Each field of the record has its line here, with a text wherever it can hold one. */
-const filled = {
+const fullTask = {
   id: base.id,
   revision: 3,
   state: "done",
@@ -331,29 +344,29 @@ const filled = {
   listedAtMs: askedAtMs,
 } satisfies { [K in keyof Required<Task>]: Task[K] };
 
-const optional = (Object.keys(filled) as (keyof typeof filled)[]).filter((key) =>
+const optional = (Object.keys(fullTask) as (keyof typeof fullTask)[]).filter((key) =>
   taskSchema.shape[key].isOptional(),
 );
 
 it("erases every text of a record that was cleaned up, for any combination of fields", () => {
-  expect(JSON.stringify(filled)).toContain(secret);
-  const failed = {
+  expect(JSON.stringify(fullTask)).toContain(secret);
+  const failure = {
     type: "failed" as const,
     reason: "plan_error" as const,
     lost: false,
     explanation: secret,
   };
-  const outcomes = fc.constantFrom<Task["outcome"]>(filled.outcome, failed);
+  const outcomes = fc.constantFrom<Task["outcome"]>(fullTask.outcome, failure);
   forAll(fc.tuple(fc.subarray(optional), outcomes)).hold(([missing, outcome]) => {
     const task: Task = {
-      ...filled,
+      ...fullTask,
       outcome,
       ...Object.fromEntries(missing.map((key) => [key, undefined])),
       history: base.history,
     };
-    const cleaned = endCleanup(task);
-    expect(JSON.stringify(cleaned)).not.toContain(secret);
-    expect(taskSchema.parse(JSON.parse(JSON.stringify(cleaned)))).toMatchObject({
+    const cleanTask = endCleanup(task);
+    expect(JSON.stringify(cleanTask)).not.toContain(secret);
+    expect(taskSchema.parse(JSON.parse(JSON.stringify(cleanTask)))).toMatchObject({
       id: base.id,
       cleanupDone: true,
     });

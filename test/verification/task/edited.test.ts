@@ -23,13 +23,13 @@ const versionOf = (change: Partial<UserMessage>): UserMessage => ({
   editedTs: "9.9",
   ...change,
 });
-const edited = (change: Partial<UserMessage> = {}, resumed = false): TaskEvent => {
-  return { type: "message_edited", nowMs, resumed, message: versionOf(change) };
+const editEvent = (change: Partial<UserMessage> = {}, isResumed = false): TaskEvent => {
+  return { type: "message_edited", nowMs, resumed: isResumed, message: versionOf(change) };
 };
-const deleted = { type: "message_deleted", nowMs, resumed: false } as const;
-const canceled = { type: "failed", reason: "canceled" };
+const deletion = { type: "message_deleted", nowMs, resumed: false } as const;
+const cancellation = { type: "failed", reason: "canceled" };
 
-const queued = sampleTask({
+const queuedTask = sampleTask({
   state: "queued",
   queuePosition: 1,
   placeholder: { ts: "2.2", postedAtMs: nowMs },
@@ -43,8 +43,8 @@ const params = {
   timeout_ms: 1000,
   callback: true,
 };
-const announced: Task = {
-  ...queued,
+const announcedTask: Task = {
+  ...queuedTask,
   state: "announced",
   queuePosition: 0,
   call: sampleCall({ deadlineAtMs, params }),
@@ -72,11 +72,11 @@ function routedByWord(): Policy {
 
 describe("an edit", () => {
   it("judges an edited message by its new text before it accepts it", () => {
-    const { task, last } = play([edited({ files: [sampleFile] })]);
+    const { task, last } = play([editEvent({ files: [sampleFile] })]);
     expect(task.message).toMatchObject({ text: "And who?", files: [sampleFile], editedTs: "9.9" });
     expect(last).toMatchObject([{ type: "announce" }]);
     expect(
-      next({ task: sampleTask(), event: edited({}, true), policy: samplePolicy() }),
+      next({ task: sampleTask(), event: editEvent({}, true), policy: samplePolicy() }),
     ).toMatchObject({
       task: { reconcile: true },
       effects: [{ type: "permit" }],
@@ -85,28 +85,31 @@ describe("an edit", () => {
 
   it("turns a reply into a message to the bot when an edit mentions the bot", () => {
     const reply = sampleTask({ message: { ...original, unaddressed: true } });
-    expect(play([edited()], { task: reply }).task.message).not.toHaveProperty("unaddressed");
-    expect(play([edited({ unaddressed: true })], { task: reply }).task.message.unaddressed).toBe(
+    expect(play([editEvent()], { task: reply }).task.message).not.toHaveProperty("unaddressed");
+    expect(play([editEvent({ unaddressed: true })], { task: reply }).task.message.unaddressed).toBe(
       true,
     );
-    expect(play([edited({ unaddressed: true })]).task.message).not.toHaveProperty("unaddressed");
+    expect(play([editEvent({ unaddressed: true })]).task.message).not.toHaveProperty("unaddressed");
   });
 
   it("sends the edited text of a queued task when its turn comes", () => {
     const { task } = play(
       [
-        edited(),
+        editEvent(),
         { type: "progress_shown", nowMs, shown: {} },
         { type: "woken", nowMs, resumed: false },
       ],
-      { task: queued },
+      { task: queuedTask },
     );
     expect(task).toMatchObject({ state: "sent", call: { params: { text: "And who?" } } });
   });
 
   it("drops forwarded files at an edit and keeps them when late files arrive", () => {
-    const withForward: Task = { ...queued, message: { ...original, sharedFiles: [sampleFile] } };
-    const { task } = next({ task: withForward, event: edited(), policy: samplePolicy() });
+    const withForward: Task = {
+      ...queuedTask,
+      message: { ...original, sharedFiles: [sampleFile] },
+    };
+    const { task } = next({ task: withForward, event: editEvent(), policy: samplePolicy() });
     expect(task.message).not.toHaveProperty("sharedFiles");
     const late: TaskEvent = {
       type: "message_edited",
@@ -114,19 +117,19 @@ describe("an edit", () => {
       resumed: false,
       message: { ...original, files: [sampleFile] },
     };
-    const completed = next({ task: withForward, event: late, policy: samplePolicy() });
-    expect(completed.task.message).toMatchObject({
+    const completion = next({ task: withForward, event: late, policy: samplePolicy() });
+    expect(completion.task.message).toMatchObject({
       files: [sampleFile],
       sharedFiles: [sampleFile],
     });
   });
 
   it("prepares the params again when an edit changes a task that was already prepared", () => {
-    const sent = play([edited()], { task: announced });
-    expect(sent).toMatchObject({
+    const sentStep = play([editEvent()], { task: announcedTask });
+    expect(sentStep).toMatchObject({
       task: { state: "sent", call: { deadlineAtMs, params: { text: "And who?" } } },
     });
-    const withFile = play([edited({ files: [sampleFile] })], { task: announced });
+    const withFile = play([editEvent({ files: [sampleFile] })], { task: announcedTask });
     expect(typesOf(withFile.asked)).toEqual([["prepare"]]);
     expect(withFile.task.call).not.toHaveProperty("params");
   });
@@ -134,13 +137,16 @@ describe("an edit", () => {
   it("moves a task to the destination of its edited text, with the deadline of that destination", () => {
     const policy = routedByWord();
     const text = "far: And who?";
-    const waiting = play([edited({ text })], { task: queued, policy });
+    const waiting = play([editEvent({ text })], { task: queuedTask, policy });
     expect(waiting.task.call).toMatchObject({ destination: "far" });
-    const begun = play([edited({ text }), { type: "progress_shown", nowMs, shown: {} }, woken], {
-      task: announced,
-      policy,
-    });
-    expect(begun.task).toMatchObject({
+    const begunStep = play(
+      [editEvent({ text }), { type: "progress_shown", nowMs, shown: {} }, woken],
+      {
+        task: announcedTask,
+        policy,
+      },
+    );
+    expect(begunStep.task).toMatchObject({
       state: "sent",
       call: { destination: "far", deadlineAtMs: nowMs + 300_000 },
     });
@@ -149,15 +155,15 @@ describe("an edit", () => {
   it("moves a retry to the destination of the edited text and never sends that text to the former one", () => {
     const policy = routedByWord();
     const retry: Task = {
-      ...announced,
-      retryOf: announced.id,
+      ...announcedTask,
+      retryOf: announcedTask.id,
       history: [{ atMs: nowMs, event: "asked", state: "queued" }],
     };
-    const read: TaskEvent = {
+    const prepared: TaskEvent = {
       type: "prepared",
       context: { newest: { text: "far: And who?", files: [] } },
     };
-    const { task } = play([read], { task: withoutParams(retry), policy });
+    const { task } = play([prepared], { task: withoutParams(retry), policy });
     expect(task.call).toMatchObject({ destination: "far" });
     expect(task.call).not.toHaveProperty("params");
     const same: TaskEvent = {
@@ -172,12 +178,12 @@ describe("an edit", () => {
   it.each([
     ["nothing", "", { type: "failed", reason: "invalid_params" }],
     ["too much", "x".repeat(40_001), { type: "failed", reason: "payload_too_large" }],
-    ["the word to cancel", "Cancel", canceled],
+    ["the word to cancel", "Cancel", cancellation],
   ])(
     "ends a task with a place in the thread when its message is edited to %s",
     (_what, text, outcome) => {
-      for (const task of [queued, announced]) {
-        expect(play([edited({ text })], { task })).toMatchObject({
+      for (const task of [queuedTask, announcedTask]) {
+        expect(play([editEvent({ text })], { task })).toMatchObject({
           task: { state: "delivering", outcome },
         });
       }
@@ -185,13 +191,16 @@ describe("an edit", () => {
   );
 
   it("fails a queued task when no route fits its edited text", () => {
-    const { task } = play([edited()], { task: queued, policy: samplePolicy({ routed: false }) });
+    const { task } = play([editEvent()], {
+      task: queuedTask,
+      policy: samplePolicy({ routed: false }),
+    });
     expect(task.outcome).toMatchObject({ reason: "agent_not_found", lost: false });
   });
 });
 
 describe("a version of a message", () => {
-  const known = sampleTask({
+  const knownTask = sampleTask({
     message: { ...original, files: [sampleFile], editedTs: "5.5", botUsers: ["U9"] },
   });
 
@@ -203,28 +212,32 @@ describe("a version of a message", () => {
     [false, { text: `@U9 ${original.text}`, editedTs: "6.6", files: [sampleFile] }],
     [false, { text: "And who?", editedTs: "5.5", files: [sampleFile] }],
     [false, { text: "And who?", editedTs: "4.4", files: [sampleFile] }],
-  ])("recognizes a new version by its time, text and files: %s", (expected, change) => {
-    expect(isNewVersion(known, { ...original, ...change })).toBe(expected);
+  ])("recognizes a new version by its time, text and files: %s", (isNew, change) => {
+    expect(isNewVersion(knownTask, { ...original, ...change })).toBe(isNew);
   });
 });
 
 describe("a deletion", () => {
   it("ends silently when an unannounced message is deleted", () => {
-    const { task, last } = play([deleted]);
+    const { task, last } = play([deletion]);
     expect(task).toMatchObject({ state: "done", cleanupDone: true, message: { text: "" } });
     expect(last).toEqual([]);
   });
 
   it("looks for leftovers in the thread when a message is deleted after its worker died", () => {
-    const { task, last } = play([{ ...deleted, resumed: true }]);
+    const { task, last } = play([{ ...deletion, resumed: true }]);
     expect(task).toMatchObject({ state: "done", cleanupDone: false });
     expect(last).toMatchObject([{ type: "wake" }]);
   });
 
   it("cancels a task with a place in the thread when its message is deleted before it is sent", () => {
-    for (const task of [queued, announced]) {
-      const { task: after } = play([deleted], { task });
-      expect(after).toMatchObject({ state: "delivering", outcome: canceled, reconcile: true });
+    for (const task of [queuedTask, announcedTask]) {
+      const { task: endedTask } = play([deletion], { task });
+      expect(endedTask).toMatchObject({
+        state: "delivering",
+        outcome: cancellation,
+        reconcile: true,
+      });
     }
   });
 });
@@ -239,16 +252,16 @@ describe("files that Slack tells of later than of the text", () => {
     });
     const other = { ...sampleFile, id: "F2" };
     const more = sampleAsk({ files: [sampleFile, other] });
-    const known = (message: Partial<UserMessage>) =>
+    const taskWith = (message: Partial<UserMessage>) =>
       sampleTask({ message: { ...original, ...message } });
-    expect(findLateFiles(known({ files: [other] }), more)).toBeDefined();
+    expect(findLateFiles(taskWith({ files: [other] }), more)).toBeDefined();
     for (const message of [
       { files: [sampleFile] },
       { files: [other] },
       { hadFiles: true as const },
       { editedTs: "9.9" },
     ]) {
-      expect(findLateFiles(known(message), ask)).toBeUndefined();
+      expect(findLateFiles(taskWith(message), ask)).toBeUndefined();
     }
     expect(findLateFiles(sampleTask(), sampleAsk())).toBeUndefined();
     expect(findLateFiles(sampleTask(), { ...ask, retryOf: ask.requestId })).toBeUndefined();
@@ -261,17 +274,17 @@ describe("files that Slack tells of later than of the text", () => {
       resumed: false,
       message: { ...original, text: "Else", files: [sampleFile] },
     };
-    const { task } = next({ task: queued, event, policy: samplePolicy() });
+    const { task } = next({ task: queuedTask, event, policy: samplePolicy() });
     expect(task.message).toMatchObject({ text: original.text, files: [sampleFile] });
     expect(task.message).not.toHaveProperty("editedTs");
   });
 
   it("adds late files to an unsent task, which is prepared again, and ignores them once it is sent", () => {
-    expect(withLateFiles(announced, [sampleFile])).toMatchObject({
+    expect(withLateFiles(announcedTask, [sampleFile])).toMatchObject({
       message: { files: [sampleFile] },
     });
-    expect(withLateFiles(announced, [sampleFile]).call).not.toHaveProperty("params");
-    const sent: Task = { ...announced, state: "sent" };
-    expect(withLateFiles(sent, [sampleFile])).toBe(sent);
+    expect(withLateFiles(announcedTask, [sampleFile]).call).not.toHaveProperty("params");
+    const sentTask: Task = { ...announcedTask, state: "sent" };
+    expect(withLateFiles(sentTask, [sampleFile])).toBe(sentTask);
   });
 });

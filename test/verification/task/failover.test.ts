@@ -22,18 +22,18 @@ import { sampleCall, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
 const undelivered = failure({ reason: "unavailable", certainty: "undelivered" });
 
 /** A bare 503, or a host that says that it may have stored the task. */
-const refused = failure({ reason: "unavailable" });
+const refusal = failure({ reason: "unavailable" });
 type Known = { known?: string[]; deadlineMs?: number; address?: string };
 
 function policyOf(
   route: string[],
-  { known = ["first", "second", "third"], ...destination }: Known = {},
+  { known: knownNames = ["first", "second", "third"], ...destination }: Known = {},
 ): Policy {
   const sample = samplePolicy(destination);
   const policy = sample.destinations.get("host");
   if (policy === undefined) throw new Error("the sample has no destination");
   const routesOf: Policy["routesOf"] = ({ text }) => [sampleRoute({ text, destinations: route })];
-  return { ...sample, routesOf, destinations: new Map(known.map((name) => [name, policy])) };
+  return { ...sample, routesOf, destinations: new Map(knownNames.map((name) => [name, policy])) };
 }
 
 const policy = policyOf(["first", "second"]);
@@ -43,11 +43,11 @@ function wayOf(failures: ReturnType<typeof failure>[]) {
   let { task } = play(toSent, { policy });
   let atMs = nowMs;
   const way = failures.map((each) => {
-    const failed = play([{ ...each, nowMs: atMs }], { policy, task });
-    const [wake] = failed.last;
+    const failedStep = play([{ ...each, nowMs: atMs }], { policy, task });
+    const [wake] = failedStep.last;
     const delayMs = wake?.type === "wake" ? wake.delayMs : Number.NaN;
     atMs += delayMs;
-    task = play([{ ...woken, nowMs: atMs }], { policy, task: failed.task }).task;
+    task = play([{ ...woken, nowMs: atMs }], { policy, task: failedStep.task }).task;
     return [task.call?.destination, delayMs];
   });
   return { task, way };
@@ -55,13 +55,13 @@ function wayOf(failures: ReturnType<typeof failure>[]) {
 
 describe("a task that certainly did not arrive", () => {
   it("sends an undelivered task to the next destination of its route at once and records that first", () => {
-    const moved = play([...toSent, undelivered], { policy });
-    expect(moved.task).toMatchObject({
+    const movedStep = play([...toSent, undelivered], { policy });
+    expect(movedStep.task).toMatchObject({
       state: "sent",
       call: { destination: "second", arrival: "none" },
     });
-    expect(moved.last).toEqual([{ type: "wake", delayMs: 0 }]);
-    const next = play([woken], { policy, task: moved.task });
+    expect(movedStep.last).toEqual([{ type: "wake", delayMs: 0 }]);
+    const next = play([woken], { policy, task: movedStep.task });
     expect(next.last).toEqual([{ type: "send" }]);
     expect(play([success], { policy, task: next.task }).task.outcome).toEqual({
       type: "answer",
@@ -79,14 +79,14 @@ describe("a task that certainly did not arrive", () => {
       { ...woken, nowMs: atMs },
     ];
     const { task } = play([...toSent, ...late], { policy: { ...policy, destinations: ending } });
-    const before = play(toSent, { policy }).task;
+    const sentTask = play(toSent, { policy }).task;
     expect(task.call?.params).toMatchObject({
-      text: before.call?.params?.text,
+      text: sentTask.call?.params?.text,
       timeout_ms: 40_000,
       session_id: task.call?.sessionId,
     });
-    expect(task.call?.sessionId).not.toBe(before.call?.sessionId);
-    expect(task.call?.deadlineAtMs).toBe(before.call?.deadlineAtMs);
+    expect(task.call?.sessionId).not.toBe(sentTask.call?.sessionId);
+    expect(task.call?.deadlineAtMs).toBe(sentTask.call?.deadlineAtMs);
   });
 
   it("returns to the first destination after a full round and waits longer after each round", () => {
@@ -128,16 +128,19 @@ describe("a task that certainly did not arrive", () => {
     while (task.state === "sent") {
       const { destination } = task.call ?? sampleCall();
       tries[destination] = (tries[destination] ?? 0) + 1;
-      const failed = play([{ ...(destination === "first" ? busy : undelivered), nowMs: atMs }], {
-        policy: patient,
-        task,
-      });
-      const [wake] = failed.last;
+      const failedStep = play(
+        [{ ...(destination === "first" ? busy : undelivered), nowMs: atMs }],
+        {
+          policy: patient,
+          task,
+        },
+      );
+      const [wake] = failedStep.last;
       atMs += wake?.type === "wake" ? wake.delayMs : 0;
       task =
-        failed.task.state === "sent"
-          ? play([{ ...woken, nowMs: atMs }], { policy: patient, task: failed.task }).task
-          : failed.task;
+        failedStep.task.state === "sent"
+          ? play([{ ...woken, nowMs: atMs }], { policy: patient, task: failedStep.task }).task
+          : failedStep.task;
     }
     expect(tries).toEqual({ first: 8, second: 8 });
   });
@@ -164,17 +167,20 @@ describe("a task that certainly did not arrive", () => {
     expect(again.task.call?.destination).toBe("first");
     const history = [{ role: "assistant" as const, text: "An answer of the first." }];
     const { call } = again.task;
-    const read = {
+    const taskWithHistory = {
       ...again.task,
       call: call && { ...call, params: call.params && { ...call.params, history } },
     };
-    const moved = play([woken], { policy: policyOf(["third"], { known: ["third"] }), task: read });
-    expect(moved.task.call).toMatchObject({
+    const movedStep = play([woken], {
+      policy: policyOf(["third"], { known: ["third"] }),
+      task: taskWithHistory,
+    });
+    expect(movedStep.task.call).toMatchObject({
       destination: "third",
       params: { text: task.message.text },
     });
-    expect(moved.task.call?.params).not.toHaveProperty("history");
-    expect(moved.task.route).toMatchObject({ change: { reason: "gone", isAnew: true } });
+    expect(movedStep.task.call?.params).not.toHaveProperty("history");
+    expect(movedStep.task.route).toMatchObject({ change: { reason: "gone", isAnew: true } });
   });
 
   it("follows the current route for a record of version 1.0.0", () => {
@@ -206,14 +212,14 @@ describe("a destination whose agent card is none", () => {
 describe("a task that may have arrived", () => {
   it.each([
     ["an ambiguous send", [ambiguous]],
-    ["a refusal that is no proof, such as a bare 503", [refused]],
+    ["a refusal that is no proof, such as a bare 503", [refusal]],
     [
       "an ambiguous send before one that certainly did not arrive",
       [ambiguous, lookedUp(failure({ reason: "task_not_found" })), undelivered],
     ],
     [
       "a refusal that is no proof before one that certainly did not arrive",
-      [refused, woken, undelivered],
+      [refusal, woken, undelivered],
     ],
     ["an answer that breaks the contract", [failure({ reason: "invalid_response" })]],
     ["a peer that is busy", [failure({ reason: "rate_limited" })]],
@@ -239,18 +245,18 @@ describe("a task that may have arrived", () => {
   });
 
   it("keeps a second destination once a send to it is in doubt", () => {
-    const { task } = play([...toSent, undelivered, woken, refused, woken, undelivered], { policy });
+    const { task } = play([...toSent, undelivered, woken, refusal, woken, undelivered], { policy });
     expect(task).toMatchObject({ call: { destination: "second", arrival: "refused" } });
   });
 });
 
 describe("a destination that leads elsewhere by now", () => {
-  const edited = policyOf(["first"], { address: "elsewhere" });
+  const editedPolicy = policyOf(["first"], { address: "elsewhere" });
 
   it("sends an undelivered task to the new address of its destination", () => {
     expect(play([...toSent, undelivered], { policy }).task.call?.address).toBe("there");
     const { task, last } = play([woken], {
-      policy: edited,
+      policy: editedPolicy,
       task: play([...toSent, undelivered], { policy: policyOf(["first"]) }).task,
     });
     expect([task.call?.address, last]).toEqual(["elsewhere", [{ type: "send" }]]);
@@ -258,15 +264,17 @@ describe("a destination that leads elsewhere by now", () => {
 
   it.each([
     ["in doubt", [ambiguous]],
-    ["perhaps stored", [refused]],
+    ["perhaps stored", [refusal]],
   ])(
     "polls a task that is %s at the new address and never sends it there if it is unknown",
     (_what, events) => {
       const { task } = play([...toSent, ...events], { policy });
-      const asked = play([woken], { policy: edited, task });
-      expect(asked.last).toEqual([{ type: "poll", by: "request_id" }]);
+      const pollStep = play([woken], { policy: editedPolicy, task });
+      expect(pollStep.last).toEqual([{ type: "poll", by: "request_id" }]);
       const unknown = lookedUp(failure({ reason: "task_not_found" }));
-      expect(play([unknown], { policy: edited, task: asked.task }).task.outcome).toMatchObject({
+      expect(
+        play([unknown], { policy: editedPolicy, task: pollStep.task }).task.outcome,
+      ).toMatchObject({
         reason: "ambiguous",
       });
     },
@@ -278,30 +286,31 @@ describe("a destination that leads elsewhere by now", () => {
       act: "poll" as const,
     };
     const waiting = play([...toSent, accepted, woken], { policy: policyOf(["first"]) }).task;
-    expect(play([unknown], { policy: edited, task: waiting }).task.outcome).toMatchObject({
+    expect(play([unknown], { policy: editedPolicy, task: waiting }).task.outcome).toMatchObject({
       reason: "ambiguous",
     });
-    const asked = play([{ type: "cancel_asked", nowMs, resumed: false }], {
-      policy: edited,
+    const cancelingTask = play([{ type: "cancel_asked", nowMs, resumed: false }], {
+      policy: editedPolicy,
       task: waiting,
     }).task;
     expect(
-      play([{ ...unknown, act: "cancel" }], { policy: edited, task: asked }).task.outcome,
+      play([{ ...unknown, act: "cancel" }], { policy: editedPolicy, task: cancelingTask }).task
+        .outcome,
     ).toMatchObject({
       reason: "ambiguous",
     });
     const same = policyOf(["first"]);
     expect(
-      play([{ ...unknown, act: "cancel" }], { policy: same, task: asked }).task.outcome,
+      play([{ ...unknown, act: "cancel" }], { policy: same, task: cancelingTask }).task.outcome,
     ).toMatchObject({
       reason: "canceled",
     });
   });
 
   it("keeps a task ambiguous at its deadline if the old address may have stored it", () => {
-    const { task } = play([...toSent, refused], { policy: policyOf(["first"]) });
+    const { task } = play([...toSent, refusal], { policy: policyOf(["first"]) });
     const late = { ...woken, nowMs: nowMs + 61_000 };
-    expect(play([late], { policy: edited, task }).task.outcome).toMatchObject({
+    expect(play([late], { policy: editedPolicy, task }).task.outcome).toMatchObject({
       reason: "ambiguous",
     });
     expect(play([late], { policy: policyOf(["first"]), task }).task.outcome).toMatchObject({
@@ -310,16 +319,16 @@ describe("a destination that leads elsewhere by now", () => {
   });
 
   it("stores a readable record when the destination changes while the thread is read", () => {
-    const changed = policyOf(["second"], { known: ["second"] });
+    const changedPolicy = policyOf(["second"], { known: ["second"] });
     const message = { ...sampleTask().message, threadTs: "1.1" };
     const reading = play(toSent, { policy, task: sampleTask({ message }) });
     expect(reading.last).toEqual([{ type: "prepare" }]);
-    const prepared = play([{ type: "prepared", context: {} }], {
-      policy: changed,
+    const preparedStep = play([{ type: "prepared", context: {} }], {
+      policy: changedPolicy,
       task: reading.task,
     });
-    const stored = taskSchema.parse(JSON.parse(JSON.stringify(prepared.task)));
-    const { task, last } = play([woken], { policy: changed, task: stored });
+    const storedTask = taskSchema.parse(JSON.parse(JSON.stringify(preparedStep.task)));
+    const { task, last } = play([woken], { policy: changedPolicy, task: storedTask });
     expect(task.call).toMatchObject({ destination: "second", params: { timeout_ms: 60_000 } });
     expect(last).toEqual([{ type: "send" }]);
   });
@@ -328,12 +337,12 @@ describe("a destination that leads elsewhere by now", () => {
 describe("a task that waits for its turn", () => {
   it("follows the current route when the destination of a queued task is gone", () => {
     const placeholder = { ts: "1.1", postedAtMs: nowMs };
-    const queued = sampleTask({
+    const queuedTask = sampleTask({
       state: "queued",
       call: sampleCall({ destination: "gone" }),
       placeholder,
     });
-    expect(play([woken], { policy, task: queued }).task).toMatchObject({
+    expect(play([woken], { policy, task: queuedTask }).task).toMatchObject({
       state: "announced",
       call: { destination: "first" },
     });
@@ -345,18 +354,18 @@ const unknown = lookedUp(failure({ reason: "task_not_found" }));
 
 describe("a session that refuses a task since it may end before", () => {
   it("moves a task to a session of its own after session_ending and records it before sending", () => {
-    const before = play(toSent).task;
-    const { task, last } = play([ending], { task: before });
+    const sentTask = play(toSent).task;
+    const { task, last } = play([ending], { task: sentTask });
     expect(task.state).toBe("sent");
-    expect(task.call?.sessionId).not.toBe(before.call?.sessionId);
+    expect(task.call?.sessionId).not.toBe(sentTask.call?.sessionId);
     expect(taskSchema.parse(task).call?.sessionId).toBe(task.call?.sessionId);
     expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
     const next = play([woken], { task });
     expect(next.last).toEqual([{ type: "send" }]);
     expect(next.task.call?.sessionId).toBe(task.call?.sessionId);
     // The host knows the repetition by what it says, and the agent knows its conversation.
-    expect(next.task.call?.params).toEqual(before.call?.params);
-    expect(next.task.call?.params?.session_id).toBe(before.call?.sessionId);
+    expect(next.task.call?.params).toEqual(sentTask.call?.params);
+    expect(next.task.call?.params?.session_id).toBe(sentTask.call?.sessionId);
   });
 
   it("counts session_ending as no failure and keeps polling in the new session", () => {
@@ -400,11 +409,11 @@ describe("a session that refuses a task since it may end before", () => {
   it("gets another own session at another destination of the route", () => {
     const stayed = play([...toSent, ending, woken], { policy });
     expect(stayed.task.call?.destination).toBe("first");
-    const moved = play([undelivered, woken], { policy, task: stayed.task });
-    expect(moved.task).toMatchObject({
+    const movedStep = play([undelivered, woken], { policy, task: stayed.task });
+    expect(movedStep.task).toMatchObject({
       call: { destination: "second", sessionId: play(toSent, { policy }).task.call?.sessionId },
     });
-    expect(play([ending], { policy, task: moved.task }).task).toMatchObject({
+    expect(play([ending], { policy, task: movedStep.task }).task).toMatchObject({
       state: "sent",
       call: { ownSessions: 1 },
     });
@@ -459,35 +468,35 @@ describe("a session that refuses a task since it may end before", () => {
 });
 
 describe("a session that refuses an answer", () => {
-  const shown: TaskEvent = { type: "question_asked", nowMs, ts: "2.1" };
+  const questionAsked: TaskEvent = { type: "question_asked", nowMs, ts: "2.1" };
   const questionShown: TaskEvent = { type: "question_shown", nowMs };
   const endingAnswer = { ...ending, act: "answer" } as const;
 
-  function answered(events: readonly TaskEvent[]) {
+  function playAnswer(events: readonly TaskEvent[]) {
     const open = play(events).task;
     const answer = { user: "U1", atMs: nowMs + 5000, option: 0, callId: "call-1" };
-    const taken = takeAnswer({ task: open, answer, nowMs: nowMs + 5000 });
-    if ("notTaken" in taken) throw new Error(`not taken: ${taken.notTaken.type}`);
-    return play([woken, questionShown], { task: taken.task });
+    const answerResult = takeAnswer({ task: open, answer, nowMs: nowMs + 5000 });
+    if ("notTaken" in answerResult) throw new Error(`not taken: ${answerResult.notTaken.type}`);
+    return play([woken, questionShown], { task: answerResult.task });
   }
 
   it("sends a refused answer to a new session under the same id, even after an earlier new session", () => {
-    for (const begun of [[], [ending, woken]]) {
-      const { task, last } = answered([
+    for (const firstEvents of [[], [ending, woken]]) {
+      const { task, last } = playAnswer([
         ...toSent,
-        ...begun,
+        ...firstEvents,
         asking({}, { act: "send" }),
         woken,
-        shown,
+        questionAsked,
       ]);
       expect(last).toEqual([{ type: "answer" }]);
-      const moved = play([endingAnswer, woken, questionShown], { task });
-      expect(moved.last).toEqual([{ type: "answer" }]);
-      expect(moved.task.call?.sessionId).not.toBe(task.call?.sessionId);
-      expect(moved.task.question).toEqual(task.question);
-      const ended = play([endingAnswer], { task: moved.task });
-      expect(ended.task.outcome).toMatchObject({ type: "failed", reason: "session_ending" });
-      expect(ended.last).toEqual([{ type: "cancel" }]);
+      const movedStep = play([endingAnswer, woken, questionShown], { task });
+      expect(movedStep.last).toEqual([{ type: "answer" }]);
+      expect(movedStep.task.call?.sessionId).not.toBe(task.call?.sessionId);
+      expect(movedStep.task.question).toEqual(task.question);
+      const endedStep = play([endingAnswer], { task: movedStep.task });
+      expect(endedStep.task.outcome).toMatchObject({ type: "failed", reason: "session_ending" });
+      expect(endedStep.last).toEqual([{ type: "cancel" }]);
     }
   });
 });

@@ -45,14 +45,14 @@ const givenUpAfter = { attempts: maxSlackTries - 1 };
 describe("what Slack does not take for now", () => {
   it("retries a rate-limited delivery after the time that Slack asks for", () => {
     const task = sampleTask({ ...base, state: "delivering", outcome });
-    const limited = {
+    const rateLimit = {
       type: "slack_failed",
       nowMs,
       act: "deliver",
       kind: "rate_limited",
       retryAfterMs: 42_000,
     } as const;
-    expect(play([limited], { task }).last).toEqual([{ type: "wake", delayMs: 42_000 }]);
+    expect(play([rateLimit], { task }).last).toEqual([{ type: "wake", delayMs: 42_000 }]);
   });
 
   it.each(["rate_limited", "unavailable", "ambiguous"] as const)(
@@ -74,15 +74,15 @@ describe("what Slack does not take for now", () => {
       task: { state: "delivering", delivery: { status: "failure_notice" }, outcome },
       last: [{ type: "wake", delayMs: 0 }],
     });
-    const said = play([woken, { type: "delivered" }], { task: last.task });
-    expect(said.asked[0]).toEqual([{ type: "deliver", reconcile: false }]);
-    expect(said.task).toMatchObject({
+    const deliveryStep = play([woken, { type: "delivered" }], { task: last.task });
+    expect(deliveryStep.asked[0]).toEqual([{ type: "deliver", reconcile: false }]);
+    expect(deliveryStep.task).toMatchObject({
       state: "done",
       delivery: { status: "failure_notice" },
       outcome,
     });
-    const refused = play([woken, failedWith("deliver", "rate_limited")], { task: last.task });
-    expect(refused.task).toMatchObject({
+    const refusedStep = play([woken, failedWith("deliver", "rate_limited")], { task: last.task });
+    expect(refusedStep.task).toMatchObject({
       state: "done",
       delivery: { status: "failure_notice" },
       outcome,
@@ -90,11 +90,11 @@ describe("what Slack does not take for now", () => {
   });
 
   it("skips the uploads of an answer when it posts the failure notice", () => {
-    const made = { ...outcome, artifacts: [{ name: "a.csv", text: "1" }] };
+    const outcomeWithFile = { ...outcome, artifacts: [{ name: "a.csv", text: "1" }] };
     const task = sampleTask({
       ...base,
       state: "delivering",
-      outcome: made,
+      outcome: outcomeWithFile,
       delivery: { status: "failure_notice" },
     });
     expect(play([woken], { task }).last).toEqual([{ type: "deliver", reconcile: false }]);
@@ -137,8 +137,8 @@ describe("what Slack does not take for now", () => {
 
 describe("what Slack refuses for good", () => {
   it("retries a refused failure message as plain text before the failure notice", () => {
-    const told = { type: "failed", reason: "timeout", lost: false } as const;
-    const task = sampleTask({ ...base, state: "delivering", outcome: told });
+    const timeoutOutcome = { type: "failed", reason: "timeout", lost: false } as const;
+    const task = sampleTask({ ...base, state: "delivering", outcome: timeoutOutcome });
     const plain = play([failedWith("deliver", "refused")], { task });
     expect(plain).toMatchObject({
       task: { state: "delivering", mrkdwnFallback: true },
@@ -188,13 +188,13 @@ describe("a record", () => {
       state: "waiting",
       call: { ...call, deadlineAtMs: nowMs + hourMs },
     });
-    const told = { type: "answered", nowMs, act: "poll" } as const;
+    const pollAnswer = { type: "answered", nowMs, act: "poll" } as const;
     const progress = { text: "x".repeat(500_000), percent: 5 };
     const result = { status: "accepted", task_id: "t-1", progress } as const;
-    const { task } = play([{ ...told, result }], { task: waiting, policy: samplePolicy() });
+    const { task } = play([{ ...pollAnswer, result }], { task: waiting, policy: samplePolicy() });
     expect(task.progress?.text).toHaveLength(1000);
-    const shown: TaskEvent = { type: "progress_shown", nowMs, shown: {} };
-    const again = play([shown, { ...told, nowMs: nowMs + 5000, result }], { task });
+    const progressShown: TaskEvent = { type: "progress_shown", nowMs, shown: {} };
+    const again = play([progressShown, { ...pollAnswer, nowMs: nowMs + 5000, result }], { task });
     // The same once more is no news, though it is longer than what is kept of it.
     expect(again.last).toMatchObject([{ type: "wake" }]);
   });

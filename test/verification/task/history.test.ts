@@ -4,30 +4,39 @@ import { withHistory } from "@sekisho/verification/task/history.ts";
 import { woken } from "./play.ts";
 import { sampleTask } from "./sample.ts";
 
-const asked: TaskEvent = { type: "cancel_asked", nowMs: 0, resumed: false };
+const cancelAsked: TaskEvent = { type: "cancel_asked", nowMs: 0, resumed: false };
 
 describe("the history of a task", () => {
   it("records changes of the state and requests of people, but not every poll", () => {
-    const before = sampleTask({ state: "waiting" });
+    const waitingTask = sampleTask({ state: "waiting" });
     const event = { atMs: 7 };
     expect(
-      withHistory({ ...event, previousTask: before, task: before, event: woken }).history,
-    ).toEqual(before.history);
-    const wished = withHistory({ ...event, previousTask: before, task: before, event: asked });
-    expect(wished.history.slice(1)).toEqual([{ atMs: 7, event: "cancel_asked", state: "waiting" }]);
-    const changed = withHistory({
+      withHistory({ ...event, previousTask: waitingTask, task: waitingTask, event: woken }).history,
+    ).toEqual(waitingTask.history);
+    const taskAfterWish = withHistory({
       ...event,
-      previousTask: before,
-      task: { ...before, state: "delivering" },
+      previousTask: waitingTask,
+      task: waitingTask,
+      event: cancelAsked,
+    });
+    expect(taskAfterWish.history.slice(1)).toEqual([
+      { atMs: 7, event: "cancel_asked", state: "waiting" },
+    ]);
+    const changedTask = withHistory({
+      ...event,
+      previousTask: waitingTask,
+      task: { ...waitingTask, state: "delivering" },
       event: woken,
     });
-    expect(changed.history.slice(1)).toEqual([{ atMs: 7, event: "woken", state: "delivering" }]);
+    expect(changedTask.history.slice(1)).toEqual([
+      { atMs: 7, event: "woken", state: "delivering" },
+    ]);
   });
 
   it("keeps the first and the latest entries of the history within its limit", () => {
     let task = sampleTask();
     for (let atMs = 1; atMs <= 100; atMs++)
-      task = withHistory({ previousTask: task, task, event: asked, atMs });
+      task = withHistory({ previousTask: task, task, event: cancelAsked, atMs });
     expect(task.history).toHaveLength(40);
     expect(task.history[0]).toEqual(sampleTask().history[0]);
     expect(task.history.at(-1)?.atMs).toBe(100);

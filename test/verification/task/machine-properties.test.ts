@@ -68,7 +68,11 @@ function callOf(act: CallAct): fc.Arbitrary<TaskEvent> {
 /** How each act may end. */
 const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
   permit: fc.oneof(
-    fc.boolean().map((allowed): TaskEvent => ({ type: "permitted", nowMs, allowed, locale: "en" })),
+    fc
+      .boolean()
+      .map(
+        (isAllowed): TaskEvent => ({ type: "permitted", nowMs, allowed: isAllowed, locale: "en" }),
+      ),
     slackFailure("permit"),
   ),
   refuse: always({ type: "refusal_shown" }),
@@ -116,7 +120,7 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
         { text: "", files: [] },
         { text: "Again.", files: [{ id: "F9", name: "a.txt", mimetype: "text/plain", size: 1 }] },
       )
-      .map((read): TaskEvent => ({ type: "message_read", nowMs, ...read })),
+      .map((content): TaskEvent => ({ type: "message_read", nowMs, ...content })),
     slackFailure("read_message"),
   ),
   announce: fc.oneof(always(announced), slackFailure("announce")),
@@ -151,7 +155,7 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
       { stream: { messages: [{ ts: "7.7", startedAtMs: nowMs }], length: 7 } },
       { stream: { messages: [], length: 0, refused: true } },
     )
-    .map((shown): TaskEvent => ({ type: "progress_shown", nowMs, shown })),
+    .map((progress): TaskEvent => ({ type: "progress_shown", nowMs, shown: progress })),
   hold_thread: always({ type: "thread_held" }),
   ask_question: fc.oneof(
     always({ type: "question_asked", nowMs, ts: "2.2" }),
@@ -178,8 +182,8 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
 /** Somebody answers the question that is open, as the record takes it. */
 function answeredBySomebody(task: Task, atMs: number): Task {
   const answer = { user: "U1", atMs, option: 0, callId: `call-${task.question?.index}` };
-  const taken = takeAnswer({ task, answer, nowMs: atMs });
-  return "task" in taken ? taken.task : task;
+  const answerResult = takeAnswer({ task, answer, nowMs: atMs });
+  return "task" in answerResult ? answerResult.task : task;
 }
 
 describe("whatever happens in whatever order", () => {
@@ -202,7 +206,7 @@ describe("whatever happens in whatever order", () => {
       let clockMs = nowMs;
       const sends: boolean[] = [];
       const late: boolean[] = [];
-      const brought: string[] = [];
+      const callIds: string[] = [];
       for (let steps = 0; steps < 80 && !task.cleanupDone; steps++) {
         const type = gen(() =>
           fc.constantFrom(
@@ -235,19 +239,20 @@ describe("whatever happens in whatever order", () => {
           if (act.type === "send") sends.push(mayHaveArrived(step.task));
           if (act.type === "send") late.push(clockMs >= (step.task.call?.deadlineAtMs ?? 0));
           if (act.type === "send") expect(step.task.call?.params).toBeDefined();
-          if (act.type === "answer") brought.push(step.task.question?.answer?.callId ?? "nothing");
+          if (act.type === "answer") callIds.push(step.task.question?.answer?.callId ?? "nothing");
           if (act.type === "ask_question") expect(step.task.question?.answer).toBeUndefined();
           expect(step.effects).toHaveLength(1);
-          const { question: before } = step.task;
+          const { question: oldQuestion } = step.task;
           const event = gen(() => outcomes[act.type as Act]);
           step = next({
             task: step.task,
             event: "nowMs" in event ? { ...event, nowMs: clockMs } : event,
             policy,
           });
-          const { question: after } = step.task;
+          const { question: newQuestion } = step.task;
           // Of several questions one is open, and the next one has the next number.
-          if (after !== before) expect(after?.index).toBeLessThanOrEqual((before?.index ?? -1) + 1);
+          if (newQuestion !== oldQuestion)
+            expect(newQuestion?.index).toBeLessThanOrEqual((oldQuestion?.index ?? -1) + 1);
         }
         task = step.task;
         expect(() => taskSchema.parse(JSON.parse(JSON.stringify(task)))).not.toThrow();
@@ -257,7 +262,7 @@ describe("whatever happens in whatever order", () => {
         clockMs += gen(() => fc.constantFrom(0, 1000, 30_000, 1_800_000));
       }
       expect(late.filter(Boolean)).toEqual([]);
-      expect(brought).not.toContain("nothing");
+      expect(callIds).not.toContain("nothing");
       if (!idempotent) expect(sends.filter(Boolean)).toEqual([]);
     }, 500);
   });

@@ -52,12 +52,19 @@ describe("the stories of a task", () => {
   });
 
   it("refuses a person who is not allowed without a post and without sending", () => {
-    const refused = [woken, { type: "permitted", nowMs, allowed: false, locale: "ja" }] as const;
-    expect(play(refused)).toMatchObject({
+    const refusedEvents = [
+      woken,
+      { type: "permitted", nowMs, allowed: false, locale: "ja" },
+    ] as const;
+    expect(play(refusedEvents)).toMatchObject({
       task: { outcome: { type: "refused" }, locale: "ja" },
       last: [{ type: "refuse" }],
     });
-    const { task, last } = play([...refused, { type: "refusal_shown" }, { type: "thread_left" }]);
+    const { task, last } = play([
+      ...refusedEvents,
+      { type: "refusal_shown" },
+      { type: "thread_left" },
+    ]);
     expect(task).toMatchObject({
       state: "done",
       cleanupDone: true,
@@ -168,8 +175,8 @@ describe("a send of which nobody knows whether it arrived", () => {
     for (let i = 0; i < 10 && task.state === "sent"; i++)
       task = play([woken, lookedUp(unavailable)], { task }).task;
     expect(task.outcome).toMatchObject({ type: "failed", reason: "ambiguous" });
-    const refused = failure({ reason: "permission_denied" });
-    expect(play([...toSent, ambiguous, woken, unknown, refused]).task.outcome).toMatchObject({
+    const refusal = failure({ reason: "permission_denied" });
+    expect(play([...toSent, ambiguous, woken, unknown, refusal]).task.outcome).toMatchObject({
       reason: "ambiguous",
     });
   });
@@ -188,30 +195,30 @@ describe("the deadline", () => {
   });
 
   it("accepts the result of a task that ended before its cancel arrived", () => {
-    const ended = {
+    const invalidState = {
       ...failure({ reason: "invalid_state" }, late.nowMs),
       act: "cancel",
     } as const;
     const polledInVain = play([woken, lookedUp(unavailable)], { task: waiting() }).task;
-    const { task, asked } = play([late, ended, success], { task: polledInVain });
+    const { task, asked } = play([late, invalidState, success], { task: polledInVain });
     expect(asked[1]).toEqual([{ type: "poll", by: "task_id" }]);
     expect(task.outcome).toMatchObject({ type: "answer" });
   });
 
   it("polls again for a result after its cancel came too late and one poll failed", () => {
-    const ended = {
+    const invalidState = {
       ...failure({ reason: "invalid_state" }, late.nowMs),
       act: "cancel",
     } as const;
     const away = { ...lookedUp(ambiguous), nowMs: late.nowMs };
-    const again = play([late, ended, away], { task: waiting() });
+    const again = play([late, invalidState, away], { task: waiting() });
     expect(again.last).toMatchObject([{ type: "wake" }]);
-    expect(play([late, ended, success], { task: again.task }).task.outcome).toMatchObject({
+    expect(play([late, invalidState, success], { task: again.task }).task.outcome).toMatchObject({
       type: "answer",
     });
     let { task } = again;
     for (let i = 0; i < 10 && task.state === "waiting"; i++)
-      task = play([late, ended, away], { task }).task;
+      task = play([late, invalidState, away], { task }).task;
     expect(task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
   });
 
@@ -232,14 +239,14 @@ describe("a dead letter", () => {
   });
 
   it("a dead letter of a sent task cancels it at the host and reports it as ambiguous", () => {
-    const buried = play([...toSent, { type: "dead_lettered", nowMs }]);
-    expect(buried.last).toEqual([{ type: "cancel" }]);
-    const ended = failure({ reason: "invalid_state" });
-    const refusals = [ambiguous, unavailable, ended].map(
+    const deadLetterStep = play([...toSent, { type: "dead_lettered", nowMs }]);
+    expect(deadLetterStep.last).toEqual([{ type: "cancel" }]);
+    const invalidState = failure({ reason: "invalid_state" });
+    const refusals = [ambiguous, unavailable, invalidState].map(
       (event): TaskEvent => ({ ...event, act: "cancel" }),
     );
     for (const event of [{ type: "canceled", nowMs } as const, ...refusals]) {
-      const { task, last } = play([event], { task: buried.task });
+      const { task, last } = play([event], { task: deadLetterStep.task });
       expect(task).toMatchObject({
         state: "delivering",
         outcome: { type: "failed", reason: "ambiguous" },
@@ -267,14 +274,21 @@ describe("failures of the Execution zone", () => {
   });
 
   it("polls after a broken response because the agent may be running, and gives up after three tries", () => {
-    const broken = failure({ reason: "invalid_response" });
-    const sent = play([...toSent, broken]);
-    expect(sent.task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
-    expect(play([woken, accepted], { task: sent.task }).task.state).toBe("waiting");
+    const brokenResponse = failure({ reason: "invalid_response" });
+    const sentStep = play([...toSent, brokenResponse]);
+    expect(sentStep.task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
+    expect(play([woken, accepted], { task: sentStep.task }).task.state).toBe("waiting");
     const nobody = play(
-      [woken, lookedUp(broken), woken, lookedUp(broken), woken, lookedUp(broken)],
+      [
+        woken,
+        lookedUp(brokenResponse),
+        woken,
+        lookedUp(brokenResponse),
+        woken,
+        lookedUp(brokenResponse),
+      ],
       {
-        task: sent.task,
+        task: sentStep.task,
       },
     );
     expect(nobody.task.outcome).toMatchObject({ reason: "invalid_response" });
@@ -289,23 +303,25 @@ describe("failures of the Execution zone", () => {
   });
 
   it("reports the reason of a failure as it is when nothing was sent", () => {
-    const broken = failure({ reason: "invalid_response", certainty: "undelivered" });
-    const sent = play([...toSent, broken]);
-    expect(sent.task).toMatchObject({ state: "sent", call: { arrival: "none" } });
-    expect(sent.last).toMatchObject([{ type: "wake" }]);
-    const { task } = play([woken, broken, woken, broken, woken, broken], { task: sent.task });
+    const brokenResponse = failure({ reason: "invalid_response", certainty: "undelivered" });
+    const sentStep = play([...toSent, brokenResponse]);
+    expect(sentStep.task).toMatchObject({ state: "sent", call: { arrival: "none" } });
+    expect(sentStep.last).toMatchObject([{ type: "wake" }]);
+    const { task } = play([woken, brokenResponse, woken, brokenResponse, woken, brokenResponse], {
+      task: sentStep.task,
+    });
     expect(task.outcome).toEqual({ type: "failed", reason: "invalid_response", lost: false });
   });
 
   it("retries later, never before the delay that the peer asks for, and a bounded number of times", () => {
-    const limited = failure({ reason: "rate_limited", retryAfterMs: 42_000 });
-    let { task, last } = play([...toSent, limited], {
+    const rateLimit = failure({ reason: "rate_limited", retryAfterMs: 42_000 });
+    let { task, last } = play([...toSent, rateLimit], {
       policy: samplePolicy({ deadlineMs: 3600_000 }),
     });
     expect(last).toEqual([{ type: "wake", delayMs: 42_000 }]);
     let tries = 1;
     for (; tries < 100 && task.state === "sent"; tries++)
-      task = play([woken, limited], { task }).task;
+      task = play([woken, rateLimit], { task }).task;
     expect(task.outcome).toMatchObject({ reason: "rate_limited" });
     expect(tries).toBeLessThan(20);
   });
@@ -333,13 +349,16 @@ describe("failures of the Execution zone", () => {
     expect(play([woken, odd, woken, success], { task }).task.outcome).toMatchObject({
       type: "answer",
     });
-    let sent = play([...toSent, ambiguous]).task;
-    for (let i = 0; i < 3; i++) sent = play([woken, lookedUp(ambiguous)], { task: sent }).task;
-    const broken = lookedUp(failure({ reason: "invalid_response" }));
-    expect(play([woken, broken, woken, accepted], { task: sent }).task.state).toBe("waiting");
-    for (let i = 0; i < 5 && sent.state === "sent"; i++)
-      sent = play([woken, broken], { task: sent }).task;
-    expect(sent.outcome).toMatchObject({ reason: "ambiguous" });
+    let sentTask = play([...toSent, ambiguous]).task;
+    for (let i = 0; i < 3; i++)
+      sentTask = play([woken, lookedUp(ambiguous)], { task: sentTask }).task;
+    const brokenLookUp = lookedUp(failure({ reason: "invalid_response" }));
+    expect(play([woken, brokenLookUp, woken, accepted], { task: sentTask }).task.state).toBe(
+      "waiting",
+    );
+    for (let i = 0; i < 5 && sentTask.state === "sent"; i++)
+      sentTask = play([woken, brokenLookUp], { task: sentTask }).task;
+    expect(sentTask.outcome).toMatchObject({ reason: "ambiguous" });
   });
 
   it("reports a refused task as ambiguous when its host can no longer be asked to cancel it", () => {
@@ -364,8 +383,8 @@ describe("failures of the Execution zone", () => {
   });
 
   it("passes on that the Execution zone lost the task", () => {
-    const lost = failure({ reason: "execution_failed", lost: true });
-    expect(play([...toSent, accepted, woken, lost]).task.outcome).toEqual({
+    const lossFailure = failure({ reason: "execution_failed", lost: true });
+    expect(play([...toSent, accepted, woken, lossFailure]).task.outcome).toEqual({
       type: "failed",
       reason: "execution_failed",
       lost: true,
@@ -374,39 +393,41 @@ describe("failures of the Execution zone", () => {
 });
 
 describe("a wish to cancel", () => {
-  const asked = { type: "cancel_asked", nowMs, resumed: false } as const;
+  const cancelAsked = { type: "cancel_asked", nowMs, resumed: false } as const;
   const unknown = {
     ...lookedUp(failure({ reason: "task_not_found" })),
     act: "cancel",
   } as const;
 
   it("cancels at the host whenever it may have stored the task, even after a refusal", () => {
-    expect(play([woken, announced, asked]).last).toEqual([{ type: "wake", delayMs: 0 }]);
-    expect(play([...toSent, { type: "busy", delayMs: 100 }, asked]).task.outcome).toMatchObject({
+    expect(play([woken, announced, cancelAsked]).last).toEqual([{ type: "wake", delayMs: 0 }]);
+    expect(
+      play([...toSent, { type: "busy", delayMs: 100 }, cancelAsked]).task.outcome,
+    ).toMatchObject({
       reason: "canceled",
     });
-    const refused = play([...toSent, unavailable, asked]);
-    expect(refused.last).toEqual([{ type: "cancel" }]);
-    expect(play([unknown], { task: refused.task }).task.outcome).toMatchObject({
+    const refusedStep = play([...toSent, unavailable, cancelAsked]);
+    expect(refusedStep.last).toEqual([{ type: "cancel" }]);
+    expect(play([unknown], { task: refusedStep.task }).task.outcome).toMatchObject({
       reason: "canceled",
     });
   });
 
   it("stops canceling soon at a host that never accepted the task, and at the deadline otherwise", () => {
     const away = { ...unavailable, act: "cancel" } as const;
-    let { task } = play([...toSent, unavailable, asked]);
+    let { task } = play([...toSent, unavailable, cancelAsked]);
     let tries = 0;
     for (; tries < 20 && task.state === "sent"; tries++) task = play([woken, away], { task }).task;
     expect(tries).toBeLessThanOrEqual(3);
     expect(task.outcome).toMatchObject({ reason: "canceled" });
     const late = { ...away, nowMs: nowMs + 60_000 + 15_000 };
-    expect(play([...toSent, accepted, asked, late]).task.outcome).toMatchObject({
+    expect(play([...toSent, accepted, cancelAsked, late]).task.outcome).toMatchObject({
       reason: "ambiguous",
     });
   });
 
   it("repeats a cancel for a while when the send may still be on its way", () => {
-    let { task, last } = play([...toSent, ambiguous, asked, unknown]);
+    let { task, last } = play([...toSent, ambiguous, cancelAsked, unknown]);
     expect(last).toMatchObject([{ type: "wake" }]);
     for (let i = 0; i < 10 && task.state === "sent"; i++)
       ({ task, last } = play([woken, unknown], { task }));
@@ -441,21 +462,21 @@ describe("failures of Slack", () => {
   });
 
   it("delivers a refused answer without blocks, then a failure, then a failure notice, and then ends", () => {
-    const refused = { type: "slack_failed", nowMs, act: "deliver", kind: "refused" } as const;
-    const plain = play([...toSent, success, woken, refused]);
+    const slackRefusal = { type: "slack_failed", nowMs, act: "deliver", kind: "refused" } as const;
+    const plain = play([...toSent, success, woken, slackRefusal]);
     expect(plain.task).toMatchObject({
       state: "delivering",
       outcome: { type: "answer" },
       mrkdwnFallback: true,
     });
-    const { task } = play([woken, refused], { task: plain.task });
+    const { task } = play([woken, slackRefusal], { task: plain.task });
     expect(task).toMatchObject({
       state: "delivering",
       outcome: { type: "failed", reason: "internal" },
     });
-    const last = play([woken, refused], { task }).task;
+    const last = play([woken, slackRefusal], { task }).task;
     expect(last).toMatchObject({ state: "delivering", delivery: { status: "failure_notice" } });
-    expect(play([woken, refused], { task: last }).task.state).toBe("done");
+    expect(play([woken, slackRefusal], { task: last }).task.state).toBe("done");
   });
 
   it("keeps trying a delivery and its cleanup for hours while Slack limits the rate", () => {
@@ -470,10 +491,10 @@ describe("failures of Slack", () => {
   });
 });
 
-const unread = failure({ reason: "payload_too_large", certainty: "unread" });
+const unreadFailure = failure({ reason: "payload_too_large", certainty: "unread" });
 const toldAsEnd = lookedUp(failure({ reason: "payload_too_large", certainty: "refused" }));
 const policy = samplePolicy({ deadlineMs: 3600_000 });
-const poll = lookedUp(unread);
+const poll = lookedUp(unreadFailure);
 const underWay = { ...accepted, act: "poll" } as const;
 
 describe("a response that is too large to be read", () => {
@@ -497,11 +518,11 @@ describe("a response that is too large to be read", () => {
   it("fails a task after four unreadably large responses, or at once if its host reports the size", () => {
     const { task } = play([...toSent, accepted], { policy });
     const {
-      task: ended,
+      task: endedTask,
       asked,
       last,
     } = play([woken, poll, woken, poll, woken, poll, woken, poll], { task, policy });
-    expect(ended).toMatchObject({
+    expect(endedTask).toMatchObject({
       state: "delivering",
       outcome: { type: "failed", reason: "payload_too_large", lost: false },
     });
@@ -516,7 +537,7 @@ describe("a response that is too large to be read", () => {
   });
 
   it("polls a send whose response was too large to read", () => {
-    const { task } = play([...toSent, unread], { policy });
+    const { task } = play([...toSent, unreadFailure], { policy });
     expect(task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
     const looking = play([woken], { task, policy });
     expect(looking.last).toEqual([{ type: "poll", by: "request_id" }]);
@@ -528,15 +549,21 @@ describe("a response that is too large to be read", () => {
 
   it("treats a response to cancel or answer_task that is too large as in doubt", () => {
     const { task } = play([...toSent, accepted], { policy });
-    const wished = play([{ type: "cancel_asked", nowMs, resumed: false }], { task, policy }).task;
-    const canceling = play([{ ...unread, act: "cancel" }], { task: wished, policy });
+    const cancelingTask = play([{ type: "cancel_asked", nowMs, resumed: false }], {
+      task,
+      policy,
+    }).task;
+    const canceling = play([{ ...unreadFailure, act: "cancel" }], { task: cancelingTask, policy });
     expect(canceling.task.outcome).toBeUndefined();
     expect(play([woken], { task: canceling.task, policy }).last).toEqual([{ type: "cancel" }]);
-    const asked = play([woken, asking()], { task, policy }).task;
-    const question = asked.question && { ...asked.question, ts: "2.2" };
+    const askingTask = play([woken, asking()], { task, policy }).task;
+    const question = askingTask.question && { ...askingTask.question, ts: "2.2" };
     const answer = { user: "U1", atMs: nowMs, option: 0, callId: "c-1" };
-    const given = { ...asked, question: question && { ...question, answer } };
-    const bringing = play([woken, { ...unread, act: "answer" }], { task: given, policy });
+    const answeredTask = { ...askingTask, question: question && { ...question, answer } };
+    const bringing = play([woken, { ...unreadFailure, act: "answer" }], {
+      task: answeredTask,
+      policy,
+    });
     expect(bringing.task).toMatchObject({ state: "asking" });
     expect(bringing.task.question?.answer?.arrival).toEqual({ type: "in_doubt", sinceMs: nowMs });
   });
@@ -544,10 +571,13 @@ describe("a response that is too large to be read", () => {
 
 describe("a host that answers nothing but nonsense", () => {
   it("cancels a task at the host when it gives the task up after unreadable responses", () => {
-    const broken = lookedUp(failure({ reason: "invalid_response" }));
+    const brokenLookUp = lookedUp(failure({ reason: "invalid_response" }));
     const { task } = play([...toSent, accepted], { policy });
-    const { task: ended, last } = play(Array(8).fill([woken, broken]).flat(), { task, policy });
-    expect(ended.outcome).toMatchObject({ reason: "ambiguous" });
+    const { task: endedTask, last } = play(Array(8).fill([woken, brokenLookUp]).flat(), {
+      task,
+      policy,
+    });
+    expect(endedTask.outcome).toMatchObject({ reason: "ambiguous" });
     expect(last).toEqual([{ type: "cancel" }]);
   });
 });
@@ -561,7 +591,7 @@ const dayMs = 24 * 3600_000;
 const ownMs = 60_000;
 const busy = failure({ reason: "rate_limited", retryAfterMs: dayMs });
 
-const told = (pollAfterMs: number, act: "send" | "poll" = "send") => ({
+const acceptedWith = (pollAfterMs: number, act: "send" | "poll" = "send") => ({
   ...accepted,
   act,
   result: { ...accepted.result, poll_after_ms: pollAfterMs, progress: { text: "half" } },
@@ -575,15 +605,19 @@ function waitOf(effects: readonly TaskEffect[] | undefined): number {
 
 describe("a host that wants to be left alone for a day", () => {
   it("polls once more at the end of the task's time, even if the host asks for a later poll", () => {
-    const sent = play([...toSent, told(dayMs)]);
-    expect(waitOf(sent.last)).toBe(hostMs);
-    const shown = { type: "progress_shown", nowMs, shown: {} } as const;
-    expect(waitOf(play([woken, told(dayMs, "poll"), shown], { task: sent.task }).last)).toBe(
-      hostMs,
-    );
-    expect(waitOf(play([woken, told(70_000, "poll"), shown], { task: sent.task }).last)).toBe(
-      70_000,
-    );
+    const sentStep = play([...toSent, acceptedWith(dayMs)]);
+    expect(waitOf(sentStep.last)).toBe(hostMs);
+    const progressShown = { type: "progress_shown", nowMs, shown: {} } as const;
+    expect(
+      waitOf(
+        play([woken, acceptedWith(dayMs, "poll"), progressShown], { task: sentStep.task }).last,
+      ),
+    ).toBe(hostMs);
+    expect(
+      waitOf(
+        play([woken, acceptedWith(70_000, "poll"), progressShown], { task: sentStep.task }).last,
+      ),
+    ).toBe(70_000);
   });
 
   it("never delays a poll of an ambiguous send beyond the deadline", () => {
@@ -596,8 +630,8 @@ describe("a host that wants to be left alone for a day", () => {
   it("never delays a cancel at the deadline", () => {
     const { task } = play([...toSent, accepted]);
     const late = nowMs + hostMs;
-    const refused = { ...lookedUp(busy), act: "cancel", nowMs: late } as const;
-    const ending = play([{ ...woken, nowMs: late }, refused], { task });
+    const refusedCancel = { ...lookedUp(busy), act: "cancel", nowMs: late } as const;
+    const ending = play([{ ...woken, nowMs: late }, refusedCancel], { task });
     expect(waitOf(ending.last)).toBeLessThanOrEqual(ownMs);
   });
 });

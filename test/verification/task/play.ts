@@ -88,7 +88,7 @@ const dull: { [E in TaskEffect["type"]]?: (atMs: number) => TaskEvent } = {
 };
 
 /** The events of a story that stand for themselves, since they are how one of the dull acts ended. */
-const told: readonly TaskEvent["type"][] = [
+const toldTypes: readonly TaskEvent["type"][] = [
   "permitted",
   "reply_given",
   "charged",
@@ -102,14 +102,14 @@ export function play(
   events: readonly TaskEvent[],
   { task = sampleTask(), policy = samplePolicy() }: { task?: Task; policy?: Policy } = {},
 ) {
-  const asked: TaskEffect[][] = [];
+  const effectLists: TaskEffect[][] = [];
   let current = task;
   for (const [index, event] of events.entries()) {
     const atMs = "nowMs" in event ? event.nowMs : nowMs;
     const following = events[index + 1];
     const isTold = (act: TaskEffect["type"]) =>
       following !== undefined &&
-      told.includes(following.type) &&
+      toldTypes.includes(following.type) &&
       typeOf(dull[act]) === typeOf(following);
     let step = next({ task: current, event, policy });
     for (;;) {
@@ -119,9 +119,9 @@ export function play(
       step = next({ task: step.task, event: dullEvent(atMs), policy });
     }
     current = step.task;
-    asked.push(step.effects);
+    effectLists.push(step.effects);
   }
-  return { task: current, asked, last: asked.at(-1) ?? [] };
+  return { task: current, asked: effectLists, last: effectLists.at(-1) ?? [] };
 }
 
 /** A thread that is full is a place in it, too. */
@@ -131,6 +131,6 @@ function typeOf(event: TaskEvent | ((atMs: number) => TaskEvent) | undefined): s
 }
 
 /** The same for what each step asked for, by type. */
-export function typesOf(asked: readonly (readonly TaskEffect[])[]): string[][] {
-  return asked.map((effects) => effects.map(({ type }) => type));
+export function typesOf(effectLists: readonly (readonly TaskEffect[])[]): string[][] {
+  return effectLists.map((effects) => effects.map(({ type }) => type));
 }

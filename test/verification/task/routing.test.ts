@@ -33,8 +33,8 @@ describe("the request id", () => {
     [url, "関所 🏯", "7f08c770-3ff3-5910-b427-831f184b68e7"],
   ])(
     "makes a UUIDv5 as RFC 9562 and other implementations do (%s, %j)",
-    (namespace, name, expected) => {
-      expect(uuidV5({ namespace, name })).toBe(expected);
+    (namespace, name, uuid) => {
+      expect(uuidV5({ namespace, name })).toBe(uuid);
     },
   );
 
@@ -53,12 +53,12 @@ describe("the request id", () => {
       const same = JSON.stringify(one) === JSON.stringify(other);
       expect(requestIdOf(one) === requestIdOf(other)).toBe(same);
     });
-    const joined = [
+    const threads = [
       { appId: "A", channel: "BC", ts: "1" },
       { appId: "AB", channel: "C", ts: "1" },
       { appId: 'A","B', channel: "C", ts: "1" },
     ];
-    expect(new Set(joined.map(requestIdOf)).size).toBe(joined.length);
+    expect(new Set(threads.map(requestIdOf)).size).toBe(threads.length);
   });
 });
 
@@ -96,8 +96,8 @@ function sessionOf(
   message: Changes,
   { task, policy }: { task?: Partial<Task>; policy?: Partial<Policy> } = {},
 ) {
-  const received = { ...receivedTask(sampleAsk(message)), ...task };
-  return chooseDestination(received, { ...samplePolicy(), ...policy })?.call?.sessionId ?? "";
+  const receivedByZone = { ...receivedTask(sampleAsk(message)), ...task };
+  return chooseDestination(receivedByZone, { ...samplePolicy(), ...policy })?.call?.sessionId ?? "";
 }
 
 const another = { id: "1d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d" };
@@ -153,12 +153,12 @@ describe("the session id", () => {
       message: sampleAsk(direct).message,
       state: "sent" as const,
     };
-    const { task: sent } = next({
+    const { task: sentTask } = next({
       task,
       event: { type: "woken", nowMs: askedAtMs, resumed: false },
       policy: samplePolicy(),
     });
-    expect(sent.call?.sessionId).toBe("s-of-the-whole-direct-message");
+    expect(sentTask.call?.sessionId).toBe("s-of-the-whole-direct-message");
   });
 
   it("gives each task a session id of its own if the session is stopped after it", () => {

@@ -12,7 +12,7 @@ const words: Record<string, string[]> = { a: ["x", "shared"], b: ["y", "shared"]
 /** A route for each of the words, and one for everything else. */
 function policyOf({
   sharing = [],
-  known = ["x", "y", "z", "shared", "rest"],
+  known: knownNames = ["x", "y", "z", "shared", "rest"],
 }: {
   sharing?: string[];
   known?: string[];
@@ -20,7 +20,7 @@ function policyOf({
   const sample = samplePolicy();
   const [destination] = sample.destinations.values();
   if (destination === undefined) throw new Error("the sample has a destination");
-  const named = ({ text }: Task["message"]): UsableRoute[] =>
+  const routesByWord = ({ text }: Task["message"]): UsableRoute[] =>
     Object.entries(words).map(([word, destinations]) => {
       const isNamed = text.startsWith(`${word}:`);
       const sharesHistory = sharing.includes(word);
@@ -35,10 +35,10 @@ function policyOf({
   return {
     ...sample,
     routesOf: (message) => [
-      ...named(message),
+      ...routesByWord(message),
       sampleRoute({ key: "rest", destinations: ["rest"], text: message.text }),
     ],
-    destinations: new Map(known.map((name) => [name, destination])),
+    destinations: new Map(knownNames.map((name) => [name, destination])),
   };
 }
 
@@ -116,27 +116,31 @@ describe("the route of a task", () => {
   });
 
   it("keeps only the destinations of the thread once its route leads elsewhere", () => {
-    const [chosen] = routesAfter("a: first");
-    const routes = [{ ...chosen, destinations: ["z"] }] as ThreadRoute[];
+    const [firstRoute] = routesAfter("a: first");
+    const routes = [{ ...firstRoute, destinations: ["z"] }] as ThreadRoute[];
     expect(decide(routes, taskOf(1, "and?")).route.destinations).toEqual(["z"]);
-    const gone = decide(routes, taskOf(1, "and?"), policyOf({ known: ["x", "shared", "rest"] }));
-    expect(gone.route).toMatchObject({ key: "rest", change: { reason: "gone", isAnew: true } });
+    const decision = decide(
+      routes,
+      taskOf(1, "and?"),
+      policyOf({ known: ["x", "shared", "rest"] }),
+    );
+    expect(decision.route).toMatchObject({ key: "rest", change: { reason: "gone", isAnew: true } });
   });
 
   it("keeps the route of a message once the route leads elsewhere and reports no change", () => {
-    const [chosen] = decide([], taskOf(0, "first")).routes;
-    const routes = [{ ...chosen, destinations: ["z"] }] as ThreadRoute[];
+    const [firstRoute] = decide([], taskOf(0, "first")).routes;
+    const routes = [{ ...firstRoute, destinations: ["z"] }] as ThreadRoute[];
     expect(decide(routes, taskOf(0, "first"))).toEqual({
       routes,
       route: { key: "rest", destinations: ["z"] },
     });
-    const gone = decide(routes, taskOf(0, "first"), policyOf({ known: ["rest"] }));
-    expect(gone.route).toEqual({ key: "rest", destinations: ["rest"] });
+    const decision = decide(routes, taskOf(0, "first"), policyOf({ known: ["rest"] }));
+    expect(decision.route).toEqual({ key: "rest", destinations: ["rest"] });
   });
 
   it("uses the route of a later message that was handled first, even once the route leads elsewhere", () => {
-    const [chosen] = decide([], taskOf(5, "and?")).routes;
-    const routes = [{ ...chosen, destinations: ["z"] }] as ThreadRoute[];
+    const [firstRoute] = decide([], taskOf(5, "and?")).routes;
+    const routes = [{ ...firstRoute, destinations: ["z"] }] as ThreadRoute[];
     const late = decide(routes, taskOf(0, "first"));
     expect(late).toEqual({ routes, route: { key: "rest", destinations: ["z"] } });
     expect(decide(routes, taskOf(0, "a: first")).route).toMatchObject({ key: "a" });
@@ -148,8 +152,8 @@ describe("the route of a task", () => {
     expect(decide(routes, taskOf(2, "and why?")).route.key).toBe("a");
     // The early message waits, and looks for its place again.
     expect(decide(routes, taskOf(1, "and?")).route.key).toBe("a");
-    const named = decide([], taskOf(1, "b: look"));
-    const both = decide(named.routes, taskOf(0, "a: first")).routes;
+    const namedDecision = decide([], taskOf(1, "b: look"));
+    const both = decide(namedDecision.routes, taskOf(0, "a: first")).routes;
     expect(decide(both, taskOf(2, "and why?")).route.key).toBe("b");
   });
 

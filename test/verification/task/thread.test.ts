@@ -18,9 +18,9 @@ const empty = emptyThread({ id: "thread:C1/1.1" });
 const taskOf = (n: number) => ({ id: `task-${n}`, message: { ts: `${1_760_000_000 + n}.000100` } });
 
 function enter(thread: Thread, n: number, { atMs = nowMs, parallel = false } = {}) {
-  const lined = addToThread({ thread, task: taskOf(n), parallel, turnMs, nowMs: atMs });
-  if (lined === undefined) throw new Error("the thread is full");
-  return lined;
+  const position = addToThread({ thread, task: taskOf(n), parallel, turnMs, nowMs: atMs });
+  if (position === undefined) throw new Error("the thread is full");
+  return position;
 }
 
 describe("the order of a thread", () => {
@@ -29,10 +29,10 @@ describe("the order of a thread", () => {
     const second = enter(first.thread, 2);
     const third = enter(second.thread, 3);
     expect([first, second, third].map(({ position }) => position.queuePosition)).toEqual([0, 1, 2]);
-    const left = removeFromThread({ thread: third.thread, id: "task-1", nowMs });
-    expect(left.next).toBe("task-2");
-    expect(enter(left.thread, 3).position.queuePosition).toBe(1);
-    expect(enter(left.thread, 2).position.queuePosition).toBe(0);
+    const removal = removeFromThread({ thread: third.thread, id: "task-1", nowMs });
+    expect(removal.next).toBe("task-2");
+    expect(enter(removal.thread, 3).position.queuePosition).toBe(1);
+    expect(enter(removal.thread, 2).position.queuePosition).toBe(0);
   });
 
   it("orders waiting tasks by their messages and never overtakes a running task", () => {
@@ -94,17 +94,17 @@ describe("the order of a thread", () => {
           atWork.delete(n);
           over.add(n);
         } else {
-          const { position, thread: changed } = enter(thread, n);
-          thread = changed;
+          const { position, thread: changedThread } = enter(thread, n);
+          thread = changedThread;
           if (position.queuePosition === 0) atWork.add(n);
         }
         expect(atWork.size).toBeLessThanOrEqual(1);
       }
-      const left = thread.tasks.reduce(
-        (rest, { id }) => removeFromThread({ thread: rest, id, nowMs }).thread,
+      const emptyThread = thread.tasks.reduce(
+        (thread, { id }) => removeFromThread({ thread, id, nowMs }).thread,
         thread,
       );
-      expect(left.tasks).toEqual([]);
+      expect(emptyThread.tasks).toEqual([]);
     });
   });
 });
@@ -142,12 +142,12 @@ describe("a task that asks", () => {
     });
     let many = thread;
     for (let n = 10; n < 60; n++) {
-      const held = holdThread({
+      const heldThread = holdThread({
         thread: enter(many, n).thread,
         id: `task-${n}`,
         untilMs: nowMs + 3600_000,
       });
-      many = removeFromThread({ thread: held, id: `task-${n}`, nowMs }).thread;
+      many = removeFromThread({ thread: heldThread, id: `task-${n}`, nowMs }).thread;
     }
     const { before } = findAskingTasks({ thread: many, id: "reply", nowMs });
     expect(before.at(-1)).toBe("task-59");
@@ -161,12 +161,12 @@ it("remembers an asking task that was passed, regardless of which task removed i
     id: "task-1",
     untilMs: nowMs + turnMs,
   });
-  const passed = addToThread({
+  const addition = addToThread({
     ...{ thread: asking, task: taskOf(2), parallel: false, turnMs, nowMs },
     releasedAtMs: new Map([["task-1", nowMs]]),
   });
-  expect(passed?.position.queuePosition).toBe(0);
-  expect(passed?.thread.asked).toEqual(["task-1"]);
+  expect(addition?.position.queuePosition).toBe(0);
+  expect(addition?.thread.asked).toEqual(["task-1"]);
   const leftByOther = removeFromThread({
     thread: enter(asking, 2).thread,
     id: "task-2",

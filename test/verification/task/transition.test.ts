@@ -20,15 +20,15 @@ describe("the mark to look at the thread first", () => {
   it("marks the thread for reconciliation after a failure of Slack until the task continues", () => {
     const { task } = play([woken, uncertain, woken, uncertain]);
     expect(task).toMatchObject({ state: "received", reconcile: true, attempts: 2 });
-    const after = play([woken, announced], { task }).task;
-    expect(after).toMatchObject({ state: "announced", attempts: 0 });
-    expect(after).not.toHaveProperty("reconcile");
+    const announcedTask = play([woken, announced], { task }).task;
+    expect(announcedTask).toMatchObject({ state: "announced", attempts: 0 });
+    expect(announcedTask).not.toHaveProperty("reconcile");
   });
 
   it("reconciles the thread at delivery and drops the mark afterwards", () => {
-    const ended = play([woken, uncertain, deadLettered, woken]);
-    expect(ended.last).toEqual([{ type: "deliver", reconcile: true }]);
-    const { task } = play([{ type: "delivered" }], { task: ended.task });
+    const endedStep = play([woken, uncertain, deadLettered, woken]);
+    expect(endedStep.last).toEqual([{ type: "deliver", reconcile: true }]);
+    const { task } = play([{ type: "delivered" }], { task: endedStep.task });
     expect(task.state).toBe("done");
     expect(task).not.toHaveProperty("reconcile");
   });

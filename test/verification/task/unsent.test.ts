@@ -11,11 +11,13 @@ const threadTs = `${askedAtMs / 1000 - 60}.000100`;
 const taskOf = (message: Partial<UserMessage>) =>
   sampleTask({ message: { ...sampleTask().message, ...message } });
 
-const said = (decision: Extract<TaskEvent, { type: "reply_given" }>["decision"]): TaskEvent => {
+const replyGiven = (
+  decision: Extract<TaskEvent, { type: "reply_given" }>["decision"],
+): TaskEvent => {
   return { type: "reply_given", nowMs, decision };
 };
 
-const ignored = { state: "done", cleanupDone: true, message: { text: "" } };
+const ignoredTask = { state: "done", cleanupDone: true, message: { text: "" } };
 
 const slack = (act: Act["type"], kind: "gone" | "refused" | "unavailable"): TaskEvent => ({
   type: "slack_failed",
@@ -73,22 +75,22 @@ describe("a message of another bot", () => {
     const over = { by: "bots", retryAtMs: nowMs + 60_000 } as const;
     const cut = play([woken, { type: "charged", over }], { task: taskOf({ botIds }) });
     expect(cut).toMatchObject({
-      task: { ...ignored, outcome: { type: "limited", by: "bots" } },
+      task: { ...ignoredTask, outcome: { type: "limited", by: "bots" } },
       last: [],
     });
     const empty = { ...taskOf({ botIds, text: "" }), wakeSeq: 1 };
-    expect(play([woken], { task: empty })).toMatchObject({ task: ignored, last: [] });
+    expect(play([woken], { task: empty })).toMatchObject({ task: ignoredTask, last: [] });
   });
 
   it("makes a task of a message of another bot, and never a reply or a cancel", () => {
-    const permitted = { type: "permitted", nowMs, allowed: true, locale: "en" } as const;
+    const permission = { type: "permitted", nowMs, allowed: true, locale: "en" } as const;
     for (const text of ["yes", "cancel"]) {
-      const asked = {
+      const step = {
         task: taskOf({ botIds, threadTs, text }),
-        event: permitted,
+        event: permission,
         policy: samplePolicy(),
       };
-      expect(next(asked).effects).toMatchObject([{ type: "charge" }]);
+      expect(next(step).effects).toMatchObject([{ type: "charge" }]);
     }
   });
 });
@@ -98,20 +100,23 @@ describe("another app's message before it is counted", () => {
 
   it("never replies to another bot's message before it is counted, even after a failure", () => {
     const lateMs = nowMs + 25 * 3600_000;
-    const buried = play([{ type: "dead_lettered", nowMs }], { task });
-    expect([buried.task.state, buried.task.outcome]).toEqual(["received", undefined]);
-    expect(buried.last).toEqual([{ type: "wake", delayMs: 300_000 }]);
-    expect(play([{ ...woken, nowMs: lateMs }], { task: buried.task }).task).toMatchObject({
+    const deadLetterStep = play([{ type: "dead_lettered", nowMs }], { task });
+    expect([deadLetterStep.task.state, deadLetterStep.task.outcome]).toEqual([
+      "received",
+      undefined,
+    ]);
+    expect(deadLetterStep.last).toEqual([{ type: "wake", delayMs: 300_000 }]);
+    expect(play([{ ...woken, nowMs: lateMs }], { task: deadLetterStep.task }).task).toMatchObject({
       state: "done",
       outcome: { type: "too_old" },
     });
-    const broken = play([{ type: "step_failed", nowMs, causeKind: "TypeError" }], { task });
-    expect([broken.task.state, broken.task.outcome]).toEqual(["done", undefined]);
+    const failedStep = play([{ type: "step_failed", nowMs, causeKind: "TypeError" }], { task });
+    expect([failedStep.task.state, failedStep.task.outcome]).toEqual(["done", undefined]);
   });
 
   it("posts a failure for another bot's message once it is counted and in its thread", () => {
-    const counted = { ...task, queuePosition: 0 };
-    const { outcome } = play([{ type: "dead_lettered", nowMs }], { task: counted }).task;
+    const countedTask = { ...task, queuePosition: 0 };
+    const { outcome } = play([{ type: "dead_lettered", nowMs }], { task: countedTask }).task;
     expect(outcome).toMatchObject({ reason: "internal" });
   });
 });
@@ -122,13 +127,18 @@ describe("a reply that does not speak to the bot", () => {
   it("makes a task of a reply in a thread of the bot, unless that is switched off", () => {
     expect(play([woken], { task: reply }).last).toEqual([{ type: "announce", reconcile: false }]);
     const off = play([woken], { task: reply, policy: samplePolicy({ threadReplies: false }) });
-    expect(off).toMatchObject({ task: ignored, last: [] });
+    expect(off).toMatchObject({ task: ignoredTask, last: [] });
   });
 
   it("keeps only the id of an unaddressed reply that answers a question or is not allowed", () => {
-    const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
-    for (const event of [said("taken"), said("not_yours"), said("says_nothing"), refused]) {
-      expect(play([woken, event], { task: reply })).toMatchObject({ task: ignored, last: [] });
+    const refusal: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
+    for (const event of [
+      replyGiven("taken"),
+      replyGiven("not_yours"),
+      replyGiven("says_nothing"),
+      refusal,
+    ]) {
+      expect(play([woken, event], { task: reply })).toMatchObject({ task: ignoredTask, last: [] });
     }
   });
 
@@ -142,12 +152,12 @@ describe("a reply that does not speak to the bot", () => {
   });
 
   it("handles an unaddressed reply even after a dead letter or a day", () => {
-    const buried = play([{ type: "dead_lettered", nowMs }], { task: reply });
-    expect(buried).toMatchObject({
+    const deadLetterStep = play([{ type: "dead_lettered", nowMs }], { task: reply });
+    expect(deadLetterStep).toMatchObject({
       task: { state: "received" },
       last: [{ type: "wake", delayMs: 300_000 }],
     });
-    expect(play([woken], { task: buried.task }).last).toEqual([
+    expect(play([woken], { task: deadLetterStep.task }).last).toEqual([
       { type: "announce", reconcile: true },
     ]);
     const lateMs = nowMs + 25 * 3600_000;
@@ -162,14 +172,14 @@ describe("a reply that does not speak to the bot", () => {
   });
 
   it("cleans up the thread of a reply that a worker may have announced before it was refused", () => {
-    const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
-    const found = play([{ type: "dead_lettered", nowMs }, woken, refused], { task: reply });
-    expect(found).toMatchObject({
+    const refusal: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
+    const refusedStep = play([{ type: "dead_lettered", nowMs }, woken, refusal], { task: reply });
+    expect(refusedStep).toMatchObject({
       task: { state: "done", cleanupDone: false },
       last: [{ type: "wake" }],
     });
-    expect(play([woken, { type: "cleaned_up" }], { task: found.task })).toMatchObject({
-      task: ignored,
+    expect(play([woken, { type: "cleaned_up" }], { task: refusedStep.task })).toMatchObject({
+      task: ignoredTask,
       last: [],
     });
   });
@@ -179,16 +189,18 @@ describe("a message to the bot in a thread that waits for an answer", () => {
   const mention = taskOf({ threadTs });
 
   it("treats a mention in a waiting thread as the answer, or says why it cannot be", () => {
-    expect(play([woken, said("taken")], { task: mention })).toMatchObject({
-      task: ignored,
+    expect(play([woken, replyGiven("taken")], { task: mention })).toMatchObject({
+      task: ignoredTask,
       last: [],
     });
-    expect(play([woken, said("not_yours")], { task: mention }).task.outcome).toEqual({
+    expect(play([woken, replyGiven("not_yours")], { task: mention }).task.outcome).toEqual({
       type: "not_yours",
     });
-    expect(play([woken, said("says_nothing")], { task: mention }).task.outcome).toMatchObject({
-      reason: "invalid_params",
-    });
+    expect(play([woken, replyGiven("says_nothing")], { task: mention }).task.outcome).toMatchObject(
+      {
+        reason: "invalid_params",
+      },
+    );
   });
 
   it("retries a moment later while a worker acts on the waiting task", () => {
@@ -225,15 +237,19 @@ describe("a slash command", () => {
   it("reports a command that is too old in a direct message", () => {
     const { task } = play([{ ...woken, nowMs: nowMs + 25 * 3600_000 }], { task: command });
     expect(task.state).toBe("delivering");
-    const told = play([woken, openedThread, woken], { task });
-    expect(told.asked[0]).toEqual([{ type: "open_thread", privately: true, reconcile: false }]);
-    expect(told.last).toMatchObject([{ type: "deliver" }]);
+    const openingStep = play([woken, openedThread, woken], { task });
+    expect(openingStep.asked[0]).toEqual([
+      { type: "open_thread", privately: true, reconcile: false },
+    ]);
+    expect(openingStep.last).toMatchObject([{ type: "deliver" }]);
   });
 
   it("opens no thread for a command that is over a limit or empty", () => {
-    const limited = play([woken, { type: "charged", over: { by: "channel" } }], { task: command });
+    const limitedStep = play([woken, { type: "charged", over: { by: "channel" } }], {
+      task: command,
+    });
     const empty = play([woken], { task: taskOf({ command: true, text: "" }) });
-    for (const { last } of [limited, empty]) expect(last).toEqual([{ type: "refuse" }]);
+    for (const { last } of [limitedStep, empty]) expect(last).toEqual([{ type: "refuse" }]);
     expect(empty.task.outcome).toMatchObject({ reason: "invalid_params" });
   });
 
@@ -274,14 +290,18 @@ describe("what goes along with a message", () => {
 
   it("prepares context and attachments before a send and keeps them unchanged from then on", () => {
     expect(ready.last).toEqual([{ type: "prepare" }]);
-    const prepared = play([{ type: "prepared", context: { history, attachments } }], {
+    const preparedStep = play([{ type: "prepared", context: { history, attachments } }], {
       task: ready.task,
     });
-    expect(prepared.last).toEqual([{ type: "wake", delayMs: 0 }]);
-    expect(prepared.task.call?.params).toMatchObject({ thread_ts: threadTs, history, attachments });
-    const sent = play([woken], { task: prepared.task });
-    expect(sent.last).toEqual([{ type: "send" }]);
-    expect(sent.task.call?.params).toEqual(prepared.task.call?.params);
+    expect(preparedStep.last).toEqual([{ type: "wake", delayMs: 0 }]);
+    expect(preparedStep.task.call?.params).toMatchObject({
+      thread_ts: threadTs,
+      history,
+      attachments,
+    });
+    const sentStep = play([woken], { task: preparedStep.task });
+    expect(sentStep.last).toEqual([{ type: "send" }]);
+    expect(sentStep.task.call?.params).toEqual(preparedStep.task.call?.params);
   });
 
   it("refuses a message unless all of its files are available, even if it has no text", () => {
@@ -297,9 +317,9 @@ describe("what goes along with a message", () => {
       { message: { threadTs, files: [sampleFile] }, context: { history }, name: "plan.pdf" },
     ];
     for (const { message, context, name } of cases) {
-      const before = play(toSent, { task: taskOf(message) });
-      expect(before.last).toEqual([{ type: "prepare" }]);
-      const { task, last } = play([{ type: "prepared", context }], { task: before.task });
+      const gatheringStep = play(toSent, { task: taskOf(message) });
+      expect(gatheringStep.last).toEqual([{ type: "prepare" }]);
+      const { task, last } = play([{ type: "prepared", context }], { task: gatheringStep.task });
       expect(task.outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name });
       expect(task.call?.params).toBeUndefined();
       expect(last).toMatchObject([{ type: "wake" }]);
@@ -313,8 +333,8 @@ describe("what goes along with a message", () => {
       mimetype: "application/vnd.slack-docs",
       url: undefined,
     };
-    const before = play(toSent, { task: taskOf({ files: [canvas] }) });
-    const { task } = play([{ type: "prepared", context: {} }], { task: before.task });
+    const gatheringStep = play(toSent, { task: taskOf({ files: [canvas] }) });
+    const { task } = play([{ type: "prepared", context: {} }], { task: gatheringStep.task });
     expect(task.outcome).toEqual({
       type: "file_refused",
       why: "not_to_be_had",
@@ -325,14 +345,14 @@ describe("what goes along with a message", () => {
 
   it("adds the names of mentioned ids and the channel if the destination asks for them", () => {
     const policy = samplePolicy({ needsLookups: true });
-    const asked = play(toSent, {
+    const gatheringStep = play(toSent, {
       task: taskOf({ text: "Tell @U1 and @U2" }),
       policy,
     });
-    expect(asked.last).toEqual([{ type: "prepare" }]);
-    const found = { names: { U1: "Robin" }, context: { channel_name: "ops" } };
-    const { task } = play([{ type: "prepared", context: found }, woken], {
-      task: asked.task,
+    expect(gatheringStep.last).toEqual([{ type: "prepare" }]);
+    const foundContext = { names: { U1: "Robin" }, context: { channel_name: "ops" } };
+    const { task } = play([{ type: "prepared", context: foundContext }, woken], {
+      task: gatheringStep.task,
       policy,
     });
     expect(task.call?.params).toMatchObject({
@@ -344,8 +364,8 @@ describe("what goes along with a message", () => {
 
   it("sends a task without names and channel if Slack fails", () => {
     const policy = samplePolicy({ needsLookups: true });
-    const asked = play(toSent, { task: taskOf({ text: "Tell @U1" }), policy });
-    const { task } = play([slack("prepare", "gone"), woken], { task: asked.task, policy });
+    const gatheringStep = play(toSent, { task: taskOf({ text: "Tell @U1" }), policy });
+    const { task } = play([slack("prepare", "gone"), woken], { task: gatheringStep.task, policy });
     expect(task.call?.params).toMatchObject({ text: "Tell @U1" });
     expect(task.call?.params).not.toHaveProperty("context");
   });
@@ -396,7 +416,7 @@ describe("the files of an answer", () => {
     { name: "b.csv", text: "3,4" },
   ];
   const withFiles: TaskEvent = { ...success, result: { ...success.result, artifacts } };
-  const answered = play([...toSent, withFiles]).task;
+  const answeredTask = play([...toSent, withFiles]).task;
   const upload = (index: number, fileId: string | undefined): TaskEvent => ({
     type: "uploaded",
     index,
@@ -405,7 +425,7 @@ describe("the files of an answer", () => {
 
   it("uploads the files of an answer one by one, records each, and then delivers the answer", () => {
     const events = [woken, upload(0, "F1"), woken, upload(1, "F2"), woken];
-    const { asked, task } = play(events, { task: answered });
+    const { asked, task } = play(events, { task: answeredTask });
     expect(asked.map(([effect]) => effect?.type)).toEqual([
       "upload",
       "wake",
@@ -419,16 +439,18 @@ describe("the files of an answer", () => {
 
   it("delivers an answer without a file that Slack refuses and marks the file as missing", () => {
     const away: TaskEvent = slack("upload", "unavailable");
-    let task = play([woken, away], { task: answered }).task;
+    let task = play([woken, away], { task: answeredTask }).task;
     for (let tries = 0; tries < 10; tries++) {
       const [effect] = play([woken], { task }).last;
       if (effect?.type !== "upload" || effect.index > 0) break;
       task = play([woken, away], { task }).task;
     }
     expect(task.outcome).toMatchObject({ type: "answer", uploads: [{ failed: true }] });
-    const refused = play([woken, upload(1, undefined), woken], { task });
-    expect(refused.task.outcome).toMatchObject({ uploads: [{ failed: true }, { failed: true }] });
-    expect(refused.last).toMatchObject([{ type: "deliver" }]);
+    const refusedStep = play([woken, upload(1, undefined), woken], { task });
+    expect(refusedStep.task.outcome).toMatchObject({
+      uploads: [{ failed: true }, { failed: true }],
+    });
+    expect(refusedStep.last).toMatchObject([{ type: "deliver" }]);
   });
 });
 
@@ -475,13 +497,13 @@ describe("files that a task can do without", () => {
   });
 
   it("names optional files that could not be attached in the last line of the text", () => {
-    const announced = {
+    const announcedTask = {
       ...taskOf({ sharedFiles: [sampleFile] }),
       state: "announced" as const,
       call: sampleCall(),
     };
     const textWith = (leftOut: string[], text = "Look") => {
-      const task = { ...announced, message: { ...announced.message, text } };
+      const task = { ...announcedTask, message: { ...announcedTask.message, text } };
       return play([{ type: "prepared", context: { leftOut } }], { task }).task.call?.params?.text;
     };
     expect(textWith(["a.csv", "b.csv"])).toBe("Look\n\n(Not attached: a.csv, b.csv)");

@@ -30,12 +30,12 @@ const hourMs = 60 * minuteMs;
 
 /** A deadline that comes in no story. */
 const policy = samplePolicy({ deadlineMs: 24 * hourMs });
-const sent = play([woken, announced, woken], { policy }).task;
+const sentTask = play([woken, announced, woken], { policy }).task;
 type Progress = Extract<TaskResult, { status: "accepted" }>["progress"];
 
 /** It was accepted when it was as old as that, and has been polled often. */
 function atWork(ageMs: number, changes: Partial<Task> = {}): Task {
-  const { task } = play([{ ...accepted, nowMs: nowMs + ageMs }], { task: sent, policy });
+  const { task } = play([{ ...accepted, nowMs: nowMs + ageMs }], { task: sentTask, policy });
   return { ...task, wait: { ...waitOf(task), polls: 100 }, ...changes };
 }
 
@@ -75,16 +75,16 @@ function poll({
     { ...woken, nowMs: atMs - heldMs },
     { ...accepted, act: "poll", nowMs: atMs, result },
   ];
-  const polled = play(events, { task, policy: under });
-  const isShown = polled.last[0]?.type === "show_progress";
+  const pollStep = play(events, { task, policy: under });
+  const isShown = pollStep.last[0]?.type === "show_progress";
   const showing: TaskEvent = { type: "progress_shown", nowMs: atMs, shown };
-  const { task: after, last } = isShown
-    ? play([showing], { task: polled.task, policy: under })
-    : polled;
+  const { task: nextTask, last } = isShown
+    ? play([showing], { task: pollStep.task, policy: under })
+    : pollStep;
   const [wake] = last;
   if (wake?.type !== "wake") throw new Error("it is not polled again");
   const leastMs = wake.delayMs;
-  return { task: after, wake, leastMs, mostMs: leastMs + (wake.jitterMs ?? 0), isShown };
+  return { task: nextTask, wake, leastMs, mostMs: leastMs + (wake.jitterMs ?? 0), isShown };
 }
 
 describe("the gap after a large answer", () => {
@@ -148,11 +148,11 @@ describe("the gap between two polls of a task that tells nothing", () => {
     const { answer: _none, ...open } = replied.question as NonNullable<Task["question"]>;
     const waiting: Task = { ...replied, question: { ...open, kind: "auth" } };
     const goesOnUnasked = { ...accepted, act: "poll", nowMs: atMs } as const;
-    const shown: TaskEvent = { type: "progress_shown", nowMs: atMs, shown: {} };
+    const progressShown: TaskEvent = { type: "progress_shown", nowMs: atMs, shown: {} };
     expect(play([goesOnUnasked], { task: waiting, policy }).last).toEqual([
       { type: "show_progress" },
     ]);
-    const letIn = play([goesOnUnasked, shown], { task: waiting, policy });
+    const letIn = play([goesOnUnasked, progressShown], { task: waiting, policy });
     expect(letIn.last).toEqual([{ type: "wake", delayMs: 1000, jitterMs: 0 }]);
   });
 
@@ -188,9 +188,9 @@ describe("the gap between two polls of a task that tells nothing", () => {
   it("limits the poll gap to the destination's maximum after failed polls too", () => {
     const under = samplePolicy({ deadlineMs: 24 * hourMs, maxPollGapMs: 30_000 });
     const fail = (retryAfterMs?: number) => {
-      const failed: TaskEvent = { ...unavailable, act: "poll", nowMs: nowMs + hourMs };
-      const error = { ...failed.error, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-      const { last } = play([{ ...failed, error }], {
+      const failedPoll: TaskEvent = { ...unavailable, act: "poll", nowMs: nowMs + hourMs };
+      const error = { ...failedPoll.error, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+      const { last } = play([{ ...failedPoll, error }], {
         task: { ...atWork(20_000), attempts: 8 },
         policy: under,
       });
@@ -219,15 +219,19 @@ describe("the gap between two polls of a task that tells nothing", () => {
 
 describe("the gap after a poll that brought news", () => {
   it("limits the poll gap to 30 seconds after news and returns to a fifth of the age afterwards", () => {
-    const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" } });
-    expect(told).toMatchObject({ isShown: true, mostMs: 30_000 });
-    const silent = poll({ task: told.task, ageMs: hourMs + 30_000, progress: { text: "half" } });
+    const firstPoll = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" } });
+    expect(firstPoll).toMatchObject({ isShown: true, mostMs: 30_000 });
+    const silent = poll({
+      task: firstPoll.task,
+      ageMs: hourMs + 30_000,
+      progress: { text: "half" },
+    });
     expect(silent).toMatchObject({ isShown: false, mostMs: 10 * minuteMs });
   });
 
   it("uses the shortest poll gap while news cannot be shown yet", () => {
-    const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" } });
-    const soon = poll({ task: told.task, ageMs: hourMs + 999, progress: { text: "more" } });
+    const firstPoll = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" } });
+    const soon = poll({ task: firstPoll.task, ageMs: hourMs + 999, progress: { text: "more" } });
     expect(soon).toMatchObject({ isShown: false, mostMs: 500 });
     expect(
       poll({ task: soon.task, ageMs: hourMs + 1499, progress: { text: "more" } }).isShown,
@@ -235,42 +239,45 @@ describe("the gap after a poll that brought news", () => {
   });
 
   it("polls again as soon as the thread can be edited if the destination holds polls for news", () => {
-    const told = poll({
+    const firstPoll = poll({
       task: atWork(20_000),
       ageMs: hourMs,
       progress: { text: "half" },
       under: holding,
     });
-    expect(told).toMatchObject({ isShown: true, leastMs: 1000, mostMs: 1000 });
+    expect(firstPoll).toMatchObject({ isShown: true, leastMs: 1000, mostMs: 1000 });
   });
 
   it("polls when delayed progress can be shown, but at least every second, as an answer may come", () => {
-    const written = { ageMs: hourMs, progress: { partial_text: "A check" } };
-    const later = poll({ task: atWork(20_000), ...written, shown: { delayMs: 2600 } });
+    const writtenProgress = { ageMs: hourMs, progress: { partial_text: "A check" } };
+    const later = poll({ task: atWork(20_000), ...writtenProgress, shown: { delayMs: 2600 } });
     expect(later).toMatchObject({ isShown: true, mostMs: 1000 });
-    const again = poll({ task: later.task, ...written, ageMs: hourMs + 1000 });
+    const again = poll({ task: later.task, ...writtenProgress, ageMs: hourMs + 1000 });
     expect(again).toMatchObject({ isShown: false, mostMs: 1000 });
-    const last = poll({ task: again.task, ...written, ageMs: hourMs + 2000 });
+    const last = poll({ task: again.task, ...writtenProgress, ageMs: hourMs + 2000 });
     expect(last).toMatchObject({ isShown: false, mostMs: 600 });
     // Nothing more was written meanwhile.
-    const shown = poll({ task: last.task, ...written, ageMs: hourMs + 2600 });
-    expect(shown).toMatchObject({ isShown: true, mostMs: 1000 });
-    expect(poll({ task: shown.task, ...written, ageMs: hourMs + 3600 }).isShown).toBe(false);
+    const shownPoll = poll({ task: last.task, ...writtenProgress, ageMs: hourMs + 2600 });
+    expect(shownPoll).toMatchObject({ isShown: true, mostMs: 1000 });
+    expect(poll({ task: shownPoll.task, ...writtenProgress, ageMs: hourMs + 3600 }).isShown).toBe(
+      false,
+    );
   });
 
   it("uses the shortest poll gap while an answer is written and the length of a pause during one", () => {
-    const told = poll({
+    const firstPoll = poll({
       task: atWork(20_000),
       ageMs: hourMs,
       progress: { partial_text: "A check" },
     });
     // The thread may not be changed before.
-    expect(told).toMatchObject({ isShown: true, leastMs: 1000, mostMs: 1000 });
+    expect(firstPoll).toMatchObject({ isShown: true, leastMs: 1000, mostMs: 1000 });
     const pausedFor = (ms: number) =>
-      poll({ task: told.task, ageMs: hourMs + ms, progress: { partial_text: "A check" } }).mostMs;
+      poll({ task: firstPoll.task, ageMs: hourMs + ms, progress: { partial_text: "A check" } })
+        .mostMs;
     expect([100, 2000, 40_000, hourMs].map(pausedFor)).toEqual([500, 2000, 40_000, 10 * minuteMs]);
     const goesOn = poll({
-      task: told.task,
+      task: firstPoll.task,
       ageMs: hourMs + 40_000,
       progress: { partial_text: "A checkpoint" },
     });
@@ -280,7 +287,7 @@ describe("the gap after a poll that brought news", () => {
 
 const waiting = play([woken, announced, woken, accepted]).task;
 
-function told(
+function acceptedAt(
   progress: { text?: string; percent?: number; partial_text?: string },
   atMs: number,
 ): TaskEvent {
@@ -296,25 +303,30 @@ const shownAt = (atMs: number, shown: ProgressShown = {}): TaskEvent => ({
 });
 
 /** The thread shows it since `nowMs`. */
-const showing = (shown: ProgressShown = {}, progress = { text: "half" }): Task =>
-  play([woken, told(progress, nowMs), shownAt(nowMs, shown)], { task: waiting }).task;
+const showing = (shownProgress: ProgressShown = {}, progress = { text: "half" }): Task =>
+  play([woken, acceptedAt(progress, nowMs), shownAt(nowMs, shownProgress)], { task: waiting }).task;
 
 describe("progress", () => {
   it("shows progress that is new and then continues polling", () => {
-    const first = play([woken, told({ text: "half", percent: 50 }, nowMs)], { task: waiting });
+    const first = play([woken, acceptedAt({ text: "half", percent: 50 }, nowMs)], {
+      task: waiting,
+    });
     expect(first.last).toEqual([{ type: "show_progress" }]);
     expect(first.task.progress).toMatchObject({ text: "half", percent: 50, shownAtMs: nowMs });
     const polledOn = play([shownAt(nowMs)], { task: first.task });
     expect(polledOn.last).toMatchObject([{ type: "wake" }]);
-    const same = play([wokenAt(nowMs + 5000), told({ text: "half", percent: 50 }, nowMs + 5000)], {
-      task: polledOn.task,
-    });
+    const same = play(
+      [wokenAt(nowMs + 5000), acceptedAt({ text: "half", percent: 50 }, nowMs + 5000)],
+      {
+        task: polledOn.task,
+      },
+    );
     expect(same.last).toMatchObject([{ type: "wake" }]);
   });
 
   it("shows delayed progress as soon as Slack allows the edit", () => {
     const lastAt = (ms: number) =>
-      play([wokenAt(nowMs + ms), told({ text: "more" }, nowMs + ms)], {
+      play([wokenAt(nowMs + ms), acceptedAt({ text: "more" }, nowMs + ms)], {
         task: showing({ delayMs: 300 }),
       }).last;
     expect(lastAt(299)).toMatchObject([{ type: "wake" }]);
@@ -322,16 +334,16 @@ describe("progress", () => {
   });
 
   it("waits a second between progress and the answer, so that an edit of the placeholder never comes last", () => {
-    const answered = play([wokenAt(nowMs + 300), { ...success, nowMs: nowMs + 300 }], {
+    const answeredStep = play([wokenAt(nowMs + 300), { ...success, nowMs: nowMs + 300 }], {
       task: showing(),
     });
-    const early = play([wokenAt(nowMs + 300)], { task: answered.task });
+    const early = play([wokenAt(nowMs + 300)], { task: answeredStep.task });
     expect(early.last).toEqual([{ type: "wake", delayMs: 700 }]);
     expect(play([wokenAt(nowMs + 1000)], { task: early.task }).last).toMatchObject([
       { type: "deliver" },
     ]);
-    const slowed = { ...answered.task, progress: { shownAtMs: nowMs + 30_000 } };
-    expect(play([wokenAt(nowMs + 300)], { task: slowed }).last).toEqual([
+    const slowTask = { ...answeredStep.task, progress: { shownAtMs: nowMs + 30_000 } };
+    expect(play([wokenAt(nowMs + 300)], { task: slowTask }).last).toEqual([
       { type: "wake", delayMs: 1000 },
     ]);
   });
@@ -340,7 +352,7 @@ describe("progress", () => {
     const doubt = showing({ inDoubt: true });
     const later = [
       wokenAt(nowMs + 5000),
-      told({ text: "more" }, nowMs + 5000),
+      acceptedAt({ text: "more" }, nowMs + 5000),
       shownAt(nowMs + 5000),
     ];
     expect(play(later, { task: doubt }).task.progress).toMatchObject({
@@ -352,7 +364,9 @@ describe("progress", () => {
 
 describe("a stream", () => {
   it("treats a stream that a dead worker may have begun as in doubt", () => {
-    const partial = play([woken, told({ partial_text: "A check" }, nowMs)], { task: waiting }).task;
+    const partial = play([woken, acceptedAt({ partial_text: "A check" }, nowMs)], {
+      task: waiting,
+    }).task;
     expect(play([resumed], { task: partial }).task.stream).toEqual({
       messages: [],
       length: 0,
@@ -367,9 +381,9 @@ describe("a stream", () => {
     ).toBe(true);
     const cancel: TaskEvent = { type: "cancel_asked", nowMs, resumed: true };
     expect(play([cancel], { task: waiting }).task.stream?.inDoubt).toBe(true);
-    const held = { ...waiting, lease: { owner: "w", untilMs: nowMs - 1 } };
+    const heldTask = { ...waiting, lease: { owner: "w", untilMs: nowMs - 1 } };
     const dead: TaskEvent = { type: "dead_lettered", nowMs: nowMs + 3600_000 };
-    expect(play([dead], { task: held }).task.stream?.inDoubt).toBe(true);
+    expect(play([dead], { task: heldTask }).task.stream?.inDoubt).toBe(true);
   });
 });
 
@@ -382,12 +396,12 @@ describe("the placeholder of a task that waited", () => {
       freeAtMs: nowMs + 1000,
       routes: [],
     };
-    const queued = play([woken, ahead, announced]).task;
-    expect(queued.state).toBe("queued");
-    const begun = play([woken, shownAt(nowMs)], { task: queued });
-    expect(begun.asked[0]).toEqual([{ type: "show_progress" }]);
-    expect(begun.task.state).toBe("announced");
-    expect(play([woken], { task: begun.task }).last).toEqual([{ type: "send" }]);
+    const queuedTask = play([woken, ahead, announced]).task;
+    expect(queuedTask.state).toBe("queued");
+    const begunStep = play([woken, shownAt(nowMs)], { task: queuedTask });
+    expect(begunStep.asked[0]).toEqual([{ type: "show_progress" }]);
+    expect(begunStep.task.state).toBe("announced");
+    expect(play([woken], { task: begunStep.task }).last).toEqual([{ type: "send" }]);
   });
 });
 

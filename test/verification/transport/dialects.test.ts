@@ -70,9 +70,9 @@ function createDialectClient({
       };
       try {
         return await client.call({ method: method as MethodName, params, ...common });
-      } catch (thrown) {
-        if (thrown instanceof SekishoError) return thrown;
-        throw thrown;
+      } catch (error) {
+        if (error instanceof SekishoError) return error;
+        throw error;
       }
     },
     close: () => client.close(),
@@ -100,10 +100,10 @@ afterAll(async () => {
 
 /** Asks a server for each of the answers. */
 function asker({ answers, dialect }: { answers: readonly Answer[]; dialect: Dialect }) {
-  const started = startAnsweringPeer({ answers });
-  toClose.push(async () => (await started).close());
+  const peer = startAnsweringPeer({ answers });
+  toClose.push(async () => (await peer).close());
   return async (index: number) => {
-    const { url, calls } = await started;
+    const { url, calls } = await peer;
     const client = createDialectClient({ url: `${url}/${index}`, dialect });
     const outcome = await client.call({
       method: "execute_task",
@@ -140,8 +140,8 @@ function readSource(name: string): { source: string; dialect: Dialect; answers: 
 /** The error objects of the published OpenRPC document, by the reasons that it names them with. */
 function readComponents(): { source: string; dialect: Dialect; answers: readonly Case[] } {
   const file = new URL("../../../contracts/generated/openrpc.json", import.meta.url);
-  const { components: found } = JSON.parse(readFileSync(file, "utf8"));
-  const errors = z.record(reasonSchema, z.looseObject({ code: z.int() })).parse(found.errors);
+  const { components } = JSON.parse(readFileSync(file, "utf8"));
+  const errors = z.record(reasonSchema, z.looseObject({ code: z.int() })).parse(components.errors);
   const answers = Object.entries(errors).map(([name, error]) => ({
     name,
     status: 200,
@@ -168,12 +168,12 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
   }
 
   it("sends every reason with all of its details and repeats only the retryable ones", async () => {
-    const asked = await askAll((reason) => {
+    const outcomes = await askAll((reason) => {
       const error = new SekishoError(reason, { details, cause: new Error("secret") });
       const { status, headers, body } = createErrorResponse({ error, id: "1", dialect });
       return { status, headers, response: body };
     });
-    for (const { reason, outcome, calls } of asked) {
+    for (const { reason, outcome, calls } of outcomes) {
       expect(toldBy(outcome)).toEqual({
         reason,
         exact: true,
@@ -185,23 +185,23 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
   });
 
   it("reads an error without data by its code and status and repeats only certain reasons", async () => {
-    const asked = await askAll((reason) => {
+    const outcomes = await askAll((reason) => {
       const error = { code: toErrorCode({ reason, dialect }), message: "secret" };
       return { status: toHttpStatus(reason), response: { jsonrpc: "2.0", id: "1", error } };
     });
-    for (const { reason, outcome, calls } of asked) {
+    for (const { reason, outcome, calls } of outcomes) {
       const sharing = listReasons({ code: toErrorCode({ reason, dialect }), dialect });
       const [guess, ...others] = sharing.filter(
         (other) => toHttpStatus(other) === toHttpStatus(reason),
       );
-      const told = toldBy(outcome);
-      expect({ asked: reason, ...told }).toMatchObject({
+      const facts = toldBy(outcome);
+      expect({ asked: reason, ...facts }).toMatchObject({
         asked: reason,
         reason: guess,
         exact: others.length === 0,
       });
       expect([guess, ...others]).toContain(reason);
-      expect(JSON.stringify(told)).not.toContain("secret");
+      expect(JSON.stringify(facts)).not.toContain("secret");
       expect({ reason, calls }).toEqual({
         reason,
         calls: isRepeatedInCall(reason) && others.length === 0 ? 3 : 1,
@@ -258,13 +258,13 @@ describe("our own host", () => {
   function execute({
     client,
     text,
-    ...rest
+    ...otherParams
   }: {
     client: DialectClient;
     text: string;
     id?: string;
   }): Promise<unknown> {
-    return client.call({ method: "execute_task", params: { channel: "C1", text }, ...rest });
+    return client.call({ method: "execute_task", params: { channel: "C1", text }, ...otherParams });
   }
 
   describe.each(dialects)("a path of our host with the dialect %s", (dialect: Dialect) => {
@@ -287,12 +287,12 @@ describe("our own host", () => {
 
     it("sends the ids, the current state and the target state of a task with an error", async () => {
       const client = createDialectClient({ url: `${url}/in/${dialect}`, dialect });
-      const refused = await ways.invalid_state?.(client);
-      const failed = await ways.execution_failed?.(client);
+      const refusal = await ways.invalid_state?.(client);
+      const failure = await ways.execution_failed?.(client);
       await client.close();
       const ids = { task_id: expect.any(String), correlation_id: expect.any(String) };
-      expect(toldBy(refused).details).toEqual({ ...ids, current: "completed", target: "canceled" });
-      expect(toldBy(failed).details).toEqual(ids);
+      expect(toldBy(refusal).details).toEqual({ ...ids, current: "completed", target: "canceled" });
+      expect(toldBy(failure).details).toEqual(ids);
     });
 
     it("uses the status and the id on the wire that the dialect requires", async () => {
@@ -403,9 +403,9 @@ describe("a task that VAPORA does not know", () => {
 describe("a task that VAPORA has taken", () => {
   it("polls a task by its id and tells a forbidden transition from a lost task by the status", async () => {
     const { execute, call } = await vapora();
-    const accepted = await execute();
-    expect(accepted).toMatchObject({ status: "accepted" });
-    const params = { task_id: (accepted as { task_id: string }).task_id };
+    const acceptance = await execute();
+    expect(acceptance).toMatchObject({ status: "accepted" });
+    const params = { task_id: (acceptance as { task_id: string }).task_id };
     expect(await call({ method: "get_task", params })).toMatchObject({
       status: "success",
       response_text: "done",
@@ -421,10 +421,10 @@ describe("a failure of VAPORA", () => {
   it.each<Outage>([500, 502, 503, 504, "Unavailable"])(
     "repeats after the outage %s if the peer deduplicates, and treats it as ambiguous if not",
     async (outage) => {
-      const known = await vapora({ outages: [outage], idempotent: true });
-      expect(await known.execute()).toMatchObject({ status: "accepted" });
-      expect(known.ids).toHaveLength(2);
-      expect(new Set(known.ids).size).toBe(1);
+      const knownPeer = await vapora({ outages: [outage], idempotent: true });
+      expect(await knownPeer.execute()).toMatchObject({ status: "accepted" });
+      expect(knownPeer.ids).toHaveLength(2);
+      expect(new Set(knownPeer.ids).size).toBe(1);
       const other = await vapora({ outages: [outage] });
       expect(await other.execute()).toMatchObject({ reason: "ambiguous" });
       expect(other.ids).toHaveLength(1);

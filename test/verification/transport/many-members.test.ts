@@ -19,27 +19,27 @@ afterEach(() => {
 
 /** Reads the response, and counts what is visited of everything that JSON.parse returns. */
 function countReading(response: object, dialect: Dialect = "zone") {
-  const counted: CountedValue[] = [];
+  const countedValues: CountedValue[] = [];
   const parse = JSON.parse;
   jest.spyOn(JSON, "parse").mockImplementation((text) => {
-    const parsed = countVisits(parse(text));
-    counted.push(parsed);
-    return parsed.value;
+    const countedValue = countVisits(parse(text));
+    countedValues.push(countedValue);
+    return countedValue.value;
   });
   const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, ...response }));
   const call = { method: "get_task", params: {}, id, requestId: id, dialect } as const;
   let outcome: unknown;
   try {
     outcome = readResponse({ response: { body, status: 200 }, ...call });
-  } catch (thrown) {
-    outcome = thrown;
+  } catch (error) {
+    outcome = error;
   }
   jest.restoreAllMocks();
-  return { outcome, visits: counted.reduce((sum, { visits }) => sum + visits(), 0) };
+  return { outcome, visits: countedValues.reduce((sum, { visits }) => sum + visits(), 0) };
 }
 
 const success = { status: "success", response_text: "Done." };
-const accepted = { status: "accepted", task_id: "t" };
+const acceptance = { status: "accepted", task_id: "t" };
 const question = { status: "input_required", task_id: "t", prompt: "Which?" };
 const step = { id: "s", title: "Look", status: "pending" };
 const field = { id: "f", label: "F", type: "choice", options: [{ id: "a", label: "A" }] };
@@ -49,18 +49,18 @@ describe("an answer with many members or entries", () => {
     ["a result", { ...success, ...many }, success],
     [
       "progress",
-      { ...accepted, progress: { text: "Soon.", ...many } },
-      { ...accepted, progress: { text: "Soon." } },
+      { ...acceptance, progress: { text: "Soon.", ...many } },
+      { ...acceptance, progress: { text: "Soon." } },
     ],
     [
       "a step",
-      { ...accepted, progress: { steps: [{ ...step, ...many }] } },
-      { ...accepted, progress: { steps: [step] } },
+      { ...acceptance, progress: { steps: [{ ...step, ...many }] } },
+      { ...acceptance, progress: { steps: [step] } },
     ],
     [
       "steps",
-      { ...accepted, progress: { text: "Soon.", steps: entries } },
-      { ...accepted, progress: { text: "Soon." } },
+      { ...acceptance, progress: { text: "Soon.", steps: entries } },
+      { ...acceptance, progress: { text: "Soon." } },
     ],
     [
       "an artifact",
@@ -82,11 +82,11 @@ describe("an answer with many members or entries", () => {
     ["a field", { ...question, fields: [{ ...field, ...many }] }, { ...question, fields: [field] }],
     ["fields", { ...question, fields: entries }, question],
     ["the options of a field", { ...question, fields: [{ ...field, options: entries }] }, question],
-    ["a text", { ...accepted, progress: { text: many } }, { ...accepted, progress: {} }],
-  ])("visits only a few members of %s", (_place, result, expected) => {
+    ["a text", { ...acceptance, progress: { text: many } }, { ...acceptance, progress: {} }],
+  ])("visits only a few members of %s", (_place, result, readResult) => {
     const { outcome, visits } = countReading({ result });
-    const { [answerBytesMember]: _bytes, ...read } = outcome as Record<string, unknown>;
-    expect(read).toEqual(expected);
+    const { [answerBytesMember]: _bytes, ...resultMembers } = outcome as Record<string, unknown>;
+    expect(resultMembers).toEqual(readResult);
     expect(visits).toBeLessThan(maxVisits);
   });
 
@@ -141,8 +141,8 @@ describe("an A2A task with many members", () => {
       { ...task, history: [{ parts: [{ text: "a" }], metadata: many }] },
     ],
   ])("visits only a few members of %s", (_place, result) => {
-    const counted = countVisits(result);
-    readResult({ operation: "GetTask", result: counted.value });
-    expect(counted.visits()).toBeLessThan(maxVisits);
+    const countedResult = countVisits(result);
+    readResult({ operation: "GetTask", result: countedResult.value });
+    expect(countedResult.visits()).toBeLessThan(maxVisits);
   });
 });

@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 
 /** The JSON without its long strings, given in pieces of `size` bytes. */
-function shortened(value: unknown, size = 7): unknown {
+function shortenValue(value: unknown, size = 7): unknown {
   const shorten = createShortener();
   const whole = Buffer.from(JSON.stringify(value));
   const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, index) =>
@@ -27,8 +27,8 @@ describe("JSON without its long strings", () => {
       "key ]}": true,
     };
     for (const size of [1, 2, 3, 1000, 100_000]) {
-      const { long, ...rest } = shortened(value, size) as typeof value;
-      expect(rest).toEqual({ id: "t", list: [1, null, { short: 'a"\\' }], "key ]}": true });
+      const { long, ...otherMembers } = shortenValue(value, size) as typeof value;
+      expect(otherMembers).toEqual({ id: "t", list: [1, null, { short: 'a"\\' }], "key ]}": true });
       expect(value.long.startsWith(long)).toBe(true);
       expect(long.length).toBe(342);
     }
@@ -39,8 +39,8 @@ describe("JSON without its long strings", () => {
     const text = fc.string({ unit, minLength: 150, maxLength: 600, size: "max" });
     forAll(fc.jsonValue(), text, fc.integer({ min: 1, max: 600 })).hold((value, long, size) => {
       const whole = JSON.parse(JSON.stringify({ value, long, after: "end" }));
-      const { long: cut, ...rest } = shortened(whole, size) as typeof whole;
-      expect(rest).toEqual({ value: whole.value, after: "end" });
+      const { long: cut, ...otherMembers } = shortenValue(whole, size) as typeof whole;
+      expect(otherMembers).toEqual({ value: whole.value, after: "end" });
       // An escaped pair may be cut between its halves; its first half is still the text's own.
       expect(whole.long.startsWith(cut)).toBe(true);
     }, 300);
@@ -59,10 +59,10 @@ describe("the body of a response", () => {
 
   it("needs no extra memory for a body that comes byte by byte", () => {
     const collector = createResponseCollector({ maxBytes: 100_000, shortens: true });
-    const before = heapUsed();
+    const heapBefore = heapUsed();
     collector.add(Buffer.from('"'));
     for (let count = 0; count < 1_000_000; count += 1) collector.add(Buffer.from("x"));
-    expect(heapUsed() - before).toBeLessThan(20_000_000);
+    expect(heapUsed() - heapBefore).toBeLessThan(20_000_000);
     collector.add(Buffer.from('"'));
     expect(JSON.parse(Buffer.from(collector.end().body).toString())).toMatch(/^x+$/);
   });

@@ -14,17 +14,17 @@ describe("an HTTP status without a JSON-RPC body", () => {
     [300, true],
     [399, true],
     [400, false],
-  ])("the status %i counts as a redirection: %s", (status, expected) => {
-    expect(isRedirection(status)).toBe(expected);
+  ])("the status %i counts as a redirection: %s", (status, isRedirect) => {
+    expect(isRedirection(status)).toBe(isRedirect);
   });
 
   it.each([
     [399, {}],
     [400, { issues: [{ path: "channel", message: "is missing" }] }],
-  ])("reads the refused members from a body with the status %i: %j", (status, expected) => {
+  ])("reads the refused members from a body with the status %i: %j", (status, reason) => {
     const detail = [{ loc: ["channel"], msg: "is missing" }];
     const body = Buffer.from(JSON.stringify({ detail }));
-    expect(readRefusedMembers({ status, body })).toEqual(expected);
+    expect(readRefusedMembers({ status, body })).toEqual(reason);
   });
 
   it.each([

@@ -15,7 +15,7 @@ import {
 } from "@sekisho/verification/transport/transport.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { recordedMetrics } from "../../runtime/telemetry/recorded.ts";
-import { clientOver, done, execute, type Scripted, virtualTime } from "./sample.ts";
+import { clientOver, execute, type Scripted, successResponse, virtualTime } from "./sample.ts";
 
 function recording() {
   const events: string[] = [];
@@ -55,7 +55,7 @@ describe("the order of the wrappers", () => {
       events.push("exchange");
       count += 1;
       if (count === 1) throw new SekishoError("unavailable");
-      return done(request);
+      return successResponse(request);
     }, options);
     await execute(client);
     expect(events).toEqual([
@@ -77,9 +77,9 @@ describe("the order of the wrappers", () => {
     for (let calls = 0; calls < 5; calls += 1) await expect(execute(client)).rejects.toThrow();
     expect(events.filter((event) => event === "span")).toHaveLength(15);
     expect(events.at(-1)).toBe("circuit_opened");
-    const before = events.length;
+    const eventCount = events.length;
     await expect(execute(client)).rejects.toMatchObject({ reason: "unavailable" });
-    expect(events).toHaveLength(before);
+    expect(events).toHaveLength(eventCount);
   });
 
   it("gives all attempts of a call one deadline signal of its own", async () => {
@@ -96,7 +96,7 @@ describe("the order of the wrappers", () => {
 
   it("runs the first wrapper of the list as the outermost", async () => {
     const order: string[] = [];
-    const named =
+    const namedWrapper =
       (name: string): Wrapper =>
       (next) =>
       async (call) => {
@@ -106,16 +106,18 @@ describe("the order of the wrappers", () => {
         return result;
       };
     const innermost = async () => ({ status: "success", response_text: "" }) as const;
-    await compose({ wrappers: [named("a"), named("b")], innermost })({} as RunningCall);
+    await compose({ wrappers: [namedWrapper("a"), namedWrapper("b")], innermost })(
+      {} as RunningCall,
+    );
     expect(order).toEqual(["a in", "b in", "b out", "a out"]);
   });
 });
 
 describe("a client", () => {
   it("offers to stop sessions only if the transport does", () => {
-    expect(clientOver(done).stopSession).toBeUndefined();
+    expect(clientOver(successResponse).stopSession).toBeUndefined();
     expect(
-      clientOver(done, { transport: { stopSession: async () => {} } }).stopSession,
+      clientOver(successResponse, { transport: { stopSession: async () => {} } }).stopSession,
     ).toBeDefined();
   });
 
@@ -127,14 +129,14 @@ describe("a client", () => {
         count += 1;
         const cause = Object.assign(new Error("the text of a cause"), { code: "ECONNRESET" });
         if (count === 1) throw new SekishoError("unavailable", { cause });
-        return done(request);
+        return successResponse(request);
       },
       { log },
     );
     const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
     await execute(client, { requestId });
-    const [failed, answered] = entries();
-    expect(failed).toMatchObject({
+    const [failedEntry, answeredEntry] = entries();
+    expect(failedEntry).toMatchObject({
       request_id: requestId,
       operation: "execute_task",
       attempt: 1,
@@ -142,13 +144,13 @@ describe("a client", () => {
       cause_kind: "ECONNRESET",
       destination: "peer",
     });
-    expect(answered).toMatchObject({
+    expect(answeredEntry).toMatchObject({
       request_id: requestId,
       attempt: 2,
       operation: "execute_task",
-      trace_id: failed?.trace_id,
+      trace_id: failedEntry?.trace_id,
     });
-    expect(answered?.duration_ms).toEqual(expect.any(Number));
+    expect(answeredEntry?.duration_ms).toEqual(expect.any(Number));
     expect(lines.join("")).not.toMatch(/text of a|xoxb|done/);
   });
 
@@ -156,7 +158,7 @@ describe("a client", () => {
     const { log, entries } = collectLog();
     const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
     const common = { requestId, sessionId: "s".repeat(33), timeoutMs: 1000, trace: createTrace() };
-    const client = clientOver(done, { log });
+    const client = clientOver(successResponse, { log });
     await client.call({
       method: "get_task",
       params: { task_id: "t-1" },
@@ -226,9 +228,9 @@ describe("the deadline of a call", () => {
       { timeoutMs: 8 * 3600_000 },
       30_000,
     ],
-  ])("aborts a call after %s", async (_name, given, afterMs) => {
+  ])("aborts a call after %s", async (_name, input, afterMs) => {
     const { client, isGivenUp } = silentPeer();
-    const call = expect(execute(client, given)).rejects.toThrow();
+    const call = expect(execute(client, input)).rejects.toThrow();
     await jest.advanceTimersByTimeAsync(afterMs - 1);
     expect(isGivenUp()).toEqual([false]);
     await jest.advanceTimersByTimeAsync(1);
@@ -248,7 +250,7 @@ describe("the deadline of a call", () => {
   });
 });
 
-function measured(send: Scripted) {
+function measureCalls(send: Scripted) {
   const { metrics, counted } = recordedMetrics();
   const { now, sleep } = virtualTime();
   const client = clientOver(send, {
@@ -267,11 +269,11 @@ const call = { destination: "peer", operation: "execute_task" };
 describe("a call to a destination", () => {
   it("counts a repeated call once with its total duration, and its repetitions separately", async () => {
     let attempts = 0;
-    const { client, of } = measured((request) => {
+    const { client, of } = measureCalls((request) => {
       attempts += 1;
       if (attempts < 3)
         throw new SekishoError("unavailable", { details: { retry_after_ms: 1000 } });
-      return done(request);
+      return successResponse(request);
     });
     await execute(client);
     expect(of("sekisho_calls_total")).toEqual([{ ...call, result: "ok", value: 1 }]);
@@ -285,7 +287,7 @@ describe("a call to a destination", () => {
   });
 
   it("counts a failed call by its reason", async () => {
-    const { client, of } = measured(() => {
+    const { client, of } = measureCalls(() => {
       throw new SekishoError("permission_denied");
     });
     await expect(execute(client)).rejects.toMatchObject({ reason: "permission_denied" });
@@ -299,7 +301,7 @@ describe("a call to a destination", () => {
     const { time, now, sleep } = virtualTime();
     const send: Scripted = (request) => {
       if (isDown) throw new SekishoError("unavailable");
-      return done(request);
+      return successResponse(request);
     };
     const client = clientOver(send, { telemetry: { metrics, spans: noSpans }, now, sleep });
     const states = () =>

@@ -70,7 +70,7 @@ export function execute(
   });
 }
 
-export function done({ id }: { id: string }): TransportResponse {
+export function successResponse({ id }: { id: string }): TransportResponse {
   return {
     body: Buffer.from(
       JSON.stringify({ jsonrpc: "2.0", id, result: { status: "success", response_text: "done" } }),

@@ -62,7 +62,7 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])(
           tap: (entry) => entries.push(entry),
         });
         const call = execute(clientOver((request) => transport.send(request), { log }));
-        const error = await call.catch((thrown: SekishoError) => thrown);
+        const error = await call.catch((error: SekishoError) => error);
         await transport.close?.();
         const secrets = new RegExp(
           [token, "xoxb-of-nobody", credentials.secretAccessKey, credentials.sessionToken].join(

@@ -16,30 +16,27 @@ function readBody(body: string | Uint8Array, dialect: "zone" | "a2a" = "zone") {
 const response = (text: string) =>
   `{"jsonrpc":"2.0","id":"${id}","result":{"status":"success","response_text":"${text}"}}`;
 /** `result` is JSON. */
-const read = (result: string) => readBody(`{"jsonrpc":"2.0","id":"${id}","result":${result}}`);
+const readResult = (result: string) =>
+  readBody(`{"jsonrpc":"2.0","id":"${id}","result":${result}}`);
 const readArtifacts = (artifacts: string) =>
-  read(`{"status":"success","response_text":"done","artifacts":[${artifacts}]}`);
-const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
-const accepted = '"status":"accepted","task_id":"t1"';
+  readResult(`{"status":"success","response_text":"done","artifacts":[${artifacts}]}`);
+const nest = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+const acceptedMembers = '"status":"accepted","task_id":"t1"';
 const asks = '"status":"input_required","task_id":"t1"';
 
 describe("the text of a result", () => {
   it.each([
     ["half a surrogate pair", '"All done \\ud83d"', "All done \ufffd"],
     ["control characters", '"a\\u0000b\\u001b\\tc\\n"', "ab\tc\n"],
-  ])("repairs a text with %s", (_what, text, shown) => {
-    expect(read(`{"status":"success","response_text":${text}}`)).toMatchObject({
-      response_text: shown,
+  ])("repairs a text with %s", (_what, text, responseText) => {
+    expect(readResult(`{"status":"success","response_text":${text}}`)).toMatchObject({
+      response_text: responseText,
     });
   });
 
   it("rejects invalid UTF-8 and repairs it for an A2A agent", () => {
-    const [before = "", after = ""] = response("?").split("?");
-    const body = Buffer.concat([
-      Buffer.from(before),
-      Buffer.from([0xff, 0xc3]),
-      Buffer.from(after),
-    ]);
+    const [head = "", tail = ""] = response("?").split("?");
+    const body = Buffer.concat([Buffer.from(head), Buffer.from([0xff, 0xc3]), Buffer.from(tail)]);
     expect(() => readBody(body)).toThrow(expect.objectContaining({ reason: "invalid_response" }));
     expect(readBody(body, "a2a")).toMatchObject({ response_text: "\ufffd\ufffd" });
   });
@@ -59,7 +56,7 @@ describe("the text of a result", () => {
     '{"status":"success","response_text":42}',
     '{"status":"success","response_text":null}',
   ])("ends the task if its result lacks a text: %s", (result) => {
-    expect(() => read(result)).toThrow(
+    expect(() => readResult(result)).toThrow(
       expect.objectContaining({ reason: "invalid_response", certainty: "ended" }),
     );
   });
@@ -69,9 +66,9 @@ describe("the text of a result", () => {
     ["null", "null"],
     ["a list", "[]"],
     ["no task id", '{"status":"accepted"}'],
-    ["a deep list", nested(5000)],
+    ["a deep list", nest(5000)],
   ])("rejects a result that says nothing of the task: %s", (_what, result) => {
-    expect(() => read(result)).toThrow(
+    expect(() => readResult(result)).toThrow(
       expect.objectContaining({ reason: "invalid_response", certainty: "refused" }),
     );
   });
@@ -80,11 +77,15 @@ describe("the text of a result", () => {
 describe("the steps of a running task", () => {
   it("accepts all steps of a task or drops them all", () => {
     const step = '{"id":"a","title":"Read","status":"in_progress"}';
-    expect(read(`{${accepted},"progress":{"text":"t","steps":[${step}]}}`)).toMatchObject({
+    expect(
+      readResult(`{${acceptedMembers},"progress":{"text":"t","steps":[${step}]}}`),
+    ).toMatchObject({
       progress: { steps: [JSON.parse(step)] },
     });
     for (const steps of ['"all"', "[7]", `[${step},{"id":"b"}]`, `[${Array(51).fill(step)}]`]) {
-      expect(read(`{${accepted},"progress":{"text":"t","steps":${steps}}}`)).toMatchObject({
+      expect(
+        readResult(`{${acceptedMembers},"progress":{"text":"t","steps":${steps}}}`),
+      ).toMatchObject({
         progress: { text: "t" },
       });
     }
@@ -94,7 +95,7 @@ describe("the steps of a running task", () => {
 describe("the fields of a question", () => {
   it("accepts all fields of a question or drops them all, so that a required field is never missing", () => {
     const field = '{"id":"a","label":"A","type":"text"}';
-    expect(read(`{${asks},"prompt":"Where?","fields":[${field}]}`)).toMatchObject({
+    expect(readResult(`{${asks},"prompt":"Where?","fields":[${field}]}`)).toMatchObject({
       fields: [JSON.parse(field)],
     });
     for (const fields of [
@@ -104,7 +105,7 @@ describe("the fields of a question", () => {
       `[${field},${field}]`,
       `[${Array(21).fill(field)}]`,
     ]) {
-      expect(read(`{${asks},"prompt":"Where?","fields":${fields}}`)).toEqual(
+      expect(readResult(`{${asks},"prompt":"Where?","fields":${fields}}`)).toEqual(
         expect.not.objectContaining({ fields: expect.anything() }),
       );
     }
@@ -137,15 +138,15 @@ describe("null and the empty text in optional members", () => {
 
   it.each([
     [
-      accepted,
+      acceptedMembers,
       '"poll_after_ms":null,"expires_at":"","progress":{"text":"","percent":null,"partial_text":null}',
     ],
     [asks, '"prompt":"which?","options":null,"kind":"","question_id":"","expires_at":null'],
-  ])("treats empty optional members as absent: %s", (known, optional) => {
-    const taken = JSON.parse(JSON.stringify(read(`{${known},${optional}}`)));
-    const { progress, ...others } = taken;
+  ])("treats empty optional members as absent: %s", (knownMembers, optional) => {
+    const takenResult = JSON.parse(JSON.stringify(readResult(`{${knownMembers},${optional}}`)));
+    const { progress, ...others } = takenResult;
     expect(Object.keys(others).sort()).toEqual(
-      known === accepted ? ["status", "task_id"] : ["prompt", "status", "task_id"],
+      knownMembers === acceptedMembers ? ["status", "task_id"] : ["prompt", "status", "task_id"],
     );
     expect(progress ?? {}).toEqual({});
   });
@@ -153,8 +154,8 @@ describe("null and the empty text in optional members", () => {
 
 describe("the artifacts of a result", () => {
   it.each([
-    ["JSON nested too deeply", `{"name":"deep.json","data":${nested(101)}}`],
-    ["JSON nested deeper than any stack", `{"name":"deep.json","data":${nested(100_000)}}`],
+    ["JSON nested too deeply", `{"name":"deep.json","data":${nest(101)}}`],
+    ["JSON nested deeper than any stack", `{"name":"deep.json","data":${nest(100_000)}}`],
     ["a script as address", '{"url":"javascript:alert(1)"}'],
     ["a file of this machine", '{"url":"file:///etc/passwd"}'],
     ["data as address", '{"url":"data:text/plain,hello"}'],
@@ -193,7 +194,7 @@ describe("the artifacts of a result", () => {
   });
 
   it("treats an empty text as missing artifacts", () => {
-    const result = read('{"status":"success","response_text":"done","artifacts":""}');
+    const result = readResult('{"status":"success","response_text":"done","artifacts":""}');
     expect(result).toEqual({ status: "success", response_text: "done" });
   });
 
@@ -216,9 +217,9 @@ describe("the artifacts of a result", () => {
   });
 
   it("ignores a count of left-out artifacts that the peer sends", () => {
-    expect(leftOutCountOf(read('{"status":"success","response_text":"done","left_out":7}'))).toBe(
-      0,
-    );
+    expect(
+      leftOutCountOf(readResult('{"status":"success","response_text":"done","left_out":7}')),
+    ).toBe(0);
   });
 });
 
@@ -227,10 +228,10 @@ describe("progress", () => {
     ['{"percent":1e999,"text":"half"}', { text: "half" }],
     ['{"percent":-1}', {}],
     ['{"text":"\\ud83d\\u0007"}', { text: "\ufffd" }],
-    [`{"text":${nested(5000)},"percent":50}`, { percent: 50 }],
-  ])("drops progress that cannot be shown and keeps the task running: %s", (progress, shown) => {
-    const result = read(
-      `{${accepted},"poll_after_ms":-1,"expires_at":"never","progress":${progress}}`,
+    [`{"text":${nest(5000)},"percent":50}`, { percent: 50 }],
+  ])("progressResult", (progress, shown) => {
+    const result = readResult(
+      `{${acceptedMembers},"poll_after_ms":-1,"expires_at":"never","progress":${progress}}`,
     );
     expect(result).toEqual({
       status: "accepted",
@@ -242,9 +243,9 @@ describe("progress", () => {
   it.each([
     ["a text", '"soon"'],
     ["null", "null"],
-    ["a deep list", nested(5000)],
+    ["a deep list", nest(5000)],
   ])("drops progress that is %s", (_what, progress) => {
-    expect(read(`{${accepted},"progress":${progress}}`)).toEqual({
+    expect(readResult(`{${acceptedMembers},"progress":${progress}}`)).toEqual({
       status: "accepted",
       task_id: "t1",
     });
@@ -255,8 +256,8 @@ describe("a question", () => {
   it("keeps a question even if its prompt and some options cannot be read", () => {
     const options =
       '[{"id":"a","label":"\\ud800"},{"id":7,"label":"no"},"x",{"id":"b","label":"B","style":9}]';
-    const result = read(
-      `{${asks},"prompt":42,"options":${options},"kind":"spell","question_id":"","expires_at":"x","deep":${nested(500)}}`,
+    const result = readResult(
+      `{${asks},"prompt":42,"options":${options},"kind":"spell","question_id":"","expires_at":"x","deep":${nest(500)}}`,
     );
     expect(result).toEqual({
       status: "input_required",
@@ -281,11 +282,11 @@ it("accepts any JSON of a peer or rejects it with a reason, and returns only val
   );
   forAll(result).hold(([status, others]) => {
     try {
-      const taken = read(JSON.stringify({ ...others, status }));
-      expect(JSON.stringify(taken).isWellFormed()).toBe(true);
-      expect(methods.get_task.result.parse(JSON.parse(JSON.stringify(taken)))).toBeDefined();
-    } catch (thrown) {
-      if (!(thrown instanceof Error) || thrown.name !== "SekishoError") throw thrown;
+      const takenResult = readResult(JSON.stringify({ ...others, status }));
+      expect(JSON.stringify(takenResult).isWellFormed()).toBe(true);
+      expect(methods.get_task.result.parse(JSON.parse(JSON.stringify(takenResult)))).toBeDefined();
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== "SekishoError") throw error;
     }
   }, 500);
 });
@@ -304,7 +305,7 @@ describe("long lists", () => {
 
   it("keeps only members of a result that the contract knows, and a thousand details of an error", () => {
     const members = Array.from({ length: 2000 }, (_, index) => `"k${index}":1`);
-    const result = read(
+    const result = readResult(
       `{${members},"status":"success","response_text":"a","usage":{"input_tokens":1}}`,
     );
     expect(result).toEqual({ status: "success", response_text: "a", usage: { input_tokens: 1 } });
@@ -317,7 +318,9 @@ describe("long lists", () => {
   });
 
   it("drops attachments of a result, because nothing reads them", () => {
-    expect(read('{"status":"success","response_text":"done","attachments":[{"a":1}]}')).toEqual({
+    expect(
+      readResult('{"status":"success","response_text":"done","attachments":[{"a":1}]}'),
+    ).toEqual({
       status: "success",
       response_text: "done",
     });
@@ -340,8 +343,8 @@ describe("an agent's explanation of its failure", () => {
     ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"],
     ["Bearer abcdefghijklmnop", "Bearer [redacted]"],
     ["bearer aBcdefgh", "bearer [redacted]"],
-  ])("redacts a known kind of token: %s", (token, masked = "[redacted]") => {
-    expect(takeExplanation(`The key "${token}" is wrong.`)).toBe(`The key "${masked}" is wrong.`);
+  ])("redacts a known kind of token: %s", (token, mask = "[redacted]") => {
+    expect(takeExplanation(`The key "${token}" is wrong.`)).toBe(`The key "${mask}" is wrong.`);
   });
 
   it("keeps words that only look like the name of a token", () => {

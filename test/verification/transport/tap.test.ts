@@ -58,15 +58,15 @@ describe("the tap", () => {
       bot_token: "xoxb-1-secret",
       attachments: [{ url: "https://files.example/a?sig=hidden" }],
     };
-    let sent = "";
+    let sentText = "";
     const { entries } = await watch({
       params,
       send: async ({ body }) => {
-        sent = Buffer.from(body).toString();
+        sentText = Buffer.from(body).toString();
         return { body: Buffer.from('{"result":"you gave me xoxb-1-secret"}') };
       },
     });
-    expect(JSON.parse(sent).params).toEqual(params);
+    expect(JSON.parse(sentText).params).toEqual(params);
     expect(JSON.stringify(entries)).not.toMatch(/xoxb-1|secret|hidden/);
     expect(JSON.stringify(entries)).toContain("https://files.example/a?");
   });
@@ -78,12 +78,12 @@ describe("the tap", () => {
     });
     expect(unreadable.entries[1]?.body).toEqual({ unreadable_bytes: 6 });
     const cause = new Error("the text of a cause");
-    const failed = await watch({
+    const failedCall = await watch({
       params: {},
       send: () => Promise.reject(new SekishoError("ambiguous", { cause })),
     });
-    expect(failed.entries[1]?.body).toEqual({ failed: "ambiguous" });
-    expect(failed.outcome).toMatchObject({ reason: "ambiguous", cause });
+    expect(failedCall.entries[1]?.body).toEqual({ failed: "ambiguous" });
+    expect(failedCall.outcome).toMatchObject({ reason: "ambiguous", cause });
   });
 });
 

@@ -324,13 +324,13 @@ describe("the circuit breaker", () => {
 
   it("ignores the result of an aborted call and lets the next one through", async () => {
     const { clock, peer, call, fail, open } = setUp();
-    const gone = AbortSignal.abort();
+    const abortedSignal = AbortSignal.abort();
     fail("ambiguous");
-    for (let calls = 0; calls < 9; calls += 1) await call(gone);
+    for (let calls = 0; calls < 9; calls += 1) await call(abortedSignal);
     expect(peer.calls).toBe(9);
     await open();
     clock.nowMs += openMs;
-    await call(gone);
+    await call(abortedSignal);
     expect(await call()).toMatchObject({ reason: "unavailable", details: {} });
     expect(peer.calls).toBe(2);
   });

@@ -79,18 +79,18 @@ describe("the use of a task", () => {
   });
 
   it("keeps the day of the first end if an operator repeats the delivery", () => {
-    const failed = erase(end(under({ delivery: { status: "given_up" } })));
-    expect(toUsageEntry(failed)).toMatchObject({
+    const failedTask = erase(end(under({ delivery: { status: "given_up" } })));
+    expect(toUsageEntry(failedTask)).toMatchObject({
       ...counts,
       outcome: "failed",
       reason: "slack",
     });
-    const again: Task = { ...failed, state: "delivering", delivery: { status: "posting" } };
-    const delivered = recordUsage({
+    const again: Task = { ...failedTask, state: "delivering", delivery: { status: "posting" } };
+    const deliveredTask = recordUsage({
       ...{ previousTask: again, task: { ...again, state: "done" as const } },
       ...{ settings, atMs: nowMs + dayMs },
     });
-    expect(toUsageEntry(erase(delivered))).toMatchObject(counts);
+    expect(toUsageEntry(erase(deliveredTask))).toMatchObject(counts);
   });
 
   it("skips a task that version 1.0.0 has already counted", () => {
@@ -137,11 +137,14 @@ describe("the use of a task", () => {
       { outcome: undefined, delivery: { status: "given_up" } },
       { outcome: "failed", reason: "slack" },
     ],
-  ])("counts a task that was %s, before and after the texts are erased", (_, changes, expected) => {
-    const task = end(under(changes));
-    expect(toUsageEntry(task)).toMatchObject(expected);
-    expect(toUsageEntry(erase(task))).toMatchObject(expected);
-  });
+  ])(
+    "counts a task that was %s, before and after the texts are erased",
+    (_, changes, entryFields) => {
+      const task = end(under(changes));
+      expect(toUsageEntry(task)).toMatchObject(entryFields);
+      expect(toUsageEntry(erase(task))).toMatchObject(entryFields);
+    },
+  );
 
   it.each<[string, Partial<Task>]>([
     ["a word that cancels", { outcome: { type: "canceling", count: 1 } }],

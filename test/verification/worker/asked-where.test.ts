@@ -64,14 +64,14 @@ describe("what is not let in", () => {
 
   it("charges a message once, even if it comes repeatedly and its worker dies", async () => {
     let charges = 0;
-    const counted = new Set<string>();
+    const chargedIds = new Set<string>();
     for (let nth = 0; nth < 12; nth++) {
       const world = createWorld({
         fate: nthFate(nth, "dies_after", ({ party }) => party === "gate"),
         gate: {
           async charge({ task }) {
             charges += 1;
-            counted.add(task.id);
+            chargedIds.add(task.id);
             return undefined;
           },
         },
@@ -81,7 +81,7 @@ describe("what is not let in", () => {
       expect(world.answers()).toEqual(["A checkpoint."]);
     }
     // At the gate a repeated charge is the same one: it is named by the task.
-    expect(counted.size).toBe(1);
+    expect(chargedIds.size).toBe(1);
     expect(charges).toBeLessThanOrEqual(24);
   });
 
@@ -132,10 +132,15 @@ describe("a slash command", () => {
         world.deliver(command);
         await world.deliver(other).run();
         const openings = world.posts.filter(({ threadTs }) => threadTs === undefined);
-        const answered = openings.map(
+        const answerCounts = openings.map(
           ({ ts }) => world.posts.filter(({ threadTs }) => threadTs === ts).length,
         );
-        expect({ fate, nth, asked: openings.map(({ text }) => text).sort(), answered }).toEqual({
+        expect({
+          fate,
+          nth,
+          asked: openings.map(({ text }) => text).sort(),
+          answered: answerCounts,
+        }).toEqual({
           fate,
           nth,
           asked: ["U1 asks: deploy", "U1 asks: roll back"],
@@ -176,7 +181,7 @@ describe("what goes along with a message", () => {
 
 describe("a conversation with the bot", () => {
   const prompts = [{ title: "What can you do?", message: "help" }];
-  const opened = {
+  const conversationOpened = {
     type: "conversation_opened",
     requestId: "00000000-0000-5000-8000-0000000000aa",
     ...{ team: "T1", channel: "D1", user: "U1" },
@@ -184,7 +189,7 @@ describe("a conversation with the bot", () => {
 
   it("opens a conversation with prompts", async () => {
     const world = createWorld({ slack: { assistant: { prompts } } });
-    await world.interact(opened).run();
+    await world.interact(conversationOpened).run();
     expect(world.prompts).toEqual(["What can you do?"]);
   });
 
@@ -248,14 +253,14 @@ describe("a conversation with the bot", () => {
       slack: { assistant: { prompts }, status: true },
       fate: ({ name }) => (indicators.includes(name) ? "refused" : "ok"),
     });
-    world.interact(opened);
+    world.interact(conversationOpened);
     await world.deliver(ask).run();
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 });
 
 describe("Slack's own stop button", () => {
-  const stopped = {
+  const sessionStopped = {
     type: "session_stopped",
     requestId: "00000000-0000-5000-8000-0000000000ab",
     ...{ team: "T1", channel: "C1", threadTs: ask.message.ts, streams: [] },
@@ -267,13 +272,13 @@ describe("Slack's own stop button", () => {
       { maxSteps: 4 },
     );
     await world
-      .interact({ ...stopped, user: "U2" })
+      .interact({ ...sessionStopped, user: "U2" })
       .run({ until: () => world.ephemeralMessages.length > 0 });
     expect(world.ephemeralMessages).toMatchObject([
       { user: "U2", channel: "C1", text: '{"type":"not_yours"}' },
     ]);
     expect(world.cancels).toEqual([]);
-    await world.interact({ ...stopped, user: "U1" }).run();
+    await world.interact({ ...sessionStopped, user: "U1" }).run();
     expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
     expect(world.sessions.at(-1)).toBe("active");
   });
@@ -285,14 +290,16 @@ describe("Slack's own stop button", () => {
         { pollsUntilDone: 1000, cancelable: true, slack: { assistant: {} } },
         { maxSteps: 4 },
       );
-      await world.interact({ ...stopped, ...of, user: "U1", streams: ["1"] }).run({ maxSteps: 4 });
+      await world
+        .interact({ ...sessionStopped, ...of, user: "U1", streams: ["1"] })
+        .run({ maxSteps: 4 });
       expect([world.cancels, world.ephemeralMessages]).toEqual([[], []]);
     },
   );
 
   it("ends the session of a thread without running tasks", async () => {
     const world = createWorld({ slack: { assistant: {} } });
-    await world.interact({ ...stopped, user: "U2" }).run();
+    await world.interact({ ...sessionStopped, user: "U2" }).run();
     expect([world.sessions, world.ephemeralMessages]).toEqual([["active"], []]);
   });
 });

@@ -45,7 +45,7 @@ type World = ReturnType<typeof createWorld>;
 type WorldOptions = Parameters<typeof createWorld>[0];
 type Actor = { user: string; team: string; enterprise?: string; userTeam?: string };
 
-function worldOf({ profile, rules = [], message = {} }: Origin, given: WorldOptions): World {
+function worldOf({ profile, rules = [], message = {} }: Origin, options: WorldOptions): World {
   const record = { parse: parseUsage };
   const gate = createGate({
     config: configFields.parse({
@@ -70,7 +70,7 @@ function worldOf({ profile, rules = [], message = {} }: Origin, given: WorldOpti
   const { identify, isStranger, mayAskThere, mayAnswer, mayCancel } = gate;
   const world = createWorld({
     gate: { identify, isStranger, mayAskThere, mayAnswer, mayCancel },
-    ...given,
+    ...options,
   });
   world.deliver({ ...ask, message: { ...ask.message, ...message } });
   return world;
@@ -115,7 +115,7 @@ async function isSoonCanceled(world: World): Promise<boolean> {
 }
 
 /** In a shared channel, Slack may name no workspace of a message's writer. */
-const written = ({ team, userTeam, ...actor }: Actor, text: string) =>
+const numberedReply = ({ team, userTeam, ...actor }: Actor, text: string) =>
   numberedAsk(7, {
     ...{
       ...actor,
@@ -184,7 +184,7 @@ const kinds: Kind[] = [
     user: "U5",
     options: { questions: [{ prompt: "Deploy?", options }] },
     async act(world, actor) {
-      await (await askedBy(world)).deliver(written(actor, "Yes")).run({ maxSteps: 6 });
+      await (await askedBy(world)).deliver(numberedReply(actor, "Yes")).run({ maxSteps: 6 });
       return world.given.length > 0;
     },
   },
@@ -203,7 +203,7 @@ const kinds: Kind[] = [
       user,
       options: whileWorking,
       async act(world, actor) {
-        await (await atWork(world)).deliver(written(actor, "cancel")).run({ maxSteps: 6 });
+        await (await atWork(world)).deliver(numberedReply(actor, "cancel")).run({ maxSteps: 6 });
         return isCanceled(world);
       },
     },
@@ -212,12 +212,12 @@ const kinds: Kind[] = [
       user,
       options: whileWorking,
       async act(world, actor) {
-        const stopped = {
+        const sessionStopped = {
           type: "session_stopped",
           requestId: numberedAsk(8).requestId,
           streams: [] as string[],
         } as const;
-        (await atWork(world)).interact({ ...stopped, ...inThread, ...actor });
+        (await atWork(world)).interact({ ...sessionStopped, ...inThread, ...actor });
         return isSoonCanceled(world);
       },
     },
@@ -258,7 +258,7 @@ const kinds: Kind[] = [
   },
 ];
 
-const shared = { external: "channels" } as const;
+const sharedMessage = { external: "channels" } as const;
 const inOrganization = { enterprise: "E1" };
 const colleague = { userTeam: "T3", profile: { workspaces: ["T3"], organization: "E1" } };
 /** Somebody's rule, so that it names a workspace and lets in nobody here. */
@@ -268,7 +268,7 @@ const origins: Record<string, Origin & { counts: boolean }> = {
   "one of the workspace": { userTeam: "T1", profile: new SlackError("refused"), counts: true },
   "one of the workspace, in a shared channel": {
     userTeam: "T1",
-    message: shared,
+    message: sharedMessage,
     profile: new SlackError("refused"),
     counts: true,
   },
@@ -289,7 +289,7 @@ const origins: Record<string, Origin & { counts: boolean }> = {
     counts: false,
   },
   "somebody of another workspace, in a shared channel": {
-    ...{ userTeam: "T2", message: shared },
+    ...{ userTeam: "T2", message: sharedMessage },
     profile: { workspaces: ["T2"] },
     counts: false,
   },
@@ -362,19 +362,19 @@ describe("a rule for other organizations", () => {
     userTeam: "T2",
     profile: { workspaces: ["T2"] },
     rules: people,
-    message: shared,
+    message: sharedMessage,
   };
   const actor = (user: string) => ({ user, team: "T1", userTeam: "T2" });
 
   it("lets people of other organizations answer and vote, but not cancel tasks of others", async () => {
-    const counted = await Promise.all(
+    const actCounts = await Promise.all(
       kinds.map(async ({ name, user, options: given, act }) => [
         name,
         await act(worldOf(origin, given), actor(user)),
       ]),
     );
-    const allowed = counted.flatMap(([name, counts]) => (counts === true ? [name] : []));
-    expect(allowed).toEqual([
+    const allowedActs = actCounts.flatMap(([name, counts]) => (counts === true ? [name] : []));
+    expect(allowedActs).toEqual([
       "the button of an option",
       "the button of a form",
       "a form",
@@ -384,9 +384,9 @@ describe("a rule for other organizations", () => {
   });
 
   it("lets a person of another organization cancel and retry their own tasks", async () => {
-    const asked: Origin = { ...origin, message: { external: "people", userTeam: "T2" } };
+    const outsiderOrigin: Origin = { ...origin, message: { external: "people", userTeam: "T2" } };
     for (const { user, name, options: given, act } of kinds.filter((kind) => kind.user === "U1")) {
-      expect([name, await act(worldOf(asked, given), actor(user))]).toEqual([name, true]);
+      expect([name, await act(worldOf(outsiderOrigin, given), actor(user))]).toEqual([name, true]);
     }
   });
 });
@@ -405,12 +405,12 @@ describe("Slack's stop button that ended a stream", () => {
       const ts = "1760000009.000100";
       const stream = { messages: [{ ts, startedAtMs: askedAtMs }], length: 1 };
       world.records.set(requestId, { ...record, stream });
-      const stopped = {
+      const sessionStopped = {
         type: "session_stopped",
         requestId: numberedAsk(8).requestId,
         streams: [ts] as string[],
       } as const;
-      world.interact({ ...stopped, ...inThread, team: "T1", user: "U5", userTeam });
+      world.interact({ ...sessionStopped, ...inThread, team: "T1", user: "U5", userTeam });
       expect(await isSoonCanceled(world)).toBe(counts);
     },
   );

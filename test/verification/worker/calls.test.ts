@@ -73,7 +73,7 @@ describe("the calls of a task", () => {
 
   it("adds the bot token only if the destination asks for it, and never to the record", async () => {
     const { calls, client } = recordingClient();
-    const before = structuredClone(task);
+    const taskCopy = structuredClone(task);
     await sendTaskCall({
       client,
       callTimeoutMs: 1000,
@@ -82,7 +82,7 @@ describe("the calls of a task", () => {
       signal,
     });
     expect(calls[0]?.params).toEqual({ ...task.call?.params, bot_token: "xoxb-1" });
-    expect(task).toEqual(before);
+    expect(task).toEqual(taskCopy);
   });
 
   it("sends nothing if the bot token is unreadable or late", async () => {
@@ -96,10 +96,10 @@ describe("the calls of a task", () => {
     await expect(failing).rejects.toMatchObject({ reason: "unavailable" });
     const slow = sendTaskCall({ ...request, botToken: never, callTimeoutMs: 10 });
     await expect(slow).rejects.toMatchObject({ reason: "unavailable" });
-    const given = new AbortController();
-    const aborted = sendTaskCall({ ...request, botToken: never, signal: given.signal });
-    given.abort();
-    await expect(aborted).rejects.toMatchObject({ reason: "unavailable" });
+    const controller = new AbortController();
+    const abortedCall = sendTaskCall({ ...request, botToken: never, signal: controller.signal });
+    controller.abort();
+    await expect(abortedCall).rejects.toMatchObject({ reason: "unavailable" });
     expect(calls).toEqual([]);
   });
 
@@ -171,39 +171,39 @@ describe("the calls of a task", () => {
 
   it("aborts a held poll when the process stops, so that the next process polls", async () => {
     const stop = new AbortController();
-    const begun = Promise.withResolvers<void>();
+    const callStart = Promise.withResolvers<void>();
     const client: ExecutionClient = {
       call: ({ signal: given }) =>
         new Promise((_, reject) => {
           given?.addEventListener("abort", () => reject(new SekishoError("ambiguous")));
-          begun.resolve();
+          callStart.resolve();
         }),
       close: async () => {},
     };
     const runner = runnerOver(client, { stopping: stop.signal });
     const poll = runner.run({ act: { type: "poll", by: "task_id" }, task: polledTask(), signal });
-    await begun.promise;
+    await callStart.promise;
     stop.abort();
     expect(await poll).toEqual({ type: "busy", delayMs: expect.any(Number) });
   });
 
   it("lets a send continue when the process stops, because its outcome would be ambiguous", async () => {
     const stop = new AbortController();
-    const [begun, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
+    const [callStart, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
     const client: ExecutionClient = {
       call: ({ signal: given }) => {
         given?.addEventListener("abort", () => answer.reject(new SekishoError("ambiguous")));
-        begun.resolve();
+        callStart.resolve();
         return answer.promise;
       },
       close: async () => {},
     };
     const runner = runnerOver(client, { stopping: stop.signal });
-    const sent = runner.run({ act: { type: "send" }, task, signal });
-    await begun.promise;
+    const sendEvent = runner.run({ act: { type: "send" }, task, signal });
+    await callStart.promise;
     stop.abort();
     answer.resolve({ status: "success", response_text: "ok" } as never);
-    expect(await sent).toMatchObject({ type: "answered", act: "send" });
+    expect(await sendEvent).toMatchObject({ type: "answered", act: "send" });
   });
 
   it("holds a poll at the peer only if the destination allows it and most of its slots are free", async () => {
@@ -223,9 +223,10 @@ describe("the calls of a task", () => {
     const first = run({ act, task: polled, signal });
     while (waits.length < 1) await new Promise(setImmediate);
     const polls = [first, ...[2, 3].map(() => run({ act, task: polled, signal }))];
-    const queued = [1, 2, 3].map(() => run({ act, task: polled, signal }));
+    const queuedPolls = [1, 2, 3].map(() => run({ act, task: polled, signal }));
     expect(await run({ act, task: polled, signal })).toMatchObject({ type: "busy" });
-    for (const event of await Promise.all(queued)) expect(event).toMatchObject({ type: "busy" });
+    for (const event of await Promise.all(queuedPolls))
+      expect(event).toMatchObject({ type: "busy" });
     for (const { resolve } of answers) resolve();
     expect((await Promise.all(polls)).map(({ type }) => type)).toEqual([
       "answered",

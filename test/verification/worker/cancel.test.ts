@@ -20,7 +20,7 @@ describe("the word to cancel, alone in a thread", () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
     await world.deliver(ask).run({ maxSteps: 5 });
     expect(world.taskOf(ask)?.state).toBe("waiting");
-    for (const said of [wish, bare]) world.deliver(said);
+    for (const text of [wish, bare]) world.deliver(text);
     await world.run();
     expect(world.cancels).toMatchObject([{ params: { task_id: "t-1", reason: "asked" } }]);
     expect(world.taskOf(ask)?.outcome).toMatchObject({
@@ -117,15 +117,15 @@ describe("a message that speaks to nobody", () => {
     old.pass(late);
     await old.run();
     let isAway = false;
-    const buried = await afterAnAnswer({
+    const worldAfterAnswer = await afterAnAnswer({
       fate: ({ name }) => (isAway && name === "replace" ? "refused" : "ok"),
     });
     isAway = true;
-    await buried.deliver(bare).run({ maxSteps: 1 });
-    expect(buried.taskOf(bare)?.state).toBe("received");
+    await worldAfterAnswer.deliver(bare).run({ maxSteps: 1 });
+    expect(worldAfterAnswer.taskOf(bare)?.state).toBe("received");
     isAway = false;
-    await buried.buryAll();
-    await buried.run();
+    await worldAfterAnswer.buryAll();
+    await worldAfterAnswer.run();
     const again = await afterAnAnswer({
       policy: { threadReplies: false },
       inSlack: [{ ts: bare.message.ts, text: "Delete everything" }],
@@ -133,7 +133,7 @@ describe("a message that speaks to nobody", () => {
     await again
       .deliver({ ...bare, retryOf: ask.requestId, message: { ...bare.message, text: "" } })
       .run();
-    for (const world of [old, buried, again]) {
+    for (const world of [old, worldAfterAnswer, again]) {
       expect([world.posts.length, world.starts]).toEqual([1, [ask.requestId]]);
       expect(world.taskOf(bare)).toMatchObject({ state: "done", cleanupDone: true });
     }
@@ -144,21 +144,21 @@ describe("canceling", () => {
   it("changes nothing for a task that is over or unknown", async () => {
     const world = createWorld();
     await world.deliver(ask).run();
-    const before = structuredClone(world.taskOf(ask));
+    const taskCopy = structuredClone(world.taskOf(ask));
     world.cancel(ask.requestId);
     await world.cancel("00000000-0000-5000-8000-00000000000f").run();
-    expect(world.taskOf(ask)).toEqual(before);
+    expect(world.taskOf(ask)).toEqual(taskCopy);
     expect(world.cancels).toEqual([]);
   });
 
   it("cancels at the host while a worker waits for its response", async () => {
-    const started = Promise.withResolvers<void>();
+    const callStart = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<void>();
     const world = createWorld({
       cancelable: true,
       fate: async ({ name }): Promise<Fate> => {
         if (name === "execute_task") {
-          started.resolve();
+          callStart.resolve();
           await answer.promise;
         }
         if (name === "cancel_task") answer.resolve();
@@ -167,7 +167,7 @@ describe("canceling", () => {
     });
     world.deliver(ask);
     const sending = world.handleDue();
-    await started.promise;
+    await callStart.promise;
     world.cancel(ask.requestId);
     await world.handleDue();
     await sending;

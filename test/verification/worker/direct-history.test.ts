@@ -32,9 +32,9 @@ async function historiesOf(
   const readsBefore: number[] = [];
   for (const [n, ask] of asks.entries()) {
     world.pass(askedAtMs + (minutes[n] ?? 0) * 60_000 - world.now());
-    const before = reads;
+    const readCount = reads;
     await world.deliver(ask).run({ until: () => world.sent.length > n });
-    readsBefore.push(reads - before);
+    readsBefore.push(reads - readCount);
     await world.run();
   }
   return {

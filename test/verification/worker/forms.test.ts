@@ -101,9 +101,9 @@ describe("the button of a question with fields", () => {
       { ...click(), button: { type: "open_form", question: 7, triggerId: "1.1.a" } },
       "past",
     ],
-  ])("says why the modal does not open: %s", async (_what, clicked, refusal) => {
+  ])("says why the modal does not open: %s", async (_what, click, refusal) => {
     const world = await askingWorld();
-    await world.clickButton(clicked).run({ maxSteps: 1 });
+    await world.clickButton(click).run({ maxSteps: 1 });
     expect([world.modals, refusals(world)]).toEqual([[], [refusal]]);
   });
 
@@ -139,8 +139,8 @@ describe("a submitted form", () => {
       /^Where\?\n\n✔ Answered — <@U1>.*\n> Region: Asia\n> Copies: 2$/,
     );
     expect(world.answers()).toEqual(["A checkpoint."]);
-    const stored = JSON.stringify(world.taskOf(ask)?.question);
-    expect(stored).not.toMatch(/Asia|region|"ap"/);
+    const storedText = JSON.stringify(world.taskOf(ask)?.question);
+    expect(storedText).not.toMatch(/Asia|region|"ap"/);
   });
 
   it("treats a repeated submission as the same answer without a notice", async () => {
@@ -187,13 +187,13 @@ describe("a submitted form", () => {
       for (let nth = 0; ; nth++) {
         let isOver = false;
         let isArmed = false;
-        const planned = nthFate(nth, fate);
+        const fateOf = nthFate(nth, fate);
         const world = await askingWorld({
           fate: (operation): Fate => {
             if (!isArmed) return "ok";
-            const drawn = planned(operation);
-            isOver ||= drawn !== "ok";
-            return drawn;
+            const nextFate = fateOf(operation);
+            isOver ||= nextFate !== "ok";
+            return nextFate;
           },
         });
         isArmed = true;

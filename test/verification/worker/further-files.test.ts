@@ -68,7 +68,7 @@ it("sends the files before a failure of the bot again with the next message", as
 
 it("reads the thread once for history and files, and never for a new message", async () => {
   const reads: string[] = [];
-  const counted = (ask: typeof reply) =>
+  const countImports = (ask: typeof reply) =>
     createWorld({
       inSlack: [{ ts: threadTs, text: "Look", files: [fileOf("F1")] }],
       fate: ({ name }) => {
@@ -78,7 +78,7 @@ it("reads the thread once for history and files, and never for a new message", a
     });
   const first = numberedAsk(2, { ts: tsAt(1) });
   for (const ask of [reply, first]) {
-    const world = counted(ask);
+    const world = countImports(ask);
     await world.deliver(ask).run({ until: () => world.taskOf(ask)?.state === "done" });
   }
   expect(reads).toEqual([reply.message.ts]);

@@ -23,22 +23,24 @@ function helpIn(world: ReturnType<typeof createWorld>): string[] {
   });
 }
 
-async function said(
+async function sayText(
   message: Parameters<typeof sampleAsk>[0],
   options: Parameters<typeof createWorld>[0] = {},
 ) {
-  const charged: string[] = [];
-  const gate = { charge: async ({ task }: { task: { id: string } }) => void charged.push(task.id) };
+  const chargedIds: string[] = [];
+  const gate = {
+    charge: async ({ task }: { task: { id: string } }) => void chargedIds.push(task.id),
+  };
   const world = createWorld({ ...options, gate: { ...gate, ...options.gate } });
   await world.deliver(sampleAsk(message)).run();
-  return { world, charged };
+  return { world, charged: chargedIds };
 }
 
 describe("a message that is nothing but the word for help", () => {
   it.each(texts)(
     "answers the word for help in its thread in five lines without a task: %j",
     async (text) => {
-      const { world, charged } = await said({ text });
+      const { world, charged } = await sayText({ text });
       expect(helpIn(world).map((help) => help.split("\n").length)).toEqual([5]);
       expect(world.posts).toMatchObject([{ channel: "C1", threadTs: sampleAsk().message.ts }]);
       expect([world.starts, charged, [...world.marks]]).toEqual([[], [], []]);
@@ -49,24 +51,24 @@ describe("a message that is nothing but the word for help", () => {
   );
 
   it("opens no session of an agent for the word for help", async () => {
-    const { world } = await said({ text: "help" }, { slack: { assistant: {} } });
+    const { world } = await sayText({ text: "help" }, { slack: { assistant: {} } });
     expect(world.sessions).toEqual([]);
   });
 
   it("excludes the word for help from the usage", async () => {
-    const { world } = await said({ text: "help" });
+    const { world } = await sayText({ text: "help" });
     expect([...world.records.values()].map(({ endedAtMs }) => endedAtMs)).toEqual([undefined]);
   });
 
   it("sends the word for help to the agent if the feature is switched off", async () => {
-    const { world } = await said({ text: "help" }, { policy: { helpWord: false } });
+    const { world } = await sayText({ text: "help" }, { policy: { helpWord: false } });
     expect(world.starts).toHaveLength(1);
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
   it("refuses the word for help of a person who is not allowed", async () => {
     const permit = async () => ({ allowed: false, locale: "en" as const });
-    const { world } = await said({ text: "help" }, { gate: { permit } });
+    const { world } = await sayText({ text: "help" }, { gate: { permit } });
     expect(world.posts).toEqual([]);
     expect(world.ephemeralMessages).toMatchObject([{ text: '{"type":"refused"}' }]);
   });
@@ -83,8 +85,8 @@ describe("the word for help in a thread", () => {
     expect(next({ task, event: none, policy: samplePolicy() }).effects).toEqual([
       { type: "write_help" },
     ]);
-    const taken = { ...none, decision: "taken" } as const;
-    expect(next({ task, event: taken, policy: samplePolicy() }).task.state).toBe("done");
+    const replyTaken = { ...none, decision: "taken" } as const;
+    expect(next({ task, event: replyTaken, policy: samplePolicy() }).task.state).toBe("done");
   });
 });
 
@@ -95,12 +97,12 @@ describe("any other message is a task", () => {
     ["with a file", { text: "help", files: [sampleFile] }],
     ["of another bot", { text: "help", botIds: ["B1"] }],
   ])("makes a task of the word for help in any other form: %s", async (_what, message) => {
-    const { world } = await said(message);
+    const { world } = await sayText(message);
     expect(world.starts).toHaveLength(1);
   });
 
   it("makes a task of the word for help in a reply without a mention", async () => {
-    const { world } = await said({ threadTs: `${askedAtMs / 1000 - 10}` });
+    const { world } = await sayText({ threadTs: `${askedAtMs / 1000 - 10}` });
     await world
       .deliver({
         ...sampleAsk({

@@ -6,7 +6,7 @@ import { createWorld } from "./world.ts";
 import type { Operation } from "./world-fates.ts";
 
 const own = numberedAsk(1);
-const opened: HomeOpened = {
+const homeOpened: HomeOpened = {
   type: "home_opened",
   requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c99",
   team: "T1",
@@ -59,9 +59,9 @@ describe("the App Home", () => {
       until: () =>
         others.every(({ requestId }) => world.records.get(requestId)?.state === "waiting"),
     });
-    await handle(world, opened);
-    await handle(world, { ...opened, user: "U2" });
-    await handle(world, { ...opened, user: "U3" });
+    await handle(world, homeOpened);
+    await handle(world, { ...homeOpened, user: "U2" });
+    await handle(world, { ...homeOpened, user: "U3" });
     expect(world.homes.map(({ user }) => user)).toEqual(["U1", "U2", "U3"]);
     expect([0, 1, 2].map((index) => cancelable(world, index))).toEqual([
       [own.requestId],
@@ -73,7 +73,7 @@ describe("the App Home", () => {
   it("the App Home hides tasks that are over", async () => {
     const world = createWorld();
     await world.deliver(own).run();
-    await handle(world, opened);
+    await handle(world, homeOpened);
     expect(cancelable(world)).toEqual([]);
     expect(JSON.stringify(world.homes)).toContain("You have no tasks in progress.");
     expect(JSON.stringify(world.homes)).not.toContain(own.message.text);
@@ -88,14 +88,14 @@ describe("the App Home", () => {
     await world.run({
       until: () => asks.every(({ requestId }) => world.records.get(requestId)?.state === "waiting"),
     });
-    await handle(world, opened);
+    await handle(world, homeOpened);
     expect(cancelable(world)).toHaveLength(10);
     expect(JSON.stringify(world.homes)).toContain("There are more.");
   });
 
   it("a failed update of the App Home has no effect on tasks", async () => {
     const world = await atWork({ fate: refuseHome });
-    world.interact(opened);
+    world.interact(homeOpened);
     await world.run({ maxSteps: 20 });
     expect(world.homes).toEqual([]);
     expect(world.taskOf(own)?.state).toBe("waiting");
@@ -106,7 +106,7 @@ describe("the App Home", () => {
 describe("the button to cancel of the App Home", () => {
   it("cancels the task and updates the view at once", async () => {
     const world = await atWork();
-    await handle(world, opened);
+    await handle(world, homeOpened);
     await handle(world, press());
     expect(cancelable(world)).toEqual([]);
     expect(JSON.stringify(world.homes.at(-1))).toContain("Canceling");

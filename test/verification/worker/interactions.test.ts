@@ -24,7 +24,7 @@ import { worldGate, worldText } from "./world-people.ts";
 import { createWorldSlack } from "./world-slack.ts";
 
 type Fates = NonNullable<NonNullable<Parameters<typeof createWorld>[0]>["fate"]>;
-const refused = '{"type":"refused"}';
+const refusalText = '{"type":"refused"}';
 
 /** Only U1 and U2 may ask. `operations` has what was done beside the gate. */
 function setUp({ fate = () => "ok", limits = {} }: { fate?: Fates; limits?: object } = {}) {
@@ -71,7 +71,7 @@ describe("forty mentions by a person who may not ask", () => {
     for (let n = 1; n <= 40; n++) world.deliver(say(n));
     await world.run();
     expect(world.ephemeralMessages).toEqual([
-      { user: "USTRANGER", channel: "C1", threadTs: undefined, text: refused },
+      { user: "USTRANGER", channel: "C1", threadTs: undefined, text: refusalText },
     ]);
     expect([world.posts, world.starts]).toEqual([[], []]);
     // What was told has its record, so that an operator can find its reference.
@@ -86,8 +86,8 @@ describe("forty mentions by a person who may not ask", () => {
     operations.length = 0;
     for (let n = 2; n <= 40; n++) world.deliver(say(n));
     world.deliver(say(50, { user: "U1" }));
-    let handled = 0;
-    await world.run({ until: () => handled++ === 39 });
+    let handledCount = 0;
+    await world.run({ until: () => handledCount++ === 39 });
     expect(operations).toEqual(Array.from({ length: 39 }, () => "store get"));
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
@@ -131,7 +131,7 @@ describe("a refusal", () => {
     for (const n of [1, 2, 3]) world.deliver(say(n, { direct: true, channel: "D1" }));
     await world.run();
     expect(world.posts).toMatchObject([
-      { channel: "D1", threadTs: say(1).message.ts, text: refused },
+      { channel: "D1", threadTs: say(1).message.ts, text: refusalText },
     ]);
     expect(world.ephemeralMessages).toEqual([]);
   });
@@ -203,12 +203,12 @@ describe("messages of a person who may ask, which become no task", () => {
     }
     expect(world.ephemeralMessages).toHaveLength(maxNoticesPerUser);
     await world.deliver(say(2000)).run();
-    expect(world.ephemeralMessages.at(-1)).toMatchObject({ user: "USTRANGER", text: refused });
+    expect(world.ephemeralMessages.at(-1)).toMatchObject({ user: "USTRANGER", text: refusalText });
   });
 });
 
 describe("buttons", () => {
-  async function clicked(user: string): Promise<string[]> {
+  async function clickAs(user: string): Promise<string[]> {
     const { world } = setUp({});
     const { requestId } = say(1);
     await world.deliver(say(1, { user: "U1" })).run();
@@ -219,12 +219,12 @@ describe("buttons", () => {
   }
 
   it("answers repeated clicks of a stranger once", async () => {
-    expect(await clicked("USTRANGER")).toEqual(['{"type":"not_yours"}']);
+    expect(await clickAs("USTRANGER")).toEqual(['{"type":"not_yours"}']);
   });
 
   it("answers repeated clicks of an allowed person once", async () => {
-    expect(await clicked("U1")).toEqual(['{"type":"over"}']);
-    expect(await clicked("U2")).toEqual(['{"type":"not_yours"}']);
+    expect(await clickAs("U1")).toEqual(['{"type":"over"}']);
+    expect(await clickAs("U2")).toEqual(['{"type":"not_yours"}']);
   });
 });
 
@@ -271,8 +271,13 @@ describe("a refusal that the channel does not show", () => {
 });
 
 describe("notices on their way to Slack", () => {
-  const allowed = { task: sampleTask(), actor: { user: "U1" }, kind: "over", threadTs: undefined };
-  const stranger = { ...allowed, actor: { user: "USTRANGER" } };
+  const allowedNotice = {
+    task: sampleTask(),
+    actor: { user: "U1" },
+    kind: "over",
+    threadTs: undefined,
+  };
+  const stranger = { ...allowedNotice, actor: { user: "USTRANGER" } };
 
   /** Posts stay under way until they are ended. */
   function setUp() {
@@ -284,7 +289,7 @@ describe("notices on their way to Slack", () => {
         mayRefuse: async ({ user }) => claims.push(user) > 0,
       },
     });
-    const tell = (notice: typeof allowed, stop = signal) =>
+    const tell = (notice: typeof allowedNotice, stop = signal) =>
       notify({
         ...notice,
         signal: stop,
@@ -299,11 +304,11 @@ describe("notices on their way to Slack", () => {
 
   it("posts four notices to strangers at a time and drops others without counting them", async () => {
     const { tell, claims, posts } = setUp();
-    const told = Array.from({ length: 20 }, () => tell(stranger));
-    await Promise.all(told.slice(4));
+    const notices = Array.from({ length: 20 }, () => tell(stranger));
+    await Promise.all(notices.slice(4));
     expect([posts.length, claims.length]).toEqual([4, 4]);
     for (const end of posts) end();
-    await Promise.all(told);
+    await Promise.all(notices);
     const next = tell(stranger);
     await until(() => posts.length === 5);
     posts[4]?.();
@@ -312,43 +317,43 @@ describe("notices on their way to Slack", () => {
 
   it("posts notices to allowed people beside those to strangers, four at a time", async () => {
     const { tell, claims, posts } = setUp();
-    const told = Array.from({ length: 20 }, () => tell(stranger));
-    await Promise.all(told.slice(4));
-    told.push(...Array.from({ length: 6 }, () => tell(allowed)));
+    const notices = Array.from({ length: 20 }, () => tell(stranger));
+    await Promise.all(notices.slice(4));
+    notices.push(...Array.from({ length: 6 }, () => tell(allowedNotice)));
     await until(() => posts.length === 8);
     await new Promise(setImmediate);
     expect([posts.length, claims.filter((user) => user === "U1").length]).toEqual([8, 4]);
     for (const end of posts.splice(0)) end();
     await until(() => posts.length === 2);
     for (const end of posts) end();
-    await Promise.all(told);
+    await Promise.all(notices);
     expect(claims.filter((user) => user === "U1")).toHaveLength(6);
   });
 
   it.each([
     ["a stranger's", stranger],
-    ["another's", allowed],
+    ["another's", allowedNotice],
   ])("ends a notice with its step and frees its place: %s", async (_whose, notice) => {
     const { tell, posts } = setUp();
     for (let n = 0; n < 5; n++) {
       const stop = new AbortController();
-      const told = tell(notice, stop.signal);
+      const notification = tell(notice, stop.signal);
       await until(() => posts.length === n + 1);
       stop.abort(new Error("the lease is over"));
-      await expect(told).rejects.toThrow("the lease is over");
+      await expect(notification).rejects.toThrow("the lease is over");
     }
   });
 
   it("drops a waiting notice when its step ends", async () => {
     const { tell, posts } = setUp();
-    const sent = Array.from({ length: 4 }, () => tell(allowed));
+    const notices = Array.from({ length: 4 }, () => tell(allowedNotice));
     await until(() => posts.length === 4);
     const stop = new AbortController();
-    const waiting = tell(allowed, stop.signal);
+    const waiting = tell(allowedNotice, stop.signal);
     stop.abort(new Error("the lease is over"));
     await expect(waiting).rejects.toThrow("the lease is over");
     for (const end of posts) end();
-    await Promise.all(sent);
+    await Promise.all(notices);
     expect(posts).toHaveLength(4);
   });
 });

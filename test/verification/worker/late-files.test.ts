@@ -112,7 +112,7 @@ describe("the files of a mention that come with a later event", () => {
   it("neither loses late files silently nor sends them twice if a worker dies at any operation", async () => {
     const outcomes = new Set<string>();
     for (const fate of deaths) {
-      for (let died = 1; died < 30; died++) {
+      for (let deathAt = 1; deathAt < 30; deathAt++) {
         let operations = 0;
         let isTold = false;
         const world: World = createWorld({
@@ -124,7 +124,7 @@ describe("the files of a mention that come with a later event", () => {
               // The message comes again if its worker dies.
               await world.handleDue().catch(() => world.queueRaw(JSON.stringify(post)));
             }
-            return ++operations === died ? fate : "ok";
+            return ++operations === deathAt ? fate : "ok";
           },
         });
         await world.deliver(mention).run();
@@ -145,9 +145,9 @@ describe("the files of a mention of the bot's user in another workspace", () => 
   const unaddressed = { unaddressed: true, perhapsAddressed: true } as const;
 
   it("completes a task by files whose event does not mention the bot", async () => {
-    const shared = numberedAsk(1, { external: "channels" });
-    const world = worldWithPostDuring("post", {}, withFiles(shared, unaddressed));
-    await world.deliver(shared).run();
+    const sharedMessage = numberedAsk(1, { external: "channels" });
+    const world = worldWithPostDuring("post", {}, withFiles(sharedMessage, unaddressed));
+    await world.deliver(sharedMessage).run();
     expect([filesSent(world), world.answers()]).toEqual([[["plan.csv"]], ["A checkpoint."]]);
   });
 

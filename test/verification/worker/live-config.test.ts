@@ -4,14 +4,14 @@ import { parseConfig } from "@sekisho/config/load.ts";
 import { createLiveConfig } from "@sekisho/verification/worker/live-config.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 
-const deployed = parseConfig({ json: {} });
+const deployedConfig = parseConfig({ json: {} });
 const routesTo = (team: string) => JSON.stringify({ routes: [{ team, destination: "local" }] });
 
 function setUp(first: string | Error = "{}") {
   const state = { stored: first, nowMs: 1000, reads: 0 };
   const { log, lines } = collectLog();
   const live = createLiveConfig({
-    deployed,
+    deployed: deployedConfig,
     read: async () => {
       state.reads += 1;
       if (state.stored instanceof Error) throw state.stored;
@@ -58,8 +58,8 @@ describe("the live settings", () => {
     const { state, lines, teamsAt } = setUp(routesTo("T1"));
     await teamsAt(1000);
     const bad = ["{", "[]", '{"routes":[{"destination":"TOP-SECRET"}]}', new Error("TOP-SECRET")];
-    for (const [index, stored] of bad.entries()) {
-      state.stored = stored;
+    for (const [index, storedSettings] of bad.entries()) {
+      state.stored = storedSettings;
       expect(await teamsAt(100_000 * (index + 1))).toEqual(["T1"]);
     }
     const messages = lines.map((line) => JSON.parse(line).message);
@@ -89,7 +89,7 @@ describe("the live settings", () => {
 
   it("uses the deployed configuration if the settings were never readable", async () => {
     const { live } = setUp(new Error("access denied"));
-    expect(await live.current()).toBe(deployed);
+    expect(await live.current()).toBe(deployedConfig);
   });
 
   it("returns the same object for unchanged settings, so that nothing is created again", async () => {

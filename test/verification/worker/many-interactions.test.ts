@@ -10,27 +10,27 @@ const ask = sampleAsk();
 const times = 12;
 const idOf = (n: number) => numberedAsk(n).requestId;
 
-function opened(n: number, user = "U1"): HomeOpened {
+function homeOpened(n: number, user = "U1"): HomeOpened {
   return { type: "home_opened", requestId: idOf(n), team: "T1", user };
 }
-function used(n: number, user = "U1"): ShortcutUsed {
+function shortcutUsed(n: number, user = "U1"): ShortcutUsed {
   const { ts } = ask.message;
   const where = { team: "T1", channel: "C1", ts, actionTs: ts };
   return { type: "shortcut_used", requestId: idOf(n), ...where, user, triggerId: `1.${n}.a` };
 }
-function voted(n: number, user = "U1"): ButtonClick {
+function voteClick(n: number, user = "U1"): ButtonClick {
   return sampleClick({ type: "feedback", vote: "up" }, { user, atMs: askedAtMs + 60_000 + n });
 }
 
 /** The operation hangs until it is released. `seen` counts how often it began. */
 async function hangingWorld(name: string) {
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  let seen = 0;
+  const { promise: gate, resolve: release } = Promise.withResolvers<void>();
+  let startCount = 0;
   let isArmed = false;
   const fate = async (operation: Operation): Promise<Fate> => {
     if (!isArmed || operation.name !== name) return "ok";
-    seen += 1;
-    await released;
+    startCount += 1;
+    await gate;
     return "ok";
   };
   const world = createWorld({ fate });
@@ -38,29 +38,29 @@ async function hangingWorld(name: string) {
   isArmed = true;
   const worker = world.worker();
   const handle = (message: object) => worker.handle({ body: JSON.stringify(message) });
-  return { world, handle, seen: () => seen, release };
+  return { world, handle, seen: () => startCount, release };
 }
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("one person who does much at once while Slack hangs", () => {
   it.each([
-    ["opens the App Home", "publishHome", opened],
-    ["uses the shortcut", "channelInfo", used],
+    ["opens the App Home", "publishHome", homeOpened],
+    ["uses the shortcut", "channelInfo", shortcutUsed],
   ] as const)(
     "limits a person who %s to four slots and drops the rest",
     async (_what, name, message) => {
       const { world, handle, seen, release } = await hangingWorld(name);
-      const handled = Array.from({ length: times }, (_, n) => handle(message(n)));
+      const handlings = Array.from({ length: times }, (_, n) => handle(message(n)));
       await settle();
       expect(seen()).toBe(4);
       const ofAnother = handle(message(times, "U2"));
       await settle();
       expect(seen()).toBe(5);
       // Those beyond the limit are over already.
-      await Promise.all(handled.slice(4));
+      await Promise.all(handlings.slice(4));
       release();
-      await Promise.all([...handled, ofAnother]);
+      await Promise.all([...handlings, ofAnother]);
       await handle(message(times + 1));
       expect([seen(), world.records.size]).toEqual([6, 1]);
     },
@@ -68,14 +68,16 @@ describe("one person who does much at once while Slack hangs", () => {
 
   it("limits a person who clicks to four slots, and every click counts later", async () => {
     const { world, handle, seen, release } = await hangingWorld("mayAskThere");
-    const handled = Array.from({ length: times }, (_, n) => handle(voted(n)));
+    const handlings = Array.from({ length: times }, (_, n) => handle(voteClick(n)));
     await settle();
     expect(seen()).toBe(4);
-    await Promise.all(handled.slice(4));
+    await Promise.all(handlings.slice(4));
     release();
-    await Promise.all(handled);
+    await Promise.all(handlings);
     await world.run();
     expect(seen()).toBeGreaterThanOrEqual(times);
-    expect(world.taskOf(ask)?.votes).toMatchObject([{ vote: "up", atMs: voted(times - 1).atMs }]);
+    expect(world.taskOf(ask)?.votes).toMatchObject([
+      { vote: "up", atMs: voteClick(times - 1).atMs },
+    ]);
   });
 });

@@ -12,18 +12,18 @@ const ask = numberedAsk(2, { threadTs, ts: `${askedAtMs / 1000}.000900`, text: "
 
 function changeOf(of: typeof ask, message: Partial<UserMessage>, isDeleted?: true): MessageChange {
   const editedTs = `${askedAtMs / 1000 + 5}.000100`;
-  const { retryOf: _none, ...asked } = of;
+  const { retryOf: _none, ...askedMessage } = of;
   return {
-    ...asked,
+    ...askedMessage,
     type: "message_change",
     receivedAtMs: askedAtMs + 5000,
     message: { ...of.message, editedTs, ...message },
     ...(isDeleted && { isDeleted }),
   };
 }
-const edited = (of = ask, text = "Until when?", editedTs?: string) =>
+const editOf = (of = ask, text = "Until when?", editedTs?: string) =>
   changeOf(of, { text, ...(editedTs === undefined ? {} : { editedTs }) });
-const deleted = (of = ask) => changeOf(of, { text: "" }, true);
+const deletionOf = (of = ask) => changeOf(of, { text: "" }, true);
 
 type World = ReturnType<typeof createWorld>;
 const late = ({ posts }: World) =>
@@ -39,9 +39,9 @@ describe("a change of a message that was not handled yet", () => {
     "sends the text that comes first in the queue once, with the edit %s the message",
     async (where) => {
       const world = createWorld();
-      world.queueRaw(JSON.stringify(where === "before" ? edited(first) : first));
+      world.queueRaw(JSON.stringify(where === "before" ? editOf(first) : first));
       await world.run({ maxSteps: where === "before" ? 1 : 0 });
-      world.queueRaw(JSON.stringify(where === "before" ? first : edited(first)));
+      world.queueRaw(JSON.stringify(where === "before" ? first : editOf(first)));
       await world.run();
       expect(textsSent(world)).toEqual([where === "before" ? "Until when?" : first.message.text]);
       expect(world.answers()).toHaveLength(1);
@@ -50,7 +50,7 @@ describe("a change of a message that was not handled yet", () => {
 
   it("leaves nothing of a deleted message and ignores the message if it comes later", async () => {
     const world = createWorld();
-    await world.deliver(deleted(first)).run();
+    await world.deliver(deletionOf(first)).run();
     await world.deliver(first).run();
     expect(world.sent).toEqual([]);
     expect(world.posts).toEqual([]);
@@ -62,11 +62,11 @@ describe("a change of a message that was not handled yet", () => {
 
   it("leaves nothing of a deleted message if the worker dies at any operation", async () => {
     for (const fate of deaths) {
-      for (let died = 1; died < 6; died++) {
+      for (let deathAt = 1; deathAt < 6; deathAt++) {
         let operations = 0;
-        const world = createWorld({ fate: () => (++operations === died ? fate : "ok") });
+        const world = createWorld({ fate: () => (++operations === deathAt ? fate : "ok") });
         // Slack's event of the message comes when the other one was tried once.
-        await world.deliver(deleted(first)).run({ maxSteps: 1 });
+        await world.deliver(deletionOf(first)).run({ maxSteps: 1 });
         if (world.records.size === 0) continue;
         await world.deliver(first).run();
         expect([world.sent, world.posts, world.ephemeralMessages]).toEqual([[], [], []]);
@@ -80,13 +80,13 @@ describe("a change of a message that was not handled yet", () => {
       message: { ...message.message, unaddressed: true },
     });
     const world = createWorld();
-    world.queueRaw(JSON.stringify(unaddressed(edited())));
+    world.queueRaw(JSON.stringify(unaddressed(editOf())));
     await world.run({ maxSteps: 1 });
     expect(stateOf(world)).toBeUndefined();
     await world.deliver(first).run();
     expect(textsSent(world)).toEqual([first.message.text, "Until when?"]);
     const elsewhere = createWorld();
-    elsewhere.queueRaw(JSON.stringify(unaddressed(deleted())));
+    elsewhere.queueRaw(JSON.stringify(unaddressed(deletionOf())));
     await elsewhere.run();
     expect(elsewhere.taskOf(ask)).toBeUndefined();
   });
@@ -97,7 +97,7 @@ describe("a change of a message that was not handled yet", () => {
       ...first,
       message: { ...first.message, ts: `${askedAtMs / 1000 - 25 * 3600}.000100` },
     };
-    world.queueRaw(JSON.stringify(edited(old)));
+    world.queueRaw(JSON.stringify(editOf(old)));
     await world.run();
     expect([world.records.size, world.posts.length]).toEqual([0, 0]);
   });
@@ -107,15 +107,15 @@ describe("a change of a message that was not handled yet", () => {
     const world = createWorld({
       gate: { isIgnored: async ({ message }) => message.unaddressed === true },
     });
-    await world.deliver(deleted()).run();
+    await world.deliver(deletionOf()).run();
     expect(world.records.size).toBe(0);
-    await world.deliver(edited()).run();
+    await world.deliver(editOf()).run();
     expect(world.records.size).toBe(1);
   });
 
   it("ignores every change by a person who is not allowed", async () => {
     const world = createWorld({ gate: { isIgnored: async () => true } });
-    for (const change of [edited(), deleted()]) world.deliver(change);
+    for (const change of [editOf(), deletionOf()]) world.deliver(change);
     await world.run();
     expect(world.records.size).toBe(0);
   });
@@ -133,8 +133,8 @@ describe("a change of a message whose task waits for its turn", () => {
 
   it("applies edits once and in their own order, independent of the queue", async () => {
     const [older, newer] = [
-      edited(ask, "Older?", "1760000006.1"),
-      edited(ask, "Newer?", "1760000007.1"),
+      editOf(ask, "Older?", "1760000006.1"),
+      editOf(ask, "Newer?", "1760000007.1"),
     ];
     for (const changes of [
       [older, newer],
@@ -147,7 +147,7 @@ describe("a change of a message whose task waits for its turn", () => {
   });
 
   it("cancels a queued task whose message is deleted and says so in its placeholder", async () => {
-    const world = await whileQueued(deleted());
+    const world = await whileQueued(deletionOf());
     expect(textsSent(world)).toEqual([first.message.text]);
     expect(world.answers()).toContain('{"type":"failed","reason":"canceled","lost":false}');
     expect(world.posts.filter(({ key }) => key?.requestId === ask.requestId)).toHaveLength(1);
@@ -156,17 +156,17 @@ describe("a change of a message whose task waits for its turn", () => {
 
   it("sends either the old or the edited text once if a worker dies at any operation", async () => {
     const lates = new Set<boolean>();
-    for (let died = 1; died < 30; died++) {
+    for (let deathAt = 1; deathAt < 30; deathAt++) {
       let operations = 0;
       let isArmed = false;
       const world = createWorld({
         pollsUntilDone: 3,
-        fate: () => (isArmed && ++operations === died ? "dies_after" : "ok"),
+        fate: () => (isArmed && ++operations === deathAt ? "dies_after" : "ok"),
       });
       world.deliver(first);
       await world.deliver(ask).run(untilQueued(world));
       isArmed = true;
-      for (const change of [edited(), deleted(first)]) world.deliver(change);
+      for (const change of [editOf(), deletionOf(first)]) world.deliver(change);
       await world.run();
       const texts = textsSent(world).filter((text) => text !== first.message.text);
       expect([["Until when?"], ["Who kept it?"]]).toContainEqual([...new Set(texts)]);
@@ -193,15 +193,15 @@ describe("a change that comes too late", () => {
   }
 
   it("reports a late edit once and continues with the sent text", async () => {
-    const later = edited(first, "And then?", `${askedAtMs / 1000 + 9}.1`);
-    const world = await afterSend(edited(first), edited(first), later);
+    const later = editOf(first, "And then?", `${askedAtMs / 1000 + 9}.1`);
+    const world = await afterSend(editOf(first), editOf(first), later);
     expect(late(world)).toEqual(["It was edited too late."]);
     expect(textsSent(world)).toEqual([first.message.text]);
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
   it("reports a late deletion once, also after an edit", async () => {
-    const world = await afterSend(edited(first), deleted(first), deleted(first));
+    const world = await afterSend(editOf(first), deletionOf(first), deletionOf(first));
     expect(late(world)).toEqual(["It was edited too late.", "It was deleted too late."]);
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
@@ -210,24 +210,24 @@ describe("a change that comes too late", () => {
     const world = createWorld({ pollsUntilDone: 5 });
     const ofBot = { ...first, message: { ...first.message, botIds: ["B2"] } };
     await world.deliver(ofBot).run({ until: () => stateOf(world, first) === "waiting" });
-    for (const change of [edited(ofBot), deleted(ofBot)]) world.deliver(change);
+    for (const change of [editOf(ofBot), deletionOf(ofBot)]) world.deliver(change);
     await world.run();
     expect([late(world), world.answers()]).toEqual([[], ["A checkpoint."]]);
   });
 
   it("reports nothing for an edit without changes", async () => {
-    expect(late(await afterSend(edited(first, first.message.text)))).toEqual([]);
+    expect(late(await afterSend(editOf(first, first.message.text)))).toEqual([]);
   });
 
   it("reports a late edit while the answer is new, and a late deletion only of a running task", async () => {
     const world = createWorld();
     await world.deliver(first).run({ until: () => stateOf(world, first) === "done" });
-    for (const change of [deleted(first), edited(first)]) world.deliver(change);
+    for (const change of [deletionOf(first), editOf(first)]) world.deliver(change);
     await world.run();
     expect(late(world)).toEqual(["It was edited too late."]);
     const old = createWorld();
     await old.deliver(first).run();
-    await old.deliver(edited(first)).run();
+    await old.deliver(editOf(first)).run();
     expect(late(old)).toEqual([]);
   });
 
@@ -237,7 +237,7 @@ describe("a change that comes too late", () => {
     };
     const world = createWorld({ story });
     await world.deliver(first).run({ until: () => stateOf(world, first) === "done" });
-    await world.deliver(edited(first)).run();
+    await world.deliver(editOf(first)).run();
     expect(late(world)).toEqual([]);
   });
 
@@ -249,7 +249,7 @@ describe("a change that comes too late", () => {
     let isLate = false;
     await world.deliver(first).run({ until: () => stateOf(world, first) === "waiting" });
     isLate = true;
-    world.queueRaw(JSON.stringify(edited(first)));
+    world.queueRaw(JSON.stringify(editOf(first)));
     await world.run({ maxSteps: 1 });
     isLate = false;
     await world.run();
@@ -264,7 +264,7 @@ describe("a change that the queue gave up on", () => {
     await world.deliver(ask).run(untilQueued(world));
     const others = world.loseMessages();
     expect(others).toBeGreaterThan(0);
-    world.queueRaw(JSON.stringify(edited()));
+    world.queueRaw(JSON.stringify(editOf()));
     await world.buryAll();
     expect(world.archive.map((body) => JSON.parse(body))).toMatchObject([
       { type: "message_change" },
@@ -275,7 +275,7 @@ describe("a change that the queue gave up on", () => {
 
   it("applies a change in place of a message that was never handled", async () => {
     const world = createWorld();
-    world.queueRaw(JSON.stringify(edited(first)));
+    world.queueRaw(JSON.stringify(editOf(first)));
     await world.buryAll();
     await world.run();
     expect(textsSent(world)).toEqual(["Until when?"]);

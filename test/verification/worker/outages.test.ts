@@ -10,8 +10,8 @@ const threadTs = `${askedAtMs / 1000}.000001`;
 
 /** The message of that number in one thread. */
 function say(n: number, message: Partial<UserMessage> = {}) {
-  const asked = sampleAsk({ threadTs, ts: `${askedAtMs / 1000}.000${n}00`, ...message });
-  return { ...asked, requestId: `00000000-0000-5000-8000-00000000000${n}` };
+  const askedMessage = sampleAsk({ threadTs, ts: `${askedAtMs / 1000}.000${n}00`, ...message });
+  return { ...askedMessage, requestId: `00000000-0000-5000-8000-00000000000${n}` };
 }
 
 const first = say(1);
@@ -163,13 +163,13 @@ describe("a retry", () => {
   });
 
   it("reports a deleted message as unreadable and waits while Slack is away", async () => {
-    const gone = createWorld();
-    await gone.deliver(retry).run();
-    expect(gone.answers()).toEqual(['{"type":"unreadable"}']);
+    const worldWithoutMessage = createWorld();
+    await worldWithoutMessage.deliver(retry).run();
+    expect(worldWithoutMessage.answers()).toEqual(['{"type":"unreadable"}']);
     // Slack keeps the place of a deleted message that has replies, and its text is read as none.
-    const deleted = createWorld({ inSlack: [{ ts: original.message.ts, text: "" }] });
-    await deleted.deliver(retry).run();
-    expect(deleted.answers()).toEqual(['{"type":"unreadable"}']);
+    const worldWithDeletion = createWorld({ inSlack: [{ ts: original.message.ts, text: "" }] });
+    await worldWithDeletion.deliver(retry).run();
+    expect(worldWithDeletion.answers()).toEqual(['{"type":"unreadable"}']);
     let away = 2;
     const back = createWorld({
       inSlack: [{ ts: original.message.ts, text: "What is it?" }],

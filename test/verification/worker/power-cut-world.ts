@@ -66,7 +66,7 @@ export async function runWithPowerCut({
   let process: Alive = { yes: true };
   /** The lengths of the write-ahead log at the last synced commit and at each that followed. sqlite only appends to it. */
   let logBytes: number[] = [];
-  const opened: Database[] = [];
+  const databases: Database[] = [];
   const now = () => clockMs;
 
   /** True if the power is cut now. */
@@ -96,7 +96,7 @@ export async function runWithPowerCut({
     });
     const database = openDatabase({ file });
     stop();
-    opened.push(database);
+    databases.push(database);
     logBytes = [sizeOfLog()];
     return database;
   }
@@ -106,10 +106,12 @@ export async function runWithPowerCut({
     const database = open({ file, alive });
     const queue = createSqliteQueue({ database: queueDatabase(database), name: "tasks", now });
     const nextDue = database.prepare("SELECT MIN(visible_at_ms) AS at_ms FROM messages");
-    const stored = storeDatabase(database);
+    const storedDatabase = storeDatabase(database);
     const worker = createVerificationWorker({
       engine: {
-        ...openWorkerStores((parse) => createSqliteTaskStore({ database: stored, parse, now })),
+        ...openWorkerStores((parse) =>
+          createSqliteTaskStore({ database: storedDatabase, parse, now }),
+        ),
         queue,
       },
       policy: samplePolicy({ idempotent: isIdempotent, deadlineMs: 15 * 60_000 }),
@@ -155,7 +157,7 @@ export async function runWithPowerCut({
   try {
     const file = join(folder, "verification.db");
     const cut = await Promise.race([runProcess({ file, alive: process }), power.promise]);
-    const unsynced = logBytes.length - 1;
+    const unsyncedBytes = logBytes.length - 1;
     if (cut === "cut") {
       const copy = join(folder, "after-the-cut.db");
       copyFileSync(file, copy);
@@ -165,9 +167,9 @@ export async function runWithPowerCut({
       await runProcess({ file: copy, alive: process });
     }
     const answers = slack.posts.filter(({ key }) => isOutcome(key)).length;
-    return { moments, unsynced, diskWaits, starts: host.starts.length, answers };
+    return { moments, unsynced: unsyncedBytes, diskWaits, starts: host.starts.length, answers };
   } finally {
-    for (const database of opened) await database.close();
+    for (const database of databases) await database.close();
     rmSync(folder, { recursive: true });
   }
 }

@@ -9,10 +9,10 @@ async function* cutAnywhere(
 ): AsyncGenerator<PowerCutRun & { cutAt: number }> {
   const { moments } = await runWithPowerCut(options);
   for (let cutAt = 1; cutAt <= moments; cutAt += 1) {
-    for (let survivors = 0, unsynced = 0; survivors <= unsynced; survivors += 1) {
+    for (let survivors = 0, unsyncedBytes = 0; survivors <= unsyncedBytes; survivors += 1) {
       const run = await runWithPowerCut({ ...options, cutAt, survivors });
       yield { ...run, cutAt };
-      unsynced = run.unsynced;
+      unsyncedBytes = run.unsynced;
     }
   }
 }
@@ -39,11 +39,11 @@ it.each([
   "starts the agent once and shows one answer of a task that is %s after a power cut at any moment",
   async (_, polls) => {
     let lossy = 0;
-    for await (const { cutAt, unsynced, starts, answers } of cutAnywhere({
+    for await (const { cutAt, unsynced: unsyncedBytes, starts, answers } of cutAnywhere({
       pollsUntilDone: polls,
     })) {
       expect({ cutAt, starts, answers }).toEqual({ cutAt, ...once });
-      if (unsynced > 0) lossy += 1;
+      if (unsyncedBytes > 0) lossy += 1;
     }
     expect(lossy).toBeGreaterThan(5);
   },

@@ -14,14 +14,14 @@ async function show(
   progress: Partial<NonNullable<Task["progress"]>>,
   delays: Partial<Record<PacedCall, number>> = {},
 ) {
-  const called: string[] = [];
+  const methods: string[] = [];
   const slack = new Proxy({} as SlackApi, {
     get: (_target, method) => async () => {
-      called.push(String(method));
+      methods.push(String(method));
       return { ts: "2.0" };
     },
   });
-  const shown = await showProgress({
+  const shownProgress = await showProgress({
     slack,
     task: sampleTask({ placeholder, progress: { shownAtMs: 1, ...progress } }),
     text: { placeholder: () => ({ text: "at work", blocks: [] }) } as never,
@@ -30,14 +30,17 @@ async function show(
     pace: ({ call }) => delays[call] ?? 0,
     signal,
   });
-  return { called, shown };
+  return { called: methods, shown: shownProgress };
 }
 
 describe("progress", () => {
   it("starts a stream only after the delay for rate limits", async () => {
-    const written = { partialText: "A checkpoint on an old highway." };
-    expect(await show(written, { start: 700 })).toEqual({ called: [], shown: { delayMs: 700 } });
-    expect((await show(written)).called).toEqual(["startStream"]);
+    const partialProgress = { partialText: "A checkpoint on an old highway." };
+    expect(await show(partialProgress, { start: 700 })).toEqual({
+      called: [],
+      shown: { delayMs: 700 },
+    });
+    expect((await show(partialProgress)).called).toEqual(["startStream"]);
   });
 
   it("edits the placeholder only after the delay for rate limits", async () => {

@@ -92,11 +92,11 @@ describe("a question", () => {
   it("shows the question in the placeholder and updates it after the answer", async () => {
     const { placeholder } = createTaskText({ locale: "en" });
     const world = await askingWorld({ text: { placeholder }, pollsUntilDone: 3 });
-    const shown = () => world.posts.find(({ key }) => key?.kind === "placeholder")?.text;
-    const asked = sampleTask({ state: "asking" });
-    expect(shown()).toBe(placeholder(asked).text);
+    const placeholderText = () => world.posts.find(({ key }) => key?.kind === "placeholder")?.text;
+    const askingTask = sampleTask({ state: "asking" });
+    expect(placeholderText()).toBe(placeholder(askingTask).text);
     await world.clickButton(buttonClick()).run({ until: () => world.given.length > 0 });
-    expect(shown()).toBe(placeholder({ ...asked, state: "waiting" }).text);
+    expect(placeholderText()).toBe(placeholder({ ...askingTask, state: "waiting" }).text);
   });
 
   it.each([false, true])(
@@ -110,14 +110,14 @@ describe("a question", () => {
         pollsUntilDone: 3,
         progress: () => ({ partial_text: "Written so far." }),
       });
-      const shown = () => world.posts.filter(({ key }) => key?.kind !== "question");
+      const findAnswers = () => world.posts.filter(({ key }) => key?.kind !== "question");
       await world.clickButton(buttonClick({ button: { type: "cancel" } })).run();
-      const asked = world.posts.find(({ key }) => key?.kind === "question");
-      expect(shown().map((post) => post.text)).toEqual([
+      const questionPost = world.posts.find(({ key }) => key?.kind === "question");
+      expect(findAnswers().map((post) => post.text)).toEqual([
         expect.stringContaining("Written so far."),
       ]);
       // Below the question, where the person is reading.
-      expect(Number(shown()[0]?.ts)).toBeGreaterThan(Number(asked?.ts));
+      expect(Number(findAnswers()[0]?.ts)).toBeGreaterThan(Number(questionPost?.ts));
       expect([...world.marks]).toEqual([]);
     },
   );
@@ -130,14 +130,14 @@ describe("a question", () => {
       questions: [asks],
       pollsUntilDone: 3,
     });
-    const shown = () => world.posts.find(({ key }) => key?.kind === "placeholder")?.text;
-    const asked = sampleTask({ state: "asking" });
-    expect(shown()).toBe(placeholder(asked).text);
+    const placeholderText = () => world.posts.find(({ key }) => key?.kind === "placeholder")?.text;
+    const askingTask = sampleTask({ state: "asking" });
+    expect(placeholderText()).toBe(placeholder(askingTask).text);
     const record = () => world.taskOf(ask);
     await world.run({
       until: () => record()?.state === "waiting" && record()?.lease === undefined,
     });
-    expect(shown()).toBe(placeholder({ ...asked, state: "waiting" }).text);
+    expect(placeholderText()).toBe(placeholder({ ...askingTask, state: "waiting" }).text);
   });
 
   it("accepts a reply without a mention and only marks it with a reaction", async () => {
@@ -181,13 +181,13 @@ describe("a question", () => {
   });
 
   it("treats a repeated click or reply as the same answer", async () => {
-    const clicked = await askingWorld();
-    for (let times = 0; times < 3; times++) clicked.clickButton(buttonClick());
-    await clicked.run();
-    const written = await askingWorld();
-    for (let times = 0; times < 3; times++) written.deliver(reply(1, { text: "Yes" }));
-    await written.run();
-    for (const world of [clicked, written]) {
+    const clickWorld = await askingWorld();
+    for (let times = 0; times < 3; times++) clickWorld.clickButton(buttonClick());
+    await clickWorld.run();
+    const replyWorld = await askingWorld();
+    for (let times = 0; times < 3; times++) replyWorld.deliver(reply(1, { text: "Yes" }));
+    await replyWorld.run();
+    for (const world of [clickWorld, replyWorld]) {
       expect(world.given).toHaveLength(1);
       expect(world.ephemeralMessages).toEqual([]);
       expect(world.answers()).toEqual(["A checkpoint."]);
@@ -402,9 +402,9 @@ describe("a reply that was written before the question was shown", () => {
     const world = await askingWorld({ questions: [staging, production] });
     world.deliver(reply(1, { text: "yes" }));
     await untilAsked(world, 1);
-    const shown = world.posts.find(({ text }) => text.startsWith("Deploy to production"));
+    const questionPost = world.posts.find(({ text }) => text.startsWith("Deploy to production"));
     await world
-      .deliver(reply(2, { ts: (Number(shown?.ts) - 0.0005).toFixed(6), text: "ok go" }))
+      .deliver(reply(2, { ts: (Number(questionPost?.ts) - 0.0005).toFixed(6), text: "ok go" }))
       .run({ until: () => world.taskOf(reply(2, {}))?.state === "queued" });
     expect(world.given).toMatchObject([{ question: 0, params: { text: "yes" } }]);
     expect(world.taskOf(ask)?.question).toMatchObject({
@@ -496,7 +496,7 @@ const questions = [question, { prompt: "Are you sure?", options }];
 /** A person who answers each question as soon as it is there, by button or in words, and whose click Slack may deliver twice. */
 async function play(world: World, { times = 1, inText = false } = {}): Promise<void> {
   world.deliver(ask);
-  const answered = new Set<number>();
+  const answeredIndexes = new Set<number>();
   const current = () => world.taskOf(ask)?.question;
   for (let round = 0; round < 4; round++) {
     await world.run({
@@ -505,13 +505,13 @@ async function play(world: World, { times = 1, inText = false } = {}): Promise<v
         return (
           question?.ts !== undefined &&
           question.answer === undefined &&
-          !answered.has(question.index)
+          !answeredIndexes.has(question.index)
         );
       },
     });
     const question = current();
-    if (question === undefined || answered.has(question.index)) break;
-    answered.add(question.index);
+    if (question === undefined || answeredIndexes.has(question.index)) break;
+    answeredIndexes.add(question.index);
     const { index } = question;
     for (let time = 0; time < times; time++) {
       const ts = (world.now() / 1000 + 1).toFixed(6);
@@ -523,7 +523,7 @@ async function play(world: World, { times = 1, inText = false } = {}): Promise<v
 }
 
 /** What the thread and the host have to show for it in the end. */
-function shown(world: World) {
+function summarizeWorld(world: World) {
   return {
     answers: world.answers(),
     posts: world.posts.length,
@@ -552,7 +552,7 @@ describe("a task that asks twice", () => {
     for (let nth = 0; nth < 110; nth++) {
       const world = createWorld({ questions, pollsUntilDone: 1, fate: nthFate(nth, fate) });
       await play(world);
-      expect({ nth, ...shown(world) }).toEqual({ nth, ...allIsWell });
+      expect({ nth, ...summarizeWorld(world) }).toEqual({ nth, ...allIsWell });
       // Not even for the two minutes until the sweep was it there twice.
       expect(world.doubled()).toBe(0);
     }
@@ -564,7 +564,7 @@ describe("a task that asks twice", () => {
       for (let nth = 0; nth < 110; nth += 1) {
         const world = createWorld({ questions, fate: nthFate(nth, fate) });
         await play(world, { inText: true });
-        expect({ nth, ...shown(world) }).toEqual({ nth, ...allIsWell });
+        expect({ nth, ...summarizeWorld(world) }).toEqual({ nth, ...allIsWell });
       }
     },
   );
@@ -576,7 +576,7 @@ describe("a task that asks twice", () => {
         fate: nthFate(0, fate, ({ name }) => name === "answer_task"),
       });
       await play(world);
-      expect({ fate, ...shown(world) }).toEqual({ fate, ...allIsWell });
+      expect({ fate, ...summarizeWorld(world) }).toEqual({ fate, ...allIsWell });
     }
   });
 
@@ -587,7 +587,7 @@ describe("a task that asks twice", () => {
         fate: nthFate(1, fate, ({ name }) => name === "post"),
       });
       await play(world);
-      expect({ fate, ...shown(world) }).toEqual({ fate, ...allIsWell });
+      expect({ fate, ...summarizeWorld(world) }).toEqual({ fate, ...allIsWell });
     }
   });
 
@@ -601,7 +601,7 @@ describe("a task that asks twice", () => {
     ).holdAsync(async (faults, times, pollsUntilDone, inText) => {
       const world = createWorld({ questions, pollsUntilDone, fate: plannedFates(faults) });
       await play(world, { times, inText });
-      expect(shown(world)).toEqual(allIsWell);
+      expect(summarizeWorld(world)).toEqual(allIsWell);
     }, 200);
   });
 });
@@ -621,8 +621,8 @@ describe("at a peer that does not deduplicate", () => {
           await play(world);
           expect({ fate, nth, answers: world.answers().length }).toEqual({ fate, nth, answers: 1 });
           expect(world.starts).toHaveLength(1);
-          const given = world.given.map(({ question }) => question);
-          expect(given).toEqual([...new Set(given)]);
+          const givenQuestions = world.given.map(({ question }) => question);
+          expect(givenQuestions).toEqual([...new Set(givenQuestions)]);
         }
       }
     },

@@ -23,12 +23,12 @@ const click = (changes: Partial<ButtonClick> = {}): ButtonClick =>
 /** The agent fails at the first task, and does what `story` says at the retry. */
 function failedWorld({ asked = ask, ...options }: Options & { asked?: typeof ask } = {}): World {
   const text = { parts, withoutRetry };
-  const { ts, text: said } = ask.message;
+  const { ts, text: originalText } = ask.message;
   const story = (requestId: string) => {
     if (requestId === ask.requestId) throw new SekishoError("execution_failed");
     return { status: "success" as const, response_text: "A checkpoint." };
   };
-  const world = createWorld({ text, story, inSlack: [{ ts, text: said }], ...options });
+  const world = createWorld({ text, story, inSlack: [{ ts, text: originalText }], ...options });
   world.deliver(asked);
   return world;
 }
@@ -148,8 +148,8 @@ describe("the button to try again", () => {
   ])(
     "retries the message as it is when its turn comes: %s while another task ran",
     async (_what, newest, texts, answer) => {
-      const said = [{ ts: ask.message.ts, text: ask.message.text }];
-      const world = failedWorld({ inSlack: said, pollsUntilDone: 3 });
+      const slackMessages = [{ ts: ask.message.ts, text: ask.message.text }];
+      const world = failedWorld({ inSlack: slackMessages, pollsUntilDone: 3 });
       await world.run();
       const other = numberedAsk(2, {
         ts: `${askedAtMs / 1000 + 300}.5`,
@@ -160,7 +160,7 @@ describe("the button to try again", () => {
       await world
         .clickButton(click())
         .run({ until: () => world.records.get(retryId)?.state === "queued" });
-      said[0] = { ts: ask.message.ts, ...newest };
+      slackMessages[0] = { ts: ask.message.ts, ...newest };
       await world.run();
       expect(world.sent.map(({ text }) => text)).toEqual([
         ask.message.text,
@@ -201,13 +201,13 @@ describe("the button to try again", () => {
 });
 
 describe("a message with files", () => {
-  const asked = { ...ask, message: { ...ask.message, files: [sampleFile] } };
+  const askWithFile = { ...ask, message: { ...ask.message, files: [sampleFile] } };
   const inSlack = [
     { ts: ask.message.ts, text: ask.message.text, fileIds: ["F1"], files: [sampleFile] },
   ];
 
   it("retries a message with its files", async () => {
-    const world = failedWorld({ asked, inSlack });
+    const world = failedWorld({ asked: askWithFile, inSlack });
     await world.run();
     await world.clickButton(click()).run();
     expect(world.sent).toMatchObject([
@@ -218,7 +218,7 @@ describe("a message with files", () => {
   });
 
   it("refuses a retry if the files of the message are gone", async () => {
-    const world = failedWorld({ asked });
+    const world = failedWorld({ asked: askWithFile });
     await world.run();
     await world.clickButton(click()).run();
     expect(answersOf(world, retryId)).toEqual([
@@ -228,15 +228,15 @@ describe("a message with files", () => {
   });
 
   it("refuses a retry if one of the files can no longer be read", async () => {
-    const { url: _url, ...lost } = sampleFile;
+    const { url: _url, ...fileWithoutUrl } = sampleFile;
     const isOfRetry = (id: string) => id === retryId;
     const files = {
       importAttachments: async ({ task }: { task: { id: string } }) =>
-        isOfRetry(task.id) ? [] : [{ ...lost, url: "https://files.example/F1" }],
+        isOfRetry(task.id) ? [] : [{ ...fileWithoutUrl, url: "https://files.example/F1" }],
     };
     const world = failedWorld({
-      asked,
-      inSlack: [{ ...inSlack[0], files: [lost] } as never],
+      asked: askWithFile,
+      inSlack: [{ ...inSlack[0], files: [fileWithoutUrl] } as never],
       files,
     });
     await world.run();
@@ -259,10 +259,10 @@ describe("a click whose worker dies", () => {
       };
       const base = failedWorld({ fate: count });
       await base.run();
-      const before = operations;
+      const operationCount = operations;
       await base.clickButton(click()).run();
-      expect(operations - before).toBeGreaterThan(20);
-      for (let nth = before; nth < operations; nth++) {
+      expect(operations - operationCount).toBeGreaterThan(20);
+      for (let nth = operationCount; nth < operations; nth++) {
         const world = failedWorld({ fate: nthFate(nth, fate, (_: Operation) => true) });
         await world.run();
         await world.clickButton(click()).run();

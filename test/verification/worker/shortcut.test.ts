@@ -14,7 +14,7 @@ const aboutTs = `${askedAtMs / 1000 - 5000}.000100`;
 const actionTs = `${askedAtMs / 1000}.000200`;
 const requestId = numberedAsk(1).requestId;
 
-function used(changes: Partial<ShortcutUsed> = {}): ShortcutUsed {
+function shortcutUsed(changes: Partial<ShortcutUsed> = {}): ShortcutUsed {
   const where = { team: "T1", channel: "C1", ts: aboutTs, actionTs };
   return {
     type: "shortcut_used",
@@ -28,7 +28,7 @@ function used(changes: Partial<ShortcutUsed> = {}): ShortcutUsed {
 }
 
 /** What the ingress makes of the submitted modal. */
-function submitted(n: number, instruction = "", message: Partial<UserMessage> = {}) {
+function submitForm(n: number, instruction = "", message: Partial<UserMessage> = {}) {
   return numberedAsk(n, {
     ts: actionTs,
     threadTs: aboutTs,
@@ -49,7 +49,7 @@ async function modalOf(shortcut: ShortcutUsed) {
 
 describe("the modal of the shortcut", () => {
   it("stores the chosen message, its thread and the time of the choice in the modal", async () => {
-    const { metadata } = await modalOf(used({ threadTs: "1.1" }));
+    const { metadata } = await modalOf(shortcutUsed({ threadTs: "1.1" }));
     expect(metadata).toEqual({
       channel: "C1",
       ts: aboutTs,
@@ -65,39 +65,39 @@ describe("the modal of the shortcut", () => {
   ])(
     "marks a person of the own and of another workspace in a shared channel: %s",
     async (userTeam, external) => {
-      const { metadata } = await modalOf(used({ channel: "CSHARED", userTeam }));
+      const { metadata } = await modalOf(shortcutUsed({ channel: "CSHARED", userTeam }));
       expect(metadata).toMatchObject({ external });
     },
   );
 
   it("shows a modal without input if the bot is not in the channel", async () => {
-    const { view } = await modalOf(used({ channel: "CWITHOUT" }));
+    const { view } = await modalOf(shortcutUsed({ channel: "CWITHOUT" }));
     expect(view).not.toHaveProperty("submit");
     expect(JSON.stringify(view?.blocks)).toContain("I'm not in this conversation");
   });
 
   it("opens no form if Slack does not describe the channel, and says so", async () => {
-    for (const [kind, slackError, opened] of [
+    for (const [kind, slackError, modalCount] of [
       ["unavailable", "service_unavailable", 0],
       ["gone", "missing_scope", 1],
       ["gone", "channel_not_found", 1],
     ] as const) {
       const error = new SlackError(kind, { slackError });
       const world = createWorld({ fate: failing(error, ({ name }) => name === "channelInfo") });
-      await world.interact(used()).run();
+      await world.interact(shortcutUsed()).run();
       expect(world.modals.filter(({ view }) => view.submit !== undefined)).toEqual([]);
-      expect([slackError, world.modals.length]).toEqual([slackError, opened]);
-      expect(world.ephemeralMessages).toHaveLength(1 - opened);
+      expect([slackError, world.modals.length]).toEqual([slackError, modalCount]);
+      expect(world.ephemeralMessages).toHaveLength(1 - modalCount);
     }
   });
 
   it("reports a late shortcut to the person only, and ignores a repeated one", async () => {
-    const { world } = await modalOf(used({ triggerId: "late" }));
+    const { world } = await modalOf(shortcutUsed({ triggerId: "late" }));
     expect(world.ephemeralMessages).toMatchObject([
       { user: "U1", text: '{"type":"shortcut_not_opened"}' },
     ]);
     const again = createWorld();
-    for (let time = 0; time < 2; time++) await again.interact(used()).run();
+    for (let time = 0; time < 2; time++) await again.interact(shortcutUsed()).run();
     expect([again.modals.length, again.ephemeralMessages]).toEqual([1, []]);
   });
 });
@@ -112,7 +112,7 @@ describe("a message that a person asks about", () => {
     "sends the chosen message with the instruction %j and answers in its thread",
     async (instruction, text) => {
       const world = createWorld({ inSlack });
-      await world.deliver(submitted(1, instruction)).run();
+      await world.deliver(submitForm(1, instruction)).run();
       expect(world.sent).toMatchObject([{ text, thread_ts: aboutTs, user_id: "U1" }]);
       // It is the request itself, and not what was said before.
       expect(world.sent[0]).not.toHaveProperty("history");
@@ -124,7 +124,7 @@ describe("a message that a person asks about", () => {
 
   it("cuts the message below an instruction if both together are too long", async () => {
     const world = createWorld({ inSlack: [{ ts: aboutTs, text: "line\n".repeat(8000).trim() }] });
-    await world.deliver(submitted(1, "Translate")).run();
+    await world.deliver(submitForm(1, "Translate")).run();
     const text = String(world.sent[0]?.text);
     expect(text).toHaveLength(40_000);
     expect(text).toMatch(/^Translate\n\n> line\n.*…\(cut\)$/s);
@@ -133,13 +133,13 @@ describe("a message that a person asks about", () => {
   it("accepts an old message, because its age counts from the choice", async () => {
     const ts = `${askedAtMs / 1000 - 30 * 24 * 3600}.000100`;
     const world = createWorld({ inSlack: [{ ts, text: "Long ago" }] });
-    await world.deliver(submitted(1, "", { threadTs: ts, about: { ts, instruction: "" } })).run();
+    await world.deliver(submitForm(1, "", { threadTs: ts, about: { ts, instruction: "" } })).run();
     expect(world.sent).toMatchObject([{ text: "Long ago" }]);
   });
 
   it("reports a missing message to the person only", async () => {
     const world = createWorld();
-    await world.deliver(submitted(1, "Translate")).run();
+    await world.deliver(submitForm(1, "Translate")).run();
     expect(world.posts).toEqual([]);
     expect(world.ephemeralMessages).toMatchObject([
       { user: "U1", text: expect.stringContaining("unreadable") },
@@ -150,9 +150,9 @@ describe("a message that a person asks about", () => {
     const world = createWorld({
       ...{ inSlack, questions: [{ prompt: "Shall I?" }], policy: { questionMs: 60_000 } },
     });
-    await world.deliver(submitted(1)).run({ until: () => world.questions().length > 0 });
+    await world.deliver(submitForm(1)).run({ until: () => world.questions().length > 0 });
     await world
-      .deliver(submitted(2, "Another thing", { ts: `${askedAtMs / 1000 + 20}.5` }))
+      .deliver(submitForm(2, "Another thing", { ts: `${askedAtMs / 1000 + 20}.5` }))
       .run({ until: () => world.records.size > 1 });
     expect(world.given).toEqual([]);
     expect(world.taskOf(numberedAsk(2))?.state).not.toBe("done");
@@ -163,20 +163,20 @@ describe("a message that a person asks about", () => {
     ["deleted", undefined, undefined],
   ])(
     "uses the current version of a message that was %s while its task waited",
-    async (_what, newest, sent) => {
-      const said = [...inSlack];
-      const world = createWorld({ inSlack: said, pollsUntilDone: 2 });
-      world.deliver(submitted(1));
+    async (_what, newest, sentTexts) => {
+      const slackMessages = [...inSlack];
+      const world = createWorld({ inSlack: slackMessages, pollsUntilDone: 2 });
+      world.deliver(submitForm(1));
       const second = () => world.taskOf(numberedAsk(2));
       await world
-        .deliver(submitted(2, "", { ts: `${askedAtMs / 1000 + 1}.5` }))
+        .deliver(submitForm(2, "", { ts: `${askedAtMs / 1000 + 1}.5` }))
         .run({ until: () => second()?.state === "queued" });
-      if (newest === undefined) said.length = 0;
-      else said[0] = { ts: aboutTs, text: newest };
+      if (newest === undefined) slackMessages.length = 0;
+      else slackMessages[0] = { ts: aboutTs, text: newest };
       await world.run();
       expect(world.sent.map(({ text }) => text)).toEqual([
         inSlack[0]?.text,
-        ...(sent === undefined ? [] : [sent]),
+        ...(sentTexts === undefined ? [] : [sentTexts]),
       ]);
       if (newest === undefined)
         expect(second()?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
@@ -194,7 +194,7 @@ describe("a message that a person asks about", () => {
         throw new SekishoError("execution_failed");
       };
       const world = createWorld({ inSlack, text: { parts }, story });
-      await world.deliver(submitted(1, instruction)).run();
+      await world.deliver(submitForm(1, instruction)).run();
       expect(
         world.posts.map(({ text, hasButtons }) => [text.split("\n")[0], hasButtons ? 1 : 0]),
       ).toEqual([
@@ -203,28 +203,31 @@ describe("a message that a person asks about", () => {
       const atMs = world.now();
       await world.clickButton(sampleClick({ type: "retry" }, { requestId, atMs })).run();
       expect(world.sent).toHaveLength(1 + buttons);
-      const told = world.ephemeralMessages.map(({ text }) => text);
-      expect(told).toEqual(buttons === 1 ? [] : ['{"type":"over"}']);
+      const ephemeralTexts = world.ephemeralMessages.map(({ text }) => text);
+      expect(ephemeralTexts).toEqual(buttons === 1 ? [] : ['{"type":"over"}']);
     },
   );
 
   it.each([
     ["the message", [], "I couldn't read that message."],
     ["its files", inSlack, "The files in the original message are no longer available"],
-  ])("refuses a retry without %s and says so in the thread", async (_what, left, said) => {
-    const { parts } = createTaskText({ locale: "en" });
-    const there: Foreign[] = inSlack.map((each) => ({ ...each, files: [sampleFile] }));
-    const story = () => {
-      throw new SekishoError("execution_failed");
-    };
-    const world = createWorld({ inSlack: there, text: { parts }, story });
-    await world.deliver(submitted(1)).run();
-    there.splice(0, 1, ...left);
-    const atMs = world.now();
-    await world.clickButton(sampleClick({ type: "retry" }, { requestId, atMs })).run();
-    expect(world.sent).toMatchObject([{ attachments: [{ id: "F1" }] }]);
-    expect(world.posts.at(-1)?.text).toContain(said);
-  });
+  ])(
+    "refuses a retry without %s and says so in the thread",
+    async (_what, remainingCount, answerTexts) => {
+      const { parts } = createTaskText({ locale: "en" });
+      const there: Foreign[] = inSlack.map((each) => ({ ...each, files: [sampleFile] }));
+      const story = () => {
+        throw new SekishoError("execution_failed");
+      };
+      const world = createWorld({ inSlack: there, text: { parts }, story });
+      await world.deliver(submitForm(1)).run();
+      there.splice(0, 1, ...remainingCount);
+      const atMs = world.now();
+      await world.clickButton(sampleClick({ type: "retry" }, { requestId, atMs })).run();
+      expect(world.sent).toMatchObject([{ attachments: [{ id: "F1" }] }]);
+      expect(world.posts.at(-1)?.text).toContain(answerTexts);
+    },
+  );
 
   it("reads the message again for an operator's retry, unless its instruction is erased", async () => {
     for (const [instruction, count] of [
@@ -232,10 +235,10 @@ describe("a message that a person asks about", () => {
       ["Translate", 1],
     ] as const) {
       const world = createWorld({ inSlack });
-      await world.deliver(submitted(1, instruction)).run();
+      await world.deliver(submitForm(1, instruction)).run();
       const { message } = world.records.get(requestId) ?? {};
       if (message === undefined) throw new Error("There is no record.");
-      await world.deliver({ ...submitted(2), message, retryOf: requestId }).run();
+      await world.deliver({ ...submitForm(2), message, retryOf: requestId }).run();
       expect([instruction, world.sent.length]).toEqual([instruction, count]);
     }
   });

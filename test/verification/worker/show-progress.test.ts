@@ -17,7 +17,7 @@ const progress = (polls: number) => ({
 });
 
 /** `operations` has the names of what was asked of Slack, in their order, with the time. */
-function watched(options: Parameters<typeof createWorld>[0] = {}) {
+function watchWorld(options: Parameters<typeof createWorld>[0] = {}) {
   const operations: { name: string; atMs: number }[] = [];
   const world: ReturnType<typeof createWorld> = createWorld({
     story,
@@ -42,14 +42,14 @@ describe("a stream", () => {
     ["T1", {}],
     ["T2", { userTeam: "T2" }],
   ])("streams to the person in their own workspace: %s", async (team, from) => {
-    const { world } = watched({ slack: { streaming: true } });
+    const { world } = watchWorld({ slack: { streaming: true } });
     await world.deliver({ ...ask, message: { ...ask.message, ...from } }).run();
     expect(new Set(world.recipients)).toEqual(new Set([`U1 of ${team}`]));
   });
 });
 
 it("leaves the stream unchanged while the agent adds only spaces", async () => {
-  const { world, count } = watched({
+  const { world, count } = watchWorld({
     slack: { streaming: true },
     pollsUntilDone: 20,
     progress: (polls) => ({ partial_text: `A checkpoint on${" ".repeat(polls)}` }),
@@ -69,29 +69,29 @@ describe("a stream that a person stops in Slack", () => {
     ["stopStream", slow],
   ])(
     "cancels the task and stops streaming when Slack reports the stop at %s",
-    async (name, told) => {
-      const stopped = new SlackError("refused", { slackError: "stopped_by_user" });
+    async (name, progress) => {
+      const stopError = new SlackError("refused", { slackError: "stopped_by_user" });
       let isStopped = false;
-      const { world, operations } = watched({
+      const { world, operations } = watchWorld({
         ...{
           slack: { streaming: true },
           cancelable: true,
           pollsUntilDone: 600,
           policy: { deadlineMs: 3600_000 },
-          progress: told,
+          progress,
         },
         fate: async (operation): Promise<Fate> => {
           if (operation.name !== name) return "ok";
           isStopped = true;
-          throw stopped;
+          throw stopError;
         },
       });
       await world.deliver(ask).run({ until: () => isStopped });
-      const before = operations.length;
+      const operationCount = operations.length;
       await world.run();
       expect(world.cancels).toMatchObject([{ params: { reason: "asked" } }]);
       expect(world.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
-      const later = operations.slice(before).map((operation) => operation.name);
+      const later = operations.slice(operationCount).map((operation) => operation.name);
       expect(later.filter((each) => each === "startStream" || each === "appendStream")).toEqual([]);
     },
   );
@@ -99,7 +99,7 @@ describe("a stream that a person stops in Slack", () => {
 
 describe("the agent's progress", () => {
   it("edits the placeholder at most once a second", async () => {
-    const { world, operations } = watched();
+    const { world, operations } = watchWorld();
     await world.deliver(ask).run();
     const edits = operations.filter(({ name }) => name === "update").map(({ atMs }) => atMs);
     expect(edits.length).toBeGreaterThan(2);
@@ -111,21 +111,21 @@ describe("the agent's progress", () => {
 
   it("shows steps beside a stream, or as lines if Slack refuses their block", async () => {
     const steps = [{ id: "a", title: "Read", status: "in_progress" as const }];
-    const shown: string[] = [];
-    const { world, count } = watched({
+    const forms: string[] = [];
+    const { world, count } = watchWorld({
       slack: { streaming: true },
       progress: (polls) => ({ ...progress(polls), steps }),
       text: {
         placeholder(task) {
           const hasPlan = task.progress?.steps !== undefined && !task.mrkdwnFallback;
-          if (task.progress !== undefined) shown.push(hasPlan ? "plan" : "lines");
+          if (task.progress !== undefined) forms.push(hasPlan ? "plan" : "lines");
           return { text: "Working", ...(hasPlan && { blocks: [{ type: "plan" }] }) };
         },
       },
       fate: refuseContent(({ blocks = [] }) => blocks.some(({ type }) => type === "plan")),
     });
     await world.deliver(ask).run();
-    expect(shown.slice(0, 2)).toEqual(["plan", "lines"]);
+    expect(forms.slice(0, 2)).toEqual(["plan", "lines"]);
     expect(count("startStream")).toBe(1);
     expect(world.answers()).toEqual([full]);
   });
@@ -133,7 +133,7 @@ describe("the agent's progress", () => {
   it("posts the answer as a new message if an edit may still arrive", async () => {
     for (const fate of ["lost", "answer_lost", "slow"] as const) {
       let edits = 0;
-      const { world } = watched({
+      const { world } = watchWorld({
         fate: ({ name }): Fate => (name === "update" && edits++ === 1 ? fate : "ok"),
       });
       await world.deliver(ask).run();
@@ -144,13 +144,13 @@ describe("the agent's progress", () => {
   it("delivers the answer promptly while Slack limits edits, and tries only one edit meanwhile", async () => {
     let isDone = false;
     let edits = 0;
-    const limited = new SlackError("rate_limited", { retryAfterMs: 300_000 });
-    const { world } = watched({
+    const rateLimit = new SlackError("rate_limited", { retryAfterMs: 300_000 });
+    const { world } = watchWorld({
       story() {
         isDone = true;
         return story();
       },
-      fate: failing(limited, ({ name }) => name === "update" && !isDone && ++edits > 0),
+      fate: failing(rateLimit, ({ name }) => name === "update" && !isDone && ++edits > 0),
     });
     await world.deliver(ask).run();
     expect(edits).toBe(1);
@@ -163,7 +163,7 @@ describe("the agent's progress", () => {
 
 describe("a stream of Slack", () => {
   it("starts a stream with the first piece, appends to it and turns it into the answer", async () => {
-    const { world, count } = watched({ slack: { streaming: true } });
+    const { world, count } = watchWorld({ slack: { streaming: true } });
     await world.deliver(ask).run({ until: () => count("appendStream") > 1 });
     const stream = world.posts.find(({ streams }) => streams);
     expect(full.startsWith(stream?.text ?? "?")).toBe(true);
@@ -175,7 +175,7 @@ describe("a stream of Slack", () => {
 
   it("continues a stream in a new message before four minutes, so that Slack never closes it", async () => {
     const slow = (polls: number) => ({ partial_text: "word ".repeat(polls + 1) });
-    const { world, count } = watched({
+    const { world, count } = watchWorld({
       slack: { streaming: true },
       progress: slow,
       pollsUntilDone: 600,
@@ -203,7 +203,7 @@ describe("a stream of Slack", () => {
   it.each(["startStream", "appendStream"])(
     "falls back to edits and leaves nothing of the stream if Slack refuses %s",
     async (name) => {
-      const { world, count } = watched({
+      const { world, count } = watchWorld({
         slack: { streaming: true },
         fate: failing(new SlackError("refused"), (operation) => operation.name === name),
       });
@@ -218,7 +218,7 @@ describe("a stream of Slack", () => {
     for (const name of ["startStream", "appendStream", "stopStream", "update"]) {
       for (const fate of ["refused", "lost", "answer_lost", "slow", ...deaths] as const) {
         for (let nth = 0; nth < 2; nth++) {
-          const { world } = watched({
+          const { world } = watchWorld({
             slack: { streaming: true },
             fate: nthFate(nth, fate, (operation) => operation.name === name),
           });
@@ -232,7 +232,7 @@ describe("a stream of Slack", () => {
 
   it.each(deaths)("leaves one answer after a crash at any single point (%s)", async (fate) => {
     for (let nth = 0; nth < 90; nth++) {
-      const { world } = watched({ slack: { streaming: true }, fate: nthFate(nth, fate) });
+      const { world } = watchWorld({ slack: { streaming: true }, fate: nthFate(nth, fate) });
       await world.deliver(ask).run();
       const texts = world.posts.map(({ text }) => text);
       expect({ fate, nth, texts, starts: world.starts.length }).toEqual({
@@ -246,7 +246,7 @@ describe("a stream of Slack", () => {
 });
 
 /** All texts that the thread showed beside the placeholder, and how often that was edited. */
-async function shown(partials: readonly string[]) {
+async function showPartials(partials: readonly string[]) {
   const texts: string[] = [];
   let edits = 0;
   let streams = 0;
@@ -277,7 +277,7 @@ async function shown(partials: readonly string[]) {
 
 describe("a stream of Slack", () => {
   it("notifies nobody and hides no address, wherever the agent's text ends for the moment", async () => {
-    const { texts, answers } = await shown([
+    const { texts, answers } = await showPartials([
       "See <",
       "See <!channel> and [https://bank.example",
       "See <!channel> and [https://bank.example](https://evil.example) ",
@@ -291,7 +291,7 @@ describe("a stream of Slack", () => {
   });
 
   it("continues with edits of the placeholder if the agent rewrites its text", async () => {
-    const { texts, edits, answers } = await shown([
+    const { texts, edits, answers } = await showPartials([
       "One thing. ",
       "Another thing. And ",
       "Another thing. And more. ",
@@ -303,7 +303,7 @@ describe("a stream of Slack", () => {
 
   it("uses twenty messages for a stream at most and then edits the placeholder", async () => {
     const text = "One more line of it.\n".repeat(15_000);
-    const { streams, edits, answers } = await shown(
+    const { streams, edits, answers } = await showPartials(
       Array.from({ length: 60 }, (_, poll) => text.slice(0, (poll + 1) * 5250)),
     );
     expect(streams).toBe(20);
@@ -418,14 +418,14 @@ describe("an agent that writes, asks, and writes on", () => {
   it("streams the text after a question in a new message below it", async () => {
     const world = await askingWorld({ openMs: 1000, writesOn: true });
     await world.run({ until: () => (recordOf(world, first)?.stream?.messages.length ?? 0) > 1 });
-    const [before, after] = recordOf(world, first)?.stream?.messages ?? [];
+    const [firstStream, secondStream] = recordOf(world, first)?.stream?.messages ?? [];
     const at = (ts: string | undefined) => world.posts.find((post) => post.ts === ts);
-    expect(at(before?.ts)).toMatchObject({ text: turns[0], streams: false });
-    expect(turns[1].startsWith(at(after?.ts)?.text ?? "?")).toBe(true);
+    expect(at(firstStream?.ts)).toMatchObject({ text: turns[0], streams: false });
+    expect(turns[1].startsWith(at(secondStream?.ts)?.text ?? "?")).toBe(true);
     const order = world.posts.map(({ ts, text }) =>
       text.startsWith("Shall I?") ? "question" : ts,
     );
-    expect(order.indexOf("question")).toBeLessThan(order.indexOf(after?.ts ?? ""));
+    expect(order.indexOf("question")).toBeLessThan(order.indexOf(secondStream?.ts ?? ""));
   });
 
   it("posts the answer below the question and leaves nothing else", async () => {

@@ -29,14 +29,14 @@ function play({
 }) {
   let nowMs = 0;
   const pace = createSlackPace({ now: () => nowMs });
-  const made = Array.from({ length: streams }, (_, index) => ({
+  const callTimes = Array.from({ length: streams }, (_, index) => ({
     requestId: `${index}`,
     nextMs: index,
     atMs: [] as number[],
   }));
   for (;;) {
-    const [next] = made.toSorted((a, b) => a.nextMs - b.nextMs);
-    if (next === undefined || next.nextMs > 10 * minuteMs) return made.map(({ atMs }) => atMs);
+    const [next] = callTimes.toSorted((a, b) => a.nextMs - b.nextMs);
+    if (next === undefined || next.nextMs > 10 * minuteMs) return callTimes.map(({ atMs }) => atMs);
     nowMs = next.nextMs;
     const delayMs = pace({ team: "T1", call, requestId: next.requestId });
     if (delayMs === 0) next.atMs.push(nowMs);

@@ -16,7 +16,7 @@ function say(n: number, text: string, message: Partial<UserMessage> = {}) {
   return { ...ask, requestId: requestIdOf(ask.message) };
 }
 
-function routed(): Routing {
+function createRouting(): Routing {
   return {
     destinations: ["local", "far", "spare"],
     routes: [
@@ -28,7 +28,7 @@ function routed(): Routing {
 }
 
 /** A world in which agents answer with a count, and the messages were said one after the other. */
-async function thread(texts: readonly string[], { routing = routed() } = {}) {
+async function thread(texts: readonly string[], { routing = createRouting() } = {}) {
   let answers = 0;
   const story = () => ({ status: "success" as const, response_text: `Answer ${++answers}.` });
   const world = createWorld({ routing, story, text: createTaskText({ locale: "en" }) });
@@ -57,7 +57,7 @@ describe("a thread", () => {
 
   it("keeps a thread at its agent if no route fits the reply by itself", async () => {
     const { world } = await thread(["far: first", "And then?"], {
-      routing: { ...routed(), routes: [{ word: "far", destination: ["far"] }] },
+      routing: { ...createRouting(), routes: [{ word: "far", destination: ["far"] }] },
     });
     expect(world.sentTo).toEqual(["far", "far"]);
   });
@@ -74,7 +74,7 @@ describe("a thread", () => {
   });
 
   it("gives the new agent the answers of a route that shares its history", async () => {
-    const routing = routed();
+    const routing = createRouting();
     routing.routes[2] = { destination: ["local"], sharesHistory: true };
     const { world, reads } = await thread(["first", "far: look"], { routing });
     expect(reads(1).map(({ text }) => text)).toEqual(["Answer 1."]);
@@ -140,7 +140,7 @@ describe("a thread", () => {
   });
 
   it("gives answers of version 1.0.0 to an agent whose route has all destinations, without the first task", async () => {
-    const routing = { ...routed(), routes: [{ destination: ["local", "far", "spare"] }] };
+    const routing = { ...createRouting(), routes: [{ destination: ["local", "far", "spare"] }] };
     const { world, reads } = await thread(["first"], { routing });
     writeAsVersion100(world);
     world.records.clear();
@@ -189,7 +189,7 @@ describe("the word of a route", () => {
 
   it("keeps the word in the text if the route says so", async () => {
     const routing = {
-      ...routed(),
+      ...createRouting(),
       routes: [{ word: "far", keepsWord: true, destination: ["far"] }],
     };
     const { world } = await thread(["far: first", "far:"], { routing });

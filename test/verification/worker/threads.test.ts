@@ -205,7 +205,7 @@ it("a destination that hangs holds only its own slots, and the tasks of others a
     database,
     parse: (json) => threadSchema.parse(json),
   });
-  const answered = Promise.withResolvers<void>();
+  const answerGiven = Promise.withResolvers<void>();
   let hanging = 0;
   let most = 0;
   const hangs: ExecutionClient = {
@@ -221,7 +221,7 @@ it("a destination that hangs holds only its own slots, and the tasks of others a
     close: async () => {},
   };
   const { operate } = createFates({
-    fate: ({ name }) => (name === "update" ? told() : "ok"),
+    fate: ({ name }) => (name === "update" ? markAnswered() : "ok"),
     now: Date.now,
   });
   const alive = { yes: true };
@@ -231,8 +231,8 @@ it("a destination that hangs holds only its own slots, and the tasks of others a
     now: Date.now,
     newTs: () => `${++ts}.0`,
   };
-  function told(): Fate {
-    answered.resolve();
+  function markAnswered(): Fate {
+    answerGiven.resolve();
     return "ok";
   }
   const destinationOf = (client: ExecutionClient) => ({
@@ -298,7 +298,7 @@ it("a destination that hangs holds only its own slots, and the tasks of others a
   for (let n = 0; n < 3 * concurrency; n++) await say("C1", n);
   while (hanging < maxSends) await new Promise((resolve) => setTimeout(resolve, 10));
   await say("C2", 0);
-  await answered.promise;
+  await answerGiven.promise;
   stop.abort();
   await loop;
   await database.close();
@@ -350,8 +350,8 @@ describe("a reply in a thread that was the bot's before replies counted", () => 
     const id = `thread:C1/${ask.message.ts}`;
     const thread = world.threads.get(id);
     if (thread === undefined) throw new Error("no thread");
-    const { sinceTs: _sinceTs, ...before } = thread;
-    world.threads.set(id, before);
+    const { sinceTs: _sinceTs, ...otherFields } = thread;
+    world.threads.set(id, otherFields);
     await world
       .deliver(reply(1, { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 200}` }))
       .run();

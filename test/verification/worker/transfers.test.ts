@@ -66,7 +66,7 @@ async function openZone({
         signal.addEventListener("abort", () => reject(signal.reason)),
       );
     };
-  const unused = () => Promise.reject(new Error("nothing is transferred"));
+  const refuseTransfer = () => Promise.reject(new Error("nothing is transferred"));
   const [destination] = samplePolicy().destinations.values();
   if (destination === undefined) throw new Error("the sample has a destination");
   const worker = createVerificationWorker({
@@ -75,14 +75,14 @@ async function openZone({
     gate: worldGate({ operate, alive, underWay: new Set(), rules: {} }),
     files: createFiles({
       slack: {
-        fileInfo: unused,
-        canvasContent: unused,
+        fileInfo: refuseTransfer,
+        canvasContent: refuseTransfer,
         startUpload: async () => ({ fileId: "F1", url: "" }),
         sendUpload: async () => {},
       },
-      token: unused,
+      token: refuseTransfer,
       apiUrl: "https://slack.com/api/",
-      store: { put: unused },
+      store: { put: refuseTransfer },
       publicFetch: fetchNothing,
       maxBytes: 20 * 1024 * 1024,
       maxCount: 10,
@@ -222,8 +222,8 @@ describe("answers with addresses that never respond", () => {
 
 /** Transfers that are all held by others for the first `refusals` times. */
 function busyShare(refusals: number): Share {
-  let left = refusals;
-  return { max: 3, tryTake: () => (left-- > 0 ? undefined : () => {}) };
+  let refusalsLeft = refusals;
+  return { max: 3, tryTake: () => (refusalsLeft-- > 0 ? undefined : () => {}) };
 }
 
 describe("an answer that waits for a transfer", () => {

@@ -103,17 +103,17 @@ describe("a vote", () => {
   });
 
   it("applies the rules for other organizations to votes in a shared channel", async () => {
-    const shared = { ...ask, message: { ...ask.message, external: "channels" as const } };
-    const asked: unknown[] = [];
+    const sharedAsk = { ...ask, message: { ...ask.message, external: "channels" as const } };
+    const gateRequests: unknown[] = [];
     const mayAskThere: Gate["mayAskThere"] = async ({ person: { user, external } }) => {
-      asked.push([user, external]);
+      gateRequests.push([user, external]);
       return external === "people";
     };
     const world = createWorld({ gate: { mayAskThere } });
-    await world.deliver(shared).run();
+    await world.deliver(sharedAsk).run();
     await world.clickButton(click("up", { team: "T2", userTeam: "T2", user: "U2" })).run();
     await world.clickButton(click("down", { userTeam: "T1" })).run();
-    expect(asked).toEqual([
+    expect(gateRequests).toEqual([
       ["U2", "people"],
       ["U1", "channels"],
     ]);
@@ -195,8 +195,8 @@ describe("an Execution zone", () => {
     if (record === undefined) throw new Error("There is no record.");
     const votes = [{ voterId: "v", vote: "up" as const, atMs: firstAtMs }];
     world.records.set(ask.requestId, { ...record, votes });
-    const given = { type: "vote_given", requestId: ask.requestId, voterId: "v", tries: 3 };
-    world.queueRaw(JSON.stringify(given));
+    const voteGiven = { type: "vote_given", requestId: ask.requestId, voterId: "v", tries: 3 };
+    world.queueRaw(JSON.stringify(voteGiven));
     await world.run();
     expect(toldVotes(world)).toEqual(["up"]);
   });
@@ -228,11 +228,11 @@ describe("a vote whose worker dies", () => {
         },
       });
       await base.deliver(ask).run();
-      const before = operations;
+      const operationCount = operations;
       await base.clickButton(click("up")).run();
-      const ofVote = operations - before;
+      const ofVote = operations - operationCount;
       expect(ofVote).toBeGreaterThan(2);
-      for (let nth = before; nth < before + ofVote; nth++) {
+      for (let nth = operationCount; nth < operationCount + ofVote; nth++) {
         const world = createWorld({ fate: nthFate(nth, fate, isOfVote) });
         await world.deliver(ask).run();
         await world.clickButton(click("up")).run();

@@ -61,17 +61,17 @@ describe("the worker", () => {
     { passed: 0.5, sends: 1 },
   ])(
     "ends a step with a wake-up if too little of the lease is left after $passed of it",
-    async ({ passed, sends }) => {
-      let before: number | undefined;
+    async ({ passed: passedMs, sends }) => {
+      let sendsBefore: number | undefined;
       const world = createWorld({
         fate({ name }) {
-          if (name === "post") world.pass(passed * 60_000);
-          if (name === "execute_task") before ??= world.sends();
+          if (name === "post") world.pass(passedMs * 60_000);
+          if (name === "execute_task") sendsBefore ??= world.sends();
           return "ok";
         },
       });
       await world.deliver(ask).run();
-      expect(before).toBe(sends);
+      expect(sendsBefore).toBe(sends);
       expect(world.answers()).toEqual(["A checkpoint."]);
       expect(world.starts).toHaveLength(1);
     },
@@ -98,8 +98,12 @@ describe("the worker", () => {
     ] as const) {
       operations.length = 0;
       await world.run({ maxSteps: polls });
-      const expected = Array.from({ length: polls }, () => ["get", "get_task", "send"]).flat();
-      expect(operations).toEqual([...expected, ...more]);
+      const pollOperations = Array.from({ length: polls }, () => [
+        "get",
+        "get_task",
+        "send",
+      ]).flat();
+      expect(operations).toEqual([...pollOperations, ...more]);
       expect(world.taskOf(ask)?.lease).toBeUndefined();
     }
     await world.run();
@@ -111,10 +115,10 @@ describe("the worker", () => {
     const world = await runWorld({ pollsUntilDone: 60 }, { maxSteps: 1 });
     const wakeUp = { type: "wake", requestId: ask.requestId, seq: 1 };
     for (let copies = 0; copies < 3; copies++) world.queueRaw(JSON.stringify(wakeUp));
-    const before = world.calls();
+    const callCount = world.calls();
     await world.run({ until: () => (world.taskOf(ask)?.wait?.polls ?? 0) >= 10 });
     await world.run({ until: () => (world.taskOf(ask)?.wait?.polls ?? 0) >= 20 });
-    expect(world.calls() - before).toBeLessThanOrEqual(4 * 10 + 10);
+    expect(world.calls() - callCount).toBeLessThanOrEqual(4 * 10 + 10);
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.doubled()).toBe(0);
@@ -274,12 +278,12 @@ describe("the worker", () => {
 
   it("drops a wake-up of an earlier step", async () => {
     const world = await runWorld({ pollsUntilDone: 15 }, { maxSteps: 12 });
-    const [before, calls] = [world.taskOf(ask), world.calls()];
-    expect(before).toMatchObject({ state: "waiting", wakeSeq: 2 });
+    const [taskBefore, calls] = [world.taskOf(ask), world.calls()];
+    expect(taskBefore).toMatchObject({ state: "waiting", wakeSeq: 2 });
     await world
       .worker()
       .handle({ body: JSON.stringify({ type: "wake", requestId: ask.requestId, seq: 1 }) });
-    expect([world.taskOf(ask), world.calls()]).toEqual([before, calls]);
+    expect([world.taskOf(ask), world.calls()]).toEqual([taskBefore, calls]);
   });
 
   it("drops a wake-up whose task is gone", async () => {
@@ -328,7 +332,7 @@ const inDoubt = { reason: "ambiguous", certainty: "unknown", lost: false } as co
 type Worker = Parameters<typeof createWorker>[0];
 
 /** A worker of which only the acts and the engine matter. */
-function workerWith(given: Pick<Worker, "store" | "runAct" | "queue"> & Partial<Worker>) {
+function workerWith(parts: Pick<Worker, "store" | "runAct" | "queue"> & Partial<Worker>) {
   return createWorker({
     policy: samplePolicy(),
     isKnownThread: async () => "unknown",
@@ -341,7 +345,7 @@ function workerWith(given: Pick<Worker, "store" | "runAct" | "queue"> & Partial<
     leaseMs,
     log: silentLog,
     newId: () => "second",
-    ...given,
+    ...parts,
   });
 }
 
@@ -354,7 +358,7 @@ async function heldTask() {
     lease: { owner: "first", untilMs: nowMs + 40_000 },
   });
   await store.create({ item: task });
-  const sent: { body: string; delayMs?: number }[] = [];
+  const sentMessages: { body: string; delayMs?: number }[] = [];
   const acts: string[] = [];
   const runAct = async ({
     act,
@@ -371,9 +375,9 @@ async function heldTask() {
     store,
     runAct,
     now,
-    queue: { send: async (message) => void sent.push(message) },
+    queue: { send: async (message) => void sentMessages.push(message) },
   });
-  return { store, task, sent, acts, worker };
+  return { store, task, sent: sentMessages, acts, worker };
 }
 
 const wake = (requestId: string, seq: number) => JSON.stringify({ type: "wake", requestId, seq });
@@ -427,18 +431,22 @@ describe("a dead letter", () => {
 describe("a worker that is told to stop", () => {
   it("aborts its call, records it as in doubt and leaves no lease behind", async () => {
     const { store, task, sent, acts, worker } = await heldTask();
-    const stored = await store.get({ id: task.id });
-    if (stored === undefined) throw new Error("no task");
-    const { lease: _lease, ...free } = stored;
+    const storedTask = await store.get({ id: task.id });
+    if (storedTask === undefined) throw new Error("no task");
+    const { lease: _lease, ...free } = storedTask;
     await store.replace({ item: free });
     const stop = new AbortController();
-    const handled = worker.handle({ body: wake(task.id, 2), signal: stop.signal });
+    const handling = worker.handle({ body: wake(task.id, 2), signal: stop.signal });
     while (acts.length === 0) await setImmediate();
     stop.abort();
-    await handled;
-    const left = await store.get({ id: task.id });
-    expect(left).toMatchObject({ state: "sent", call: { arrival: "in_doubt" }, wakeSeq: 3 });
-    expect(left?.lease).toBeUndefined();
+    await handling;
+    const taskAfterStop = await store.get({ id: task.id });
+    expect(taskAfterStop).toMatchObject({
+      state: "sent",
+      call: { arrival: "in_doubt" },
+      wakeSeq: 3,
+    });
+    expect(taskAfterStop?.lease).toBeUndefined();
     expect(sent).toHaveLength(1);
   });
 });
@@ -451,26 +459,26 @@ it("aborts an act by its signal between 80 and 90 percent of the lease", async (
     item: sampleTask({ state: "sent", call: sampleCall({ arrival: "in_doubt" }), wakeSeq: 2 }),
   });
   jest.useFakeTimers({ doNotFake: ["setImmediate", "queueMicrotask", "nextTick"] });
-  const started = Promise.withResolvers<void>();
-  let ended = false;
+  const actStart = Promise.withResolvers<void>();
+  let isEnded = false;
   const hangs: RunAct = async ({ signal }: Parameters<RunAct>[0]) => {
-    const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
-    started.resolve();
-    await aborted;
-    ended = true;
+    const abortion = new Promise((resolve) => signal.addEventListener("abort", resolve));
+    actStart.resolve();
+    await abortion;
+    isEnded = true;
     return { event: { type: "call_failed", nowMs, act: "poll", error: inDoubt } } as const;
   };
   const worker = workerWith({ store, runAct: hangs, now, queue: { send: async () => {} } });
-  const handled = worker.handle({
+  const handling = worker.handle({
     body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }),
   });
-  await started.promise;
+  await actStart.promise;
   await jest.advanceTimersByTimeAsync(0.8 * leaseMs);
-  expect(ended).toBe(false);
+  expect(isEnded).toBe(false);
   // A tenth of the lease is left for the wake-up and the record.
   await jest.advanceTimersByTimeAsync(0.1 * leaseMs);
-  expect(ended).toBe(true);
-  await handled;
+  expect(isEnded).toBe(true);
+  await handling;
   // No timer is left behind.
   expect(jest.getTimerCount()).toBe(0);
   expect((await store.get({ id: sampleTask().id }))?.lease).toBeUndefined();
@@ -505,14 +513,14 @@ it("stops the session of a task only after the answer is in the thread", async (
   await store.create({
     item: sampleTask({ state: "delivering", call: sampleCall(), outcome, wakeSeq: 2 }),
   });
-  const happened: string[] = [];
+  const actTypes: string[] = [];
   const runAct: RunAct = async ({ act }: Parameters<RunAct>[0]) => {
-    happened.push(act.type);
+    actTypes.push(act.type);
     const event = outcomes[act.type]?.(nowMs);
     if (event === undefined) throw new Error(`unexpected ${act.type}`);
     return { event };
   };
-  const stopSession = async () => void happened.push("stop_session");
+  const stopSession = async () => void actTypes.push("stop_session");
   const policy = samplePolicy({ stopAfterResult: true });
   const worker = workerWith({
     store,
@@ -525,7 +533,7 @@ it("stops the session of a task only after the answer is in the thread", async (
   await worker.handle({
     body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }),
   });
-  expect(happened).toEqual(["deliver", "leave_thread", "stop_session"]);
+  expect(actTypes).toEqual(["deliver", "leave_thread", "stop_session"]);
 });
 
 it.each([
@@ -567,7 +575,7 @@ it("two workers on one queue share the work without waiting for each other's lea
   const acts: string[] = [];
   const { log, entries } = collectLog({ level: "debug" });
   const over = Promise.withResolvers<void>();
-  let left = 0;
+  let leaveCount = 0;
   const zones = [1, 2].map(() => {
     const database = openDatabase({ file });
     const queue = createSqliteQueue({ database, name: "tasks" });
@@ -575,7 +583,7 @@ it("two workers on one queue share the work without waiting for each other's lea
       acts.push(`${task.id} ${act.type}`);
       const outcome = outcomes[act.type];
       if (outcome === undefined) throw new Error(`unexpected ${act.type}`);
-      if (act.type === "leave_thread" && ++left === tasks) over.resolve();
+      if (act.type === "leave_thread" && ++leaveCount === tasks) over.resolve();
       return { event: outcome(Date.now()) };
     };
     const store = createSqliteTaskStore({ database, parse: (json) => taskSchema.parse(json) });

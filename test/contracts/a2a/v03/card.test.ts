@@ -85,12 +85,12 @@ describe("the card of 1.0 as one of 0.3", () => {
 });
 
 describe("the combined card", () => {
-  const combined = wire(createCombinedCard(card)) as Record<string, unknown>;
+  const combinedCard = wire(createCombinedCard(card)) as Record<string, unknown>;
 
   it("fits the combined card into the schema that 0.3.0 published", () => {
     const ajv = new Ajv({ strict: false }).addSchema(published, "a2a");
-    expect(ajv.validate("a2a#/definitions/AgentCard", combined) ? [] : ajv.errors).toEqual([]);
-    expect(combined).toMatchObject({
+    expect(ajv.validate("a2a#/definitions/AgentCard", combinedCard) ? [] : ajv.errors).toEqual([]);
+    expect(combinedCard).toMatchObject({
       url,
       protocolVersion: "0.3.0",
       security: [{ token: [] }, { issuer: ["read"] }],
@@ -99,13 +99,13 @@ describe("the combined card", () => {
 
   it("keeps every member of the card of 1.0 in the combined card, except the signatures", () => {
     const { signatures: _, ...unsigned } = card;
-    expect(combined).toMatchObject(unsigned);
-    expect(combined).not.toHaveProperty("signatures");
-    expect(SdkAgentCard.toJSON(SdkAgentCard.fromJSON(combined))).toEqual(unsigned);
+    expect(combinedCard).toMatchObject(unsigned);
+    expect(combinedCard).not.toHaveProperty("signatures");
+    expect(SdkAgentCard.toJSON(SdkAgentCard.fromJSON(combinedCard))).toEqual(unsigned);
   });
 
   it("describes each security scheme of the combined card for both 0.3 and 1.0", () => {
-    expect(combined.securitySchemes).toMatchObject({
+    expect(combinedCard.securitySchemes).toMatchObject({
       token: { type: "http", scheme: "bearer", httpAuthSecurityScheme: { scheme: "bearer" } },
       issuer: {
         type: "openIdConnect",
@@ -188,7 +188,7 @@ describe("an agent can be reached", () => {
       { ...bare, supportedInterfaces: Array(60).fill(one) },
       Array(50).fill(one),
     ],
-  ])("an agent is reachable %s", (_name, result, expected) => {
-    expect(wire(listInterfaces(readCardSchema.parse(wire(result))))).toEqual(expected);
+  ])("an agent is reachable %s", (_name, result, interfaces) => {
+    expect(wire(listInterfaces(readCardSchema.parse(wire(result))))).toEqual(interfaces);
   });
 });

@@ -7,7 +7,7 @@ import {
   v03Operations,
 } from "@sekisho/contracts/a2a/v03/params.ts";
 import fc from "fast-check";
-import { issuesOf, params, spoilt, wire } from "../arbitraries.ts";
+import { issuesOf, params, spoil, wire } from "../arbitraries.ts";
 
 /** The example of a message in the specification of 0.3.0, section 9.2, which has no kind. */
 const message = {
@@ -15,7 +15,7 @@ const message = {
   parts: [{ kind: "text", text: "tell me a joke" }],
   messageId: "9229e770-767c-417b-a0b0-f0741243c589",
 };
-const taken = {
+const messageFields = {
   messageId: message.messageId,
   role: "ROLE_USER",
   parts: [{ text: "tell me a joke" }],
@@ -23,12 +23,20 @@ const taken = {
 
 describe("a message of 0.3", () => {
   it.each<[string, object, object]>([
-    ["as the specification shows it", { message, metadata: {} }, { message: taken, metadata: {} }],
-    ["that names its kind", { message: { ...message, kind: "message" } }, { message: taken }],
+    [
+      "as the specification shows it",
+      { message, metadata: {} },
+      { message: messageFields, metadata: {} },
+    ],
+    [
+      "that names its kind",
+      { message: { ...message, kind: "message" } },
+      { message: messageFields },
+    ],
     [
       "with members that nobody knows",
       { message: { ...message, mood: 1 }, urgent: true },
-      { message: taken },
+      { message: messageFields },
     ],
     [
       "with members that are set to nothing",
@@ -36,10 +44,10 @@ describe("a message of 0.3", () => {
         message: { ...message, contextId: "", taskId: null, extensions: [], metadata: null },
         configuration: null,
       },
-      { message: taken },
+      { message: messageFields },
     ],
-  ])("accepts a message of 0.3 %s", (_name, params, expected) => {
-    expect(wire(v03Operations.SendMessage.parse(params))).toEqual(expected);
+  ])("accepts a message of 0.3 %s", (_name, params, v1Params) => {
+    expect(wire(v03Operations.SendMessage.parse(params))).toEqual(v1Params);
   });
 
   it.each<[string, object, object]>([
@@ -208,7 +216,7 @@ describe("whatever is sent", () => {
     const sentValue = fc.constantFrom(...operationNames).chain((operation) =>
       fc.record({
         operation: fc.constant(operation),
-        value: spoilt(
+        value: spoil(
           (params[operation] as fc.Arbitrary<never>).map((of) =>
             paramsToV03({ operation, params: of }),
           ),

@@ -14,7 +14,7 @@ import { Ajv } from "ajv";
 import fc from "fast-check";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
 
-import { issuesOf, params, spoilt, streamEvent, wire } from "../arbitraries.ts";
+import { issuesOf, params, spoil, streamEvent, wire } from "../arbitraries.ts";
 import { v03EventSchema } from "./event-schema.ts";
 
 /** The example of a question in the specification of 0.3.0, section 9.4. */
@@ -100,7 +100,7 @@ describe("an answer of 0.3", () => {
 
   it("reads any answer of 0.3 as a valid answer of 1.0, or refuses it", () => {
     fc.assert(
-      fc.property(spoilt(streamEvent.map(eventToV03)), (answer) => {
+      fc.property(spoil(streamEvent.map(eventToV03)), (answer) => {
         const event = v03EventSchema.safeParse(answer).data;
         const { data } = readAnswerSchema.safeParse(answer);
         if (data) expect(readAnswerSchema.parse(wire(data))).toEqual(data);
@@ -182,7 +182,7 @@ describe("the params of each operation", () => {
     <O extends keyof typeof shapes>(operation: O, shape: string) => {
       fc.assert(
         fc.property(params[operation] as fc.Arbitrary<OperationParams<O>>, (params) => {
-          const output = wire(paramsToV03({ operation, params: params }));
+          const output = wire(paramsToV03({ operation, params }));
           expect(problems({ shape, value: output })).toEqual([]);
           expect(v03Operations[operation].parse(output)).toEqual(params);
         }),

@@ -66,20 +66,20 @@ describe("a batch", () => {
   });
 
   it("handles all messages of a batch concurrently", async () => {
-    const started: string[] = [];
+    const startedBodies: string[] = [];
     const { promise: all, resolve } = Promise.withResolvers<void>();
     await handleBatch({
       batch: parseBatch(sqsEvent([{ id: "a" }, { id: "b" }, { id: "c" }])),
       handle: async ({ body }) => {
-        started.push(body);
-        if (started.length === 3) resolve();
+        startedBodies.push(body);
+        if (startedBodies.length === 3) resolve();
         await all;
       },
       queue: { send: async () => {} },
       idsOf,
       log: silentLog,
     });
-    expect(started).toEqual(["a", "b", "c"]);
+    expect(startedBodies).toEqual(["a", "b", "c"]);
   });
 
   it("sends an early message on with its remaining delay and group, and removes the received one", async () => {

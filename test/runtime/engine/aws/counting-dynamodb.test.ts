@@ -70,12 +70,12 @@ describe("the capacity that a call uses", () => {
       if (same !== undefined) await store.replace({ item: { ...same, state: "done" } });
     });
     const places = uses.map(({ place, key }) => `${place} ${key.split("#")[0]}`);
-    const [newItem, nextItem, moved] = [
+    const [newItem, nextItem, movedItem] = [
       ["table a", "by-shard open"],
       ["table a"],
       ["table a", "by-shard open", "by-shard done"],
     ];
-    expect(places).toEqual([newItem, nextItem, moved].flat());
+    expect(places).toEqual([newItem, nextItem, movedItem].flat());
   });
 
   it("counts no index write for an item that nobody lists by state", async () => {

@@ -204,7 +204,7 @@ describe("a service that never answers, or that starts an answer and never ends 
     });
     const queue = createSqsQueue({ client: sqsClient(url), queueUrl });
     const item = { id: "a", revision: 1, state: "new", expiresAtMs: 4_000_000_000_000 };
-    const settled = await Promise.allSettled([
+    const outcomes = await Promise.allSettled([
       store.get({ id: "a" }),
       store.create({ item }),
       store.replace({ item }),
@@ -213,7 +213,7 @@ describe("a service that never answers, or that starts an answer and never ends 
       queue.receive(receiveOnce),
       queue.finish({ receipt: "9999999999999.handle" }),
     ]);
-    return settled.map(({ status }) => status);
+    return outcomes.map(({ status }) => status);
   }
 });
 

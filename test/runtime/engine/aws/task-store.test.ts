@@ -156,13 +156,13 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
       // What comes after the end does not move it.
       await store.replace({ item: { ...item, id, state: "done", endedAtMs, revision: 2 } });
     }
-    const listed = async (cursor?: string) => {
+    const listIds = async (cursor?: string) => {
       const request = { index: "state" as const, key: "done", limit: 9 };
       const { items } = await store.list(cursor === undefined ? request : { ...request, cursor });
       return items.map(({ id }) => id);
     };
-    expect(await listed()).toEqual(["early", "late", "later"]);
-    expect(await listed(cursorAt(3000))).toEqual(["late", "later"]);
+    expect(await listIds()).toEqual(["early", "late", "later"]);
+    expect(await listIds(cursorAt(3000))).toEqual(["late", "later"]);
   });
 
   it("retries while a foreign transaction is under way and gives up if that does not end", async () => {
@@ -228,21 +228,24 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
   it("lists a moved item only at its new place while the index still has the old one", async () => {
     table = await createTaskTable({ client: admin });
     const store = open({ through: direct });
-    const listed = { ...item, principal: "p" };
-    await store.create({ item: { ...listed, listedAtMs: 1 } });
+    const listedItem = { ...item, principal: "p" };
+    await store.create({ item: { ...listedItem, listedAtMs: 1 } });
     const listing = () =>
       open({ through: client }).list({ index: "principal", key: "p", limit: 9 });
-    let before: { Items: unknown[] } | undefined;
+    let firstAnswer: { Items: unknown[] } | undefined;
     onTheWay = async (call) => {
       const response = await forward(call);
       if (call.operation !== "Query") return response;
       const answer = (await response.json()) as { Items: unknown[] };
-      before ??= answer;
-      return Response.json({ ...answer, Items: [...answer.Items, ...before.Items.slice(0, 1)] });
+      firstAnswer ??= answer;
+      return Response.json({
+        ...answer,
+        Items: [...answer.Items, ...firstAnswer.Items.slice(0, 1)],
+      });
     };
     await listing();
-    await store.replace({ item: { ...listed, listedAtMs: 2 } });
-    expect((await listing()).items).toEqual([{ ...listed, listedAtMs: 2, revision: 2 }]);
+    await store.replace({ item: { ...listedItem, listedAtMs: 2 } });
+    expect((await listing()).items).toEqual([{ ...listedItem, listedAtMs: 2, revision: 2 }]);
   });
 
   it.each([true, false])(
@@ -256,9 +259,9 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
         });
       const { items, cursor = "" } = await store.list({ index: "principal", key: "p", limit: 2 });
       expect(items.map(({ id }) => id)).toEqual(["d", "c"]);
-      const rest = await store.list({ index: "principal", key: "p", cursor, limit: 2 });
-      expect(rest.items.map(({ id }) => id)).toEqual(["a"]);
-      expect(rest.cursor).toBeUndefined();
+      const secondPage = await store.list({ index: "principal", key: "p", cursor, limit: 2 });
+      expect(secondPage.items.map(({ id }) => id)).toEqual(["a"]);
+      expect(secondPage.cursor).toBeUndefined();
     },
   );
 
@@ -280,8 +283,8 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect(items.map(({ id }) => id)).toEqual(ids.slice(0, 20));
     expect(seenIds.filter((operation) => operation === "GetItem")).toHaveLength(21);
     expect(seenIds.filter((operation) => operation === "Scan")).toEqual([]);
-    const rest = await store.list({ index: "state", key: "done", cursor, limit: 60 });
-    expect(rest.items.map(({ id }) => id)).toEqual(ids.slice(20));
+    const secondPage = await store.list({ index: "state", key: "done", cursor, limit: 60 });
+    expect(secondPage.items.map(({ id }) => id)).toEqual(ids.slice(20));
     const more = Array.from({ length: 1000 }, (_, number) =>
       toShardKey({ id: `task-${number}`, bucket: "done" }),
     );

@@ -76,9 +76,9 @@ describe("opening the file", () => {
   });
 
   it("keeps stored data after a close", async () => {
-    const before = sqlite.open();
-    const sending = send(before, "kept");
-    await before.close();
+    const oldEngine = sqlite.open();
+    const sending = send(oldEngine, "kept");
+    await oldEngine.close();
     await sending;
     expect(bodiesIn(sqlite.open())).toEqual(["kept"]);
   });
@@ -248,9 +248,9 @@ describe("group commit", () => {
 
   it("rejects all operations when the commit itself fails, and stores none of them", async () => {
     const database = sqlite.open();
-    const deferred =
+    const deferredSchema =
       "PRAGMA foreign_keys = ON; CREATE TABLE strict (parent INTEGER REFERENCES tasks DEFERRABLE INITIALLY DEFERRED)";
-    for (const statement of deferred.split("; ")) database.prepare(statement).run();
+    for (const statement of deferredSchema.split("; ")) database.prepare(statement).run();
     const outcomes = await Promise.allSettled([
       send(database, "one"),
       database.write(() => database.prepare("INSERT INTO strict VALUES (42)").run()),
@@ -298,19 +298,19 @@ const never = 3600_000;
 
 it("wakes only those who wait for that name", async () => {
   const changeSignal = createQueueSignal();
-  const woken: string[] = [];
+  const wokenNames: string[] = [];
   const stop = new AbortController();
   const waits = ["tasks", "tasks", "dead"].map(async (name) => {
     await changeSignal.wait({ name, ms: never, signal: stop.signal });
-    woken.push(name);
+    wokenNames.push(name);
   });
   changeSignal.ring("tasks");
   changeSignal.ring("nobody's");
   await Promise.all(waits.slice(0, 2));
-  expect(woken).toEqual(["tasks", "tasks"]);
+  expect(wokenNames).toEqual(["tasks", "tasks"]);
   stop.abort();
   await Promise.all(waits);
-  expect(woken).toEqual(["tasks", "tasks", "dead"]);
+  expect(wokenNames).toEqual(["tasks", "tasks", "dead"]);
 });
 
 it("wakes when the time is over", async () => {
@@ -403,25 +403,25 @@ describe("processes killed at any moment while they race on one file", () => {
     expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
 
     const store = createSqliteTaskStore({ database, parse: (json) => json as SampleItem });
-    const kept = (await store.list({ index: "state", key: "new", limit: 1_000_000 })).items.map(
+    const keptIds = (await store.list({ index: "state", key: "new", limit: 1_000_000 })).items.map(
       ({ id }) => id,
     );
-    expect(missing(all("made"), kept)).toEqual([]);
+    expect(missing(all("made"), keptIds)).toEqual([]);
 
     const counts = all("counted").map(Number);
     const counter = await store.get({ id: "counter" });
-    expect(repeated(counts)).toEqual([]);
+    expect(findRepeated(counts)).toEqual([]);
     // A process that is killed may have done one thing more than it could say.
     expect(counter?.count).toBeGreaterThanOrEqual(Math.max(...counts));
     expect(counter?.count).toBeLessThanOrEqual(counts.length + kills);
     expect(counter?.revision).toBe((counter?.count ?? 0) + 1);
 
-    const finished = all("finished");
-    const left = await leftBodies(sqlite);
-    expect(repeated(all("got"))).toEqual([]);
-    expect(repeated(finished)).toEqual([]);
-    expect(left.filter((body) => finished.includes(body))).toEqual([]);
-    const finishedUnsaid = missing(all("sent"), [...finished, ...left]);
+    const finishedBodies = all("finished");
+    const leftoverBodies = await leftBodies(sqlite);
+    expect(findRepeated(all("got"))).toEqual([]);
+    expect(findRepeated(finishedBodies)).toEqual([]);
+    expect(leftoverBodies.filter((body) => finishedBodies.includes(body))).toEqual([]);
+    const finishedUnsaid = missing(all("sent"), [...finishedBodies, ...leftoverBodies]);
     expect(missing(finishedUnsaid, all("got"))).toEqual([]);
     expect(finishedUnsaid.length).toBeLessThanOrEqual(kills);
     for (const what of ["made", "counted", "sent", "got", "finished"])
@@ -472,11 +472,11 @@ async function leftBodies({ open }: SqliteFile): Promise<string[]> {
   return messages.map(({ body }) => body);
 }
 
-function repeated<T>(values: readonly T[]): T[] {
+function findRepeated<T>(values: readonly T[]): T[] {
   return values.filter((value, index) => values.indexOf(value) !== index);
 }
 
-function missing<T>(wanted: readonly T[], there: readonly T[]): T[] {
+function missing<T>(wantedValues: readonly T[], there: readonly T[]): T[] {
   const set = new Set(there);
-  return wanted.filter((value) => !set.has(value));
+  return wantedValues.filter((value) => !set.has(value));
 }

@@ -259,26 +259,29 @@ describe("a queue beside its model", () => {
         const messages = await from.receive({ max, visibilityTimeoutMs, waitMs: 0 });
         expect(messages.length).toBeLessThanOrEqual(max);
         for (const { body, receipt, receiveCount, sentAtMs } of messages) {
-          const kept = model.kept.find((candidate) => candidate.body === body);
-          if (kept === undefined) throw new Error(`${body} was finished, or never sent`);
-          expect(kept.visibleAtMs).toBeLessThanOrEqual(clock.nowMs());
-          if (isDead && !kept.isDead) {
-            expect(kept.receiveCount).toBe(maxReceiveCount);
-            Object.assign(kept, { isDead, receiveCount: 0 });
+          const message = model.kept.find((candidate) => candidate.body === body);
+          if (message === undefined) throw new Error(`${body} was finished, or never sent`);
+          expect(message.visibleAtMs).toBeLessThanOrEqual(clock.nowMs());
+          if (isDead && !message.isDead) {
+            expect(message.receiveCount).toBe(maxReceiveCount);
+            Object.assign(message, { isDead, receiveCount: 0 });
           }
-          expect({ isDead: kept.isDead, sentAtMs }).toEqual({ isDead, sentAtMs: kept.sentAtMs });
-          kept.receiveCount += 1;
-          kept.visibleAtMs = clock.nowMs() + visibilityTimeoutMs;
-          expect(receiveCount).toBe(kept.receiveCount);
+          expect({ isDead: message.isDead, sentAtMs }).toEqual({
+            isDead,
+            sentAtMs: message.sentAtMs,
+          });
+          message.receiveCount += 1;
+          message.visibleAtMs = clock.nowMs() + visibilityTimeoutMs;
+          expect(receiveCount).toBe(message.receiveCount);
           if (!isDead) expect(receiveCount).toBeLessThanOrEqual(maxReceiveCount);
-          model.deliveries.push({ receipt, of: kept, receiveCount, isDead });
+          model.deliveries.push({ receipt, of: message, receiveCount, isDead });
         }
         if (messages.length > 0) return;
-        const isOverdue = (kept: Kept) =>
-          kept.visibleAtMs <= clock.nowMs() && kept.isDead === isDead;
+        const isOverdue = (message: Kept) =>
+          message.visibleAtMs <= clock.nowMs() && message.isDead === isDead;
         expect(
           model.kept.filter(
-            (kept) => isOverdue(kept) && (isDead || kept.receiveCount < maxReceiveCount),
+            (message) => isOverdue(message) && (isDead || message.receiveCount < maxReceiveCount),
           ),
         ).toEqual([]);
       }),
@@ -310,14 +313,14 @@ describe("a queue beside its model", () => {
     await forAll(fc.commands(all, { maxCommands: 80, size: "max" })).holdAsync(async (commands) => {
       await database.write(() => database.prepare("DELETE FROM messages").run());
       const clock = createVirtualClock();
-      const shared = { database, now: clock.nowMs };
+      const queueOptions = { database, now: clock.nowMs };
       const queue = createSqliteQueue({
-        ...shared,
+        ...queueOptions,
         name: "tasks",
         maxReceiveCount,
         deadLetterQueue: "dead",
       });
-      const dead = createSqliteQueue({ ...shared, name: "dead" });
+      const dead = createSqliteQueue({ ...queueOptions, name: "dead" });
       await fc.asyncModelRun(
         () => ({ model: { kept: [], sent: 0, deliveries: [] }, real: { queue, dead, clock } }),
         commands,
@@ -370,18 +373,18 @@ const replaces = fc
   .tuple(ids, changes, fc.constantFrom(0, 0, 0, 1, -1))
   .map(([id, { lifeMs, ...fields }, off]) =>
     command(`replace(${id}, ${off}, ${lifeMs} ms)`, async (model, { store, clock }) => {
-      const before = alive(model, clock, id);
-      const revision = (before?.revision ?? 1) + off;
+      const liveRecord = alive(model, clock, id);
+      const revision = (liveRecord?.revision ?? 1) + off;
       const item = plain({
         ...fields,
         id,
         revision: revision + 1,
         expiresAtMs: clock.nowMs() + lifeMs,
       });
-      const fits = before !== undefined && before.revision === revision;
+      const fits = liveRecord !== undefined && liveRecord.revision === revision;
       expect(await store.replace({ item: { ...item, revision } })).toEqual(fits ? item : undefined);
-      const kept = model.kept.get(id);
-      if (fits && kept !== undefined) kept.item = item;
+      const record = model.kept.get(id);
+      if (fits && record !== undefined) record.item = item;
     }),
   );
 
@@ -399,14 +402,14 @@ const lists = fc
   )
   .map(([index, key, limit]) =>
     command(`list(${index} ${key}, by ${limit})`, async (model, { store, clock }) => {
-      const kept = [...model.kept.values()].filter(
+      const liveRecords = [...model.kept.values()].filter(
         ({ item }) => item[index] === key && item.expiresAtMs > clock.nowMs(),
       );
       const expectedResult =
         index === "principal"
-          ? newestFirst(kept)
-          : kept.toSorted((one, other) => one.order - other.order);
-      const found: SampleItem[] = [];
+          ? newestFirst(liveRecords)
+          : liveRecords.toSorted((one, other) => one.order - other.order);
+      const foundItems: SampleItem[] = [];
       let cursor: string | undefined;
       do {
         const page = await store.list({
@@ -415,18 +418,18 @@ const lists = fc
           limit,
           ...(cursor === undefined ? {} : { cursor }),
         });
-        found.push(...page.items);
+        foundItems.push(...page.items);
         cursor = page.cursor;
       } while (cursor !== undefined);
-      expect(found).toEqual(expectedResult.map(({ item }) => item));
+      expect(foundItems).toEqual(expectedResult.map(({ item }) => item));
     }),
   );
 
 /** Those that have a time, by it and then by id, both falling. */
-function newestFirst(kept: Kept[]): Kept[] {
+function newestFirst(records: Kept[]): Kept[] {
   const place = ({ item: { listedAtMs = 0, id } }: Kept) =>
     `${String(listedAtMs).padStart(2, "0")} ${id}`;
-  return kept
+  return records
     .filter(({ item }) => item.listedAtMs !== undefined)
     .toSorted((one, other) => (place(one) < place(other) ? 1 : -1));
 }

@@ -16,8 +16,8 @@ const input = fc.record({
   random: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }).map((value) => () => value),
 });
 
-function delayOf({ kind, retryAfterMs, ...rest }: Given) {
-  return slackRetryDelayMs({ error: { kind, retryAfterMs }, ...rest });
+function delayOf({ kind, retryAfterMs, ...callState }: Given) {
+  return slackRetryDelayMs({ error: { kind, retryAfterMs }, ...callState });
 }
 
 type Given = typeof input extends fc.Arbitrary<infer T> ? T : never;
@@ -40,15 +40,15 @@ describe("repeating a Slack call", () => {
   });
 
   it("waits exactly as long as Slack asks for, or gives up", () => {
-    const asked = {
+    const rateLimit = {
       kind: "rate_limited",
       attempt: 0,
       repeatable: false,
       random: () => 0,
       retryAfterMs: 5000,
     } as const;
-    expect(delayOf({ ...asked, maxDelayMs: 5000 })).toBe(5000);
-    expect(delayOf({ ...asked, maxDelayMs: 4999 })).toBeUndefined();
+    expect(delayOf({ ...rateLimit, maxDelayMs: 5000 })).toBe(5000);
+    expect(delayOf({ ...rateLimit, maxDelayMs: 4999 })).toBeUndefined();
     forAll(input).hold((args) => {
       const { retryAfterMs, maxDelayMs } = args;
       const delay = delayOf({ ...args, kind: "rate_limited", attempt: 0 });

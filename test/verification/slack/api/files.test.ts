@@ -14,8 +14,8 @@ const bytes = Buffer.from("harbour,ships\nNaruto,7\n");
 /** Answers every request alike. */
 async function answering(status: number, headers: Record<string, string> = {}) {
   const { url, received: requests } = await serve(() => new Response(null, { status, headers }));
-  const seen = () => requests.map(({ request }) => Object.fromEntries(request.headers));
-  return { seen, apiUrl: `${url}/api/`, url: `${url}/upload/v1/abc` };
+  const readHeaders = () => requests.map(({ request }) => Object.fromEntries(request.headers));
+  return { seen: readHeaders, apiUrl: `${url}/api/`, url: `${url}/upload/v1/abc` };
 }
 
 describe("a file on its way out", () => {
@@ -28,13 +28,13 @@ describe("a file on its way out", () => {
     });
     await api().sendUpload({ ...common, url, bytes });
     const inThread = async () => {
-      const found = await api().replies({
+      const replies = await api().replies({
         ...common,
         threadTs: asked.ts,
         oldestTs: asked.ts,
         appId,
       });
-      return found.flatMap(({ fileIds }) => fileIds);
+      return replies.flatMap(({ fileIds }) => fileIds);
     };
     expect(await inThread()).toEqual([]);
     await api().shareUploads({
@@ -117,10 +117,10 @@ describe("the bytes of a file", () => {
 
   it("reports a closed port as unavailable and a time-out as ambiguous", async () => {
     const { api, common } = client();
-    const gone = `http://127.0.0.1:${await freePort()}/`;
-    const dead = api({ apiUrl: `${gone}api/` }).sendUpload({
+    const deadUrl = `http://127.0.0.1:${await freePort()}/`;
+    const dead = api({ apiUrl: `${deadUrl}api/` }).sendUpload({
       ...common,
-      url: `${gone}upload`,
+      url: `${deadUrl}upload`,
       bytes,
     });
     expect((await failure(dead)).kind).toBe("unavailable");
@@ -157,8 +157,8 @@ describe("an address for uploads", () => {
     ["http://slack.example/upload", "http://slack.example/api/", false],
     ["file:///etc/passwd", real, false],
     ["nonsense", real, false],
-  ])("checks the upload address %s for the Web API at %s: %s", (url, apiUrl, allowed) => {
-    expect(isUploadUrl({ url, apiUrl })).toBe(allowed);
+  ])("checks the upload address %s for the Web API at %s: %s", (url, apiUrl, isAllowed) => {
+    expect(isUploadUrl({ url, apiUrl })).toBe(isAllowed);
   });
 
   it("never accepts an upload address on another host", () => {

@@ -73,11 +73,11 @@ describe("the scopes of an app that uses everything", () => {
   });
 
   it("requests no scope that is not needed", () => {
-    const needed = new Set([
+    const neededScopes = new Set([
       ...Object.values(methods).flatMap((calls) => calls.flatMap((call) => call.scopes)),
       ...uncalled,
     ]);
-    expect(scopes).toEqual([...needed].sort());
+    expect(scopes).toEqual([...neededScopes].sort());
   });
 });
 
@@ -134,9 +134,9 @@ describe("a scope", () => {
     ["assistant:write", { slack: { assistant: {} } }, {}],
   ] satisfies [string, z.input<typeof configFields>, z.input<typeof configFields>][])(
     "requests %s with %j and not with %j",
-    (scope, usedNames, unused) => {
+    (scope, usedNames, unusedNames) => {
       expect(scopesOf(usedNames)).toContain(scope);
-      expect(scopesOf(unused)).not.toContain(scope);
+      expect(scopesOf(unusedNames)).not.toContain(scope);
     },
   );
 });

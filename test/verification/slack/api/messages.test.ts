@@ -56,22 +56,22 @@ describe("the messages of a thread", () => {
   it("ignores the metadata on a post of another app", async () => {
     const { api, post, asked, common } = client();
     const { ts } = await post(api(), 3);
-    const found = await api().replies({
+    const foundReplies = await api().replies({
       ...common,
       threadTs: asked.ts,
       oldestTs: ts,
       appId: "AOTHER",
     });
-    expect(found).toEqual([
+    expect(foundReplies).toEqual([
       expect.objectContaining({ ts, text, key: undefined, from: "other_bot" }),
     ]);
   });
 
   it("reads all pages of a thread, oldest first, each message once", async () => {
     const { api, post, asked, calls } = client();
-    const posted: string[] = [];
-    for (let index = 0; index < 13; index++) posted.push((await post(api(), index)).ts);
-    expect((await replies(api())).map(({ ts }) => ts)).toEqual([asked.ts, ...posted]);
+    const postedTs: string[] = [];
+    for (let index = 0; index < 13; index++) postedTs.push((await post(api(), index)).ts);
+    expect((await replies(api())).map(({ ts }) => ts)).toEqual([asked.ts, ...postedTs]);
     expect(calls.filter((method) => method === "conversations.replies").length).toBe(3);
   });
 
@@ -94,16 +94,16 @@ describe("the messages of a channel", () => {
   it("reads the messages outside of threads from the oldest requested one", async () => {
     const { api, post, common, asked, calls } = client();
     await post();
-    const posted: string[] = [];
+    const postedTs: string[] = [];
     for (let index = 0; index < 7; index++) {
       const key = { requestId, kind: "answer", index } as const;
-      posted.push(
+      postedTs.push(
         (await api().post({ ...common, threadTs: undefined, content: { text }, key })).ts,
       );
     }
-    const found = await api().posts({ ...common, oldestTs: posted[1] ?? "", appId });
-    expect(found.map(({ ts }) => ts)).toEqual(posted.slice(1));
-    expect(found.map(({ key }) => key?.index)).toEqual([1, 2, 3, 4, 5, 6]);
+    const foundPosts = await api().posts({ ...common, oldestTs: postedTs[1] ?? "", appId });
+    expect(foundPosts.map(({ ts }) => ts)).toEqual(postedTs.slice(1));
+    expect(foundPosts.map(({ key }) => key?.index)).toEqual([1, 2, 3, 4, 5, 6]);
     expect((await api().posts({ ...common, oldestTs: asked.ts, appId }))[0]?.ts).toBe(asked.ts);
     expect(calls.filter((method) => method === "conversations.history").length).toBeGreaterThan(2);
   });
@@ -282,11 +282,11 @@ function patient(): SlackClient {
 const longText = "関".repeat(40_000);
 
 function limits(): (string | undefined)[] {
-  const seen: (string | undefined)[] = [];
+  const limitArgs: (string | undefined)[] = [];
   withLargePages().fakeSlack.onCall(({ method, args }) => {
-    if (method.startsWith("conversations.")) seen.push(args.limit);
+    if (method.startsWith("conversations.")) limitArgs.push(args.limit);
   });
-  return seen;
+  return limitArgs;
 }
 
 /** A Slack whose pages of messages are always larger than what is read. */
@@ -318,14 +318,19 @@ describe("messages whose page is larger than what is read", () => {
       fakeSlack.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: longText });
     }
     const last = await post(api(), 1);
-    const seen = limits();
-    const found = await api().replies({ ...common, threadTs: asked.ts, oldestTs: asked.ts, appId });
-    expect(found.length).toBe(383);
-    expect(found.flatMap(({ ts, key }) => (key === undefined ? [] : [ts]))).toEqual([
+    const seenLimits = limits();
+    const foundReplies = await api().replies({
+      ...common,
+      threadTs: asked.ts,
+      oldestTs: asked.ts,
+      appId,
+    });
+    expect(foundReplies.length).toBe(383);
+    expect(foundReplies.flatMap(({ ts, key }) => (key === undefined ? [] : [ts]))).toEqual([
       first.ts,
       last.ts,
     ]);
-    expect(seen).toEqual(["200", "200", "50", "50", "50", "50"]);
+    expect(seenLimits).toEqual(["200", "200", "50", "50", "50", "50"]);
     expect(waits).toEqual([]);
   });
 
@@ -335,11 +340,11 @@ describe("messages whose page is larger than what is read", () => {
       fakeSlack.postAsOtherBot({ channel: common.channel, text: longText });
     const key = { requestId, kind: "placeholder", index: 0 } as const;
     const { ts } = await api().post({ ...common, threadTs: undefined, content: { text }, key });
-    const seen = limits();
-    const found = await api().posts({ ...common, oldestTs: asked.ts, appId });
-    expect(found.length).toBe(152);
-    expect(found.at(-1)).toMatchObject({ ts, key });
-    expect(seen.slice(0, 2)).toEqual(["200", "50"]);
+    const seenLimits = limits();
+    const foundPosts = await api().posts({ ...common, oldestTs: asked.ts, appId });
+    expect(foundPosts.length).toBe(152);
+    expect(foundPosts.at(-1)).toMatchObject({ ts, key });
+    expect(seenLimits.slice(0, 2)).toEqual(["200", "50"]);
   });
 
   it("refuses messages if even a page of one is too large", async () => {
@@ -414,13 +419,13 @@ describe("a single message", () => {
     const messages = [{ ts: "1.1", text: "", bot_id: "B2", blocks }];
     const { url } = await serve(() => Response.json({ ok: true, messages }));
     const { api, common } = client();
-    const read = await api({ apiUrl: `${url}/api/` }).message({
+    const readMessage = await api({ apiUrl: `${url}/api/` }).message({
       ...common,
       ts: "1.1",
       threadTs: undefined,
     });
-    expect(read?.text).toHaveLength(40_000);
-    expect(read?.text).toMatch(/…\(cut\)$/);
+    expect(readMessage?.text).toHaveLength(40_000);
+    expect(readMessage?.text).toMatch(/…\(cut\)$/);
   });
 
   it("reads the text of the attachments if a message has no text of its own", async () => {
@@ -431,12 +436,12 @@ describe("a single message", () => {
     const messages = [{ ts: "1.1", text: "", attachments }];
     const { url } = await serve(() => Response.json({ ok: true, messages }));
     const { api, common } = client();
-    const read = api({ apiUrl: `${url}/api/` }).message({
+    const reading = api({ apiUrl: `${url}/api/` }).message({
       ...common,
       ts: "1.1",
       threadTs: undefined,
     });
-    expect(await read).toEqual({ text: "Alert\nDisk\n95 %\n\nLook & see", files: [] });
+    expect(await reading).toEqual({ text: "Alert\nDisk\n95 %\n\nLook & see", files: [] });
   });
 });
 

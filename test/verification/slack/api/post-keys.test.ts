@@ -26,9 +26,9 @@ const kinds = Object.keys(numbers) as PostKind[];
 
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 const write = (key: PostKey) => JSON.parse(JSON.stringify(createMetadata(key)));
-const read = (metadata: unknown) => readPostKey(metadataSchema.parse(metadata));
+const readKey = (metadata: unknown) => readPostKey(metadataSchema.parse(metadata));
 const readNumber = (part: unknown) =>
-  read({ event_type: "sekisho_message", event_payload: { request_id: requestId, part } });
+  readKey({ event_type: "sekisho_message", event_payload: { request_id: requestId, part } });
 
 describe("the key of a post", () => {
   it.each(kinds)("keeps the numbers of version 1.0.0: %s", (kind) => {
@@ -49,7 +49,7 @@ describe("the key of a post", () => {
       const [first, last] = numbers[kind];
       const index = Math.min(nth, last - first);
       const key = { requestId, kind, index, ...(destination && { destination }) };
-      expect(read(write(key))).toEqual(key);
+      expect(readKey(write(key))).toEqual(key);
     });
   });
 

@@ -12,22 +12,22 @@ describe("the Slack API", () => {
     const { api, common, asked, fakeSlack } = client();
     const content = { text: "Done.", blocks: markdown };
     const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
-    const posted = () => fakeSlack.messages().find((message) => message.ts === ts);
-    expect(posted()).toMatchObject({ text: "Done.", blocks: markdown, threadTs: asked.ts });
+    const findPost = () => fakeSlack.messages().find((message) => message.ts === ts);
+    expect(findPost()).toMatchObject({ text: "Done.", blocks: markdown, threadTs: asked.ts });
     await api().update({ ...common, ts, content: { text: "Gone." }, key });
-    expect(posted()?.text).toBe("Gone.");
-    expect(posted()?.blocks ?? []).toEqual([]);
+    expect(findPost()?.text).toBe("Gone.");
+    expect(findPost()?.blocks ?? []).toEqual([]);
   });
 
   it("requests no link preview in a post or an edit", async () => {
     const { api, common, asked, fakeSlack } = client();
     const content = { text: "See https://a.example/page." };
     const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
-    const posted = () => fakeSlack.messages().find((message) => message.ts === ts);
-    expect(posted()).toMatchObject(content);
-    expect(posted()?.unfurls).toBeUndefined();
+    const findPost = () => fakeSlack.messages().find((message) => message.ts === ts);
+    expect(findPost()).toMatchObject(content);
+    expect(findPost()?.unfurls).toBeUndefined();
     await api().update({ ...common, ts, content: { text: "See https://b.example." }, key });
-    expect(posted()?.unfurls).toBeUndefined();
+    expect(findPost()?.unfurls).toBeUndefined();
   });
 
   it("posts into the channel if no thread is given", async () => {
@@ -45,8 +45,8 @@ describe("the Slack API", () => {
     const { api, common, asked, post } = client();
     const { ts } = await post();
     await api().update({ ...common, ts, content: { text: "Done." }, key });
-    const found = await api().replies({ ...common, threadTs: asked.ts, oldestTs: ts, appId });
-    expect(found).toEqual([expect.objectContaining({ ts, text: "Done.", key })]);
+    const replies = await api().replies({ ...common, threadTs: asked.ts, oldestTs: ts, appId });
+    expect(replies).toEqual([expect.objectContaining({ ts, text: "Done.", key })]);
   });
 
   it("removes a post", async () => {
@@ -168,10 +168,10 @@ describe("text with half a character", () => {
     const { api, common, asked, fakeSlack, lines } = client();
     const content = { text: half, blocks: [{ type: "markdown", text: half }] };
     const { ts } = await api().post({ ...common, threadTs: asked.ts, content, key });
-    const shown = () => fakeSlack.messages().find((message) => message.ts === ts);
-    expect(shown()).toMatchObject({ text: whole, blocks: [{ type: "markdown", text: whole }] });
+    const findPost = () => fakeSlack.messages().find((message) => message.ts === ts);
+    expect(findPost()).toMatchObject({ text: whole, blocks: [{ type: "markdown", text: whole }] });
     await api().update({ ...common, ts, content: { text: `${half}!` }, key });
-    expect(shown()?.text).toBe(`${whole}!`);
+    expect(findPost()?.text).toBe(`${whole}!`);
     expect(lines).toEqual([]);
   });
 
@@ -198,8 +198,8 @@ describe("text with half a character", () => {
 describe("a call that cannot be encoded", () => {
   const cycle: Record<string, unknown> = { type: "section" };
   cycle.text = cycle;
-  let nested: unknown = "deep";
-  for (let depth = 0; depth < 20_000; depth++) nested = [nested];
+  let deepList: unknown = "deep";
+  for (let depth = 0; depth < 20_000; depth++) deepList = [deepList];
 
   it("retries a call with the newer token if the old one fits into no header", async () => {
     const { api, post, common, asked } = client();

@@ -9,7 +9,7 @@ const file = {
   size: 4,
   url_private: "https://files.slack.com/F1",
 };
-const listed = {
+const listedFile = {
   id: "F1",
   name: "plan.csv",
   mimetype: "text/csv",
@@ -27,7 +27,7 @@ const stub = {
 
 it("reads the files of a forwarded message, also those with only an id", () => {
   const attachments = [{ is_share: true, is_msg_unfurl: true, text: "Look", files: [file, stub] }];
-  expect(readSharedFiles({ attachments })).toMatchObject([listed, { id: "F2", isStub: true }]);
+  expect(readSharedFiles({ attachments })).toMatchObject([listedFile, { id: "F2", isStub: true }]);
 });
 
 it("ignores the files of previews and other attachments", () => {
@@ -43,7 +43,7 @@ it("ignores the files of previews and other attachments", () => {
 
 it("reads the files of a message_share message, whose forwards may be unmarked", () => {
   const attachments = [{ is_msg_unfurl: true, files: [file] }];
-  expect(readSharedFiles({ attachments, subtype: "message_share" })).toMatchObject([listed]);
+  expect(readSharedFiles({ attachments, subtype: "message_share" })).toMatchObject([listedFile]);
 });
 
 it("reads at most ten files", () => {

@@ -54,25 +54,28 @@ export function slackClient(
 async function open(options: Partial<Parameters<typeof startFakeSlack>[0]>): Promise<SlackClient> {
   const fakeSlack = await startFakeSlack({ signingSecret: "s", botToken, ...options });
   // The event goes nowhere: here only the thread is needed.
-  const asked = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "What is a sekisho?" }).message;
+  const userMessage = fakeSlack.ask({
+    eventsUrl: fakeSlack.apiUrl,
+    text: "What is a sekisho?",
+  }).message;
   const calls: string[] = [];
   fakeSlack.onCall(({ method }) => calls.push(method));
   const { log, lines } = collectLog({ level: "debug" });
   const waits: number[] = [];
   const installation = { team: workspace.team };
   const common = { installation, channel, requestId, signal: new AbortController().signal };
-  const api = (changed: Partial<Options> = {}) =>
+  const api = (changes: Partial<Options> = {}) =>
     createSlackApi({
       tokens: createBotTokens({ botToken: async () => botToken }),
       apiUrl: fakeSlack.apiUrl,
       log,
       sleep: async (ms) => void waits.push(ms),
       random: () => 0.5,
-      ...changed,
+      ...changes,
     });
   return {
     fakeSlack,
-    asked,
+    asked: userMessage,
     calls,
     lines,
     waits,
@@ -81,13 +84,13 @@ async function open(options: Partial<Parameters<typeof startFakeSlack>[0]>): Pro
     post: (slack = api(), index = 0) =>
       slack.post({
         ...common,
-        threadTs: asked.ts,
+        threadTs: userMessage.ts,
         content: { text },
         key: { requestId, kind: "answer", index },
       }),
     answers: () =>
       fakeSlack
-        .thread({ channel, ts: asked.ts })
+        .thread({ channel, ts: userMessage.ts })
         .flatMap((message) => (message.user === workspace.botUser ? [message.text] : [])),
   };
 }

@@ -113,10 +113,10 @@ describe("a native stream", () => {
     const thread = { channel: common.channel, threadTs: fakeSlack.messages()[0]?.ts ?? "" };
     await api().setSession({ ...common, ...thread, status: "processing", user: workspace.person });
     fakeSlack.stopSession({ eventsUrl: fakeSlack.apiUrl, ...thread });
-    const stopped = { kind: "refused", slackError: "stopped_by_user" };
+    const stopError = { kind: "refused", slackError: "stopped_by_user" };
     expect(await failure(api().appendStream({ ...common, ts, markdown: "more" }))).toMatchObject(
-      stopped,
+      stopError,
     );
-    expect(await failure(api().stopStream({ ...common, ts }))).toMatchObject(stopped);
+    expect(await failure(api().stopStream({ ...common, ts }))).toMatchObject(stopError);
   });
 });

@@ -141,16 +141,16 @@ describe("what goes wrong on the way", () => {
 
   it("repeats a call once with a newer token if Slack refuses the cached one, also a post", async () => {
     const { api, post, common, answers, lines } = client();
-    const tried: unknown[] = [];
+    const tokenRequests: unknown[] = [];
     const newer: BotTokens["readNewerToken"] = async (request) => {
-      tried.push(request);
+      tokenRequests.push(request);
       return botToken;
     };
-    const rotated = api(tokensOf(async () => "xoxb-of-yesterday", newer));
-    const { ts } = await post(rotated);
+    const rotatedApi = api(tokensOf(async () => "xoxb-of-yesterday", newer));
+    const { ts } = await post(rotatedApi);
     expect(answers()).toEqual([text]);
-    await rotated.update({ ...common, ts, content: { text }, key });
-    expect(tried).toEqual(
+    await rotatedApi.update({ ...common, ts, content: { text }, key });
+    expect(tokenRequests).toEqual(
       Array(2).fill({ installation: common.installation, tried: "xoxb-of-yesterday" }),
     );
     expect(lines).toEqual([]);
@@ -257,14 +257,14 @@ describe("what Slack knows of people", () => {
 });
 
 describe("what Slack knows of a channel", () => {
-  const seen = { hasBot: true, isShared: false, kind: "public", topic: undefined };
+  const channelFields = { hasBot: true, isShared: false, kind: "public", topic: undefined };
 
   it.each([
-    [workspace.channel.id, { ...seen, name: "general" }],
-    [workspace.directMessages.id, { ...seen, kind: "direct", name: undefined }],
-    ["CSHARED", { ...seen, name: "shared", isShared: true }],
-    ["CWITHOUT", { ...seen, name: "people-only", hasBot: false }],
-    ["CPRIVATE", { ...seen, name: "board", kind: "private" }],
+    [workspace.channel.id, { ...channelFields, name: "general" }],
+    [workspace.directMessages.id, { ...channelFields, kind: "direct", name: undefined }],
+    ["CSHARED", { ...channelFields, name: "shared", isShared: true }],
+    ["CWITHOUT", { ...channelFields, name: "people-only", hasBot: false }],
+    ["CPRIVATE", { ...channelFields, name: "board", kind: "private" }],
   ])(
     "reads whether the bot is in a channel, whether that is shared, and its name: %s",
     async (channel, facts) => {

@@ -36,8 +36,8 @@ function call(apiUrl: string, args: Partial<Parameters<typeof callWebApi>[0]> = 
   });
 }
 
-function kindOf(called: Promise<unknown>): Promise<string> {
-  return called.then(
+function kindOf(call: Promise<unknown>): Promise<string> {
+  return call.then(
     () => "ok",
     ({ name, kind }: SlackError) => (name === "SlackError" ? kind : name),
   );
@@ -77,7 +77,7 @@ async function sentBySdk(method: string, args: Args): Promise<Sent> {
 
 /** Every call that the adapter makes, with arguments of every kind that it uses. */
 async function callsOfTheAdapter(): Promise<{ method: string; args: Args }[]> {
-  const made: { method: string; args: Args }[] = [];
+  const requests: { method: string; args: Args }[] = [];
   const answer = {
     ok: true,
     ts: "1.000001",
@@ -88,7 +88,7 @@ async function callsOfTheAdapter(): Promise<{ method: string; args: Args }[]> {
     members: [],
   };
   const call: SlackCall = async ({ method, args }) => {
-    made.push({ method, args });
+    requests.push({ method, args });
     return { ...answer, file_id: "F1", upload_url: "https://files.slack.com/upload" };
   };
   const installation = { team: "T1", enterprise: "E1" };
@@ -147,7 +147,7 @@ async function callsOfTheAdapter(): Promise<{ method: string; args: Args }[]> {
   await assistant.setStatus({ ...at, threadTs: "1.000001", status: "" });
   await assistant.suggestPrompts({ ...at, prompts: [{ title: text, message: text }] });
   return [
-    ...made,
+    ...requests,
     { method: "auth.test", args: {} },
     { method: "apps.connections.open", args: {} },
   ];
@@ -217,8 +217,8 @@ describe("a call of the Web API", () => {
     "sends nothing with the token %j, which fits into no header",
     async (values) => {
       const { url, received: requests } = await serve(() => Response.json({ ok: true }));
-      const called = call(url, { token: async () => values });
-      await expect(called).rejects.toMatchObject({ kind: "gone", slackError: "invalid_auth" });
+      const pendingCall = call(url, { token: async () => values });
+      await expect(pendingCall).rejects.toMatchObject({ kind: "gone", slackError: "invalid_auth" });
       expect(requests).toEqual([]);
     },
   );
@@ -339,14 +339,14 @@ describe("the time of a call", () => {
   it("clears the timer of a call after success and failure", async () => {
     const { url } = await serve(({ target }) => Response.json({ ok: target === "/good" }));
     const set = jest.spyOn(globalThis, "setTimeout");
-    const stopped = jest.spyOn(globalThis, "clearTimeout");
+    const clearSpy = jest.spyOn(globalThis, "clearTimeout");
     expect(await kindOf(call(url, { method: "good", timeoutMs: 123_456 }))).toBe("ok");
     expect(await kindOf(call(url, { method: "bad", timeoutMs: 123_456 }))).toBe("ambiguous");
     const timers = set.mock.results.filter(
       (_timer, index) => set.mock.calls[index]?.[1] === 123_456,
     );
     expect(timers).toHaveLength(2);
-    expect(stopped.mock.calls.flat()).toEqual(
+    expect(clearSpy.mock.calls.flat()).toEqual(
       expect.arrayContaining(timers.map(({ value }) => value)),
     );
   });

@@ -15,8 +15,8 @@ const manySeries = Array.from({ length: 200 }, (_, index) => ({
 }));
 
 describe("the text of a message", () => {
-  it.each(samples)("the agent reads $name", ({ message, shown }) => {
-    expect(readValue(message)).toBe(shown);
+  it.each(samples)("the agent reads $name", ({ message, shown: text }) => {
+    expect(readValue(message)).toBe(text);
   });
 
   it.each([
@@ -48,8 +48,8 @@ describe("the text of a message", () => {
     ],
     ["&amp;lt;@U1&amp;gt; &lt;@U1&gt;", "&lt;@U1&gt; <@U1>"],
     ["<not slack> <> < ```", "<not slack> <> < ```"],
-  ])("mrkdwn %j becomes %j", (text, shown) => {
-    expect(readValue({ text })).toBe(shown);
+  ])("mrkdwn %j becomes %j", (text, readText) => {
+    expect(readValue({ text })).toBe(readText);
   });
 
   it("the text keeps the mention of the bot in a forwarded message and drops it elsewhere", () => {
@@ -80,12 +80,12 @@ describe("the text of a message", () => {
   });
 
   it("reads nested forwards down to a maximum level", () => {
-    const nested = (depth: number): object => ({
+    const nestForwards = (depth: number): object => ({
       is_share: true,
       text: `level ${depth}`,
-      ...(depth < 9 && { attachments: [nested(depth + 1)] }),
+      ...(depth < 9 && { attachments: [nestForwards(depth + 1)] }),
     });
-    const agentText = readValue({ text: "", attachments: [nested(0)] });
+    const agentText = readValue({ text: "", attachments: [nestForwards(0)] });
     expect(agentText).toContain("> > level 1");
     expect(agentText).not.toContain("level 9");
   });
@@ -100,7 +100,7 @@ describe("the text of a message", () => {
 
   it("shows no address of a file or a sign-in, and no token", () => {
     const secret = "https://secret.example/token";
-    const hidden = {
+    const hiddenFields = {
       url_private: secret,
       auth_url: secret,
       action_token: secret,
@@ -109,15 +109,15 @@ describe("the text of a message", () => {
     };
     const message = {
       text: "",
-      ...hidden,
-      files: [hidden],
+      ...hiddenFields,
+      files: [hiddenFields],
       blocks: [
-        { type: "auth_provider", ...hidden, title: "Sign in" },
-        { type: "unknown", ...hidden },
+        { type: "auth_provider", ...hiddenFields, title: "Sign in" },
+        { type: "unknown", ...hiddenFields },
       ],
       attachments: [
-        { ...hidden, text: "x", callback_id: secret },
-        { is_share: true, text: "y", files: [hidden] },
+        { ...hiddenFields, text: "x", callback_id: secret },
+        { is_share: true, text: "y", files: [hiddenFields] },
       ],
     };
     expect(readValue(message)).not.toContain("secret");
@@ -126,10 +126,10 @@ describe("the text of a message", () => {
   it("reads nested lists to the third level, because each level makes every line longer", () => {
     const listIn = (elements: object[]) => ({ type: "rich_text_list", indent: 8, elements });
     const words = { type: "rich_text_section", elements: [{ type: "text", text: "deep\nlines" }] };
-    const nested = (levels: number): object =>
-      levels === 0 ? words : listIn([nested(levels - 1)]);
+    const nestLists = (levels: number): object =>
+      levels === 0 ? words : listIn([nestLists(levels - 1)]);
     const readLists = (levels: number) =>
-      readValue({ bot_id: "B1", blocks: [{ type: "rich_text", elements: [nested(levels)] }] });
+      readValue({ bot_id: "B1", blocks: [{ type: "rich_text", elements: [nestLists(levels)] }] });
     expect(readLists(3)).toContain("lines");
     expect(readLists(4)).not.toContain("lines");
   });

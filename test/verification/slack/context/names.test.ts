@@ -15,9 +15,9 @@ it.each([
   ["ask @S1, @U3 and @SRE", "ask @oncall (S1), @U3 and @SRE"],
   ["@kim (U1) and kim@U1.example, a/@U1", "@kim (U1) and kim@U1.example, a/@U1"],
   ["@U2!", "@x U9 @everyone (U2)!"],
-])("addNames writes %j as %j", (text, shown) => {
-  expect(addNames(text, nameOf)).toBe(shown);
-  expect(addNames(shown, nameOf)).toBe(shown);
+])("addNames writes %j as %j", (text, namedText) => {
+  expect(addNames(text, nameOf)).toBe(namedText);
+  expect(addNames(namedText, nameOf)).toBe(namedText);
 });
 
 it("listIds lists the ids without a name, once each", () => {

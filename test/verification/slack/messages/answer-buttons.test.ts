@@ -54,9 +54,9 @@ describe("the votes on an answer", () => {
         positive_button: up,
         negative_button: down,
       } = element ?? ({} as FeedbackButtons);
-      const read = ({ value }: { value: string }) => decodeButton({ action_id, value });
-      expect(read(up)).toEqual({ requestId, button: { type: "feedback", vote: "up" } });
-      expect(read(down)).toEqual({ requestId, button: { type: "feedback", vote: "down" } });
+      const readButton = ({ value }: { value: string }) => decodeButton({ action_id, value });
+      expect(readButton(up)).toEqual({ requestId, button: { type: "feedback", vote: "up" } });
+      expect(readButton(down)).toEqual({ requestId, button: { type: "feedback", vote: "down" } });
       for (const { text, accessibility_label = "" } of [up, down]) {
         expect(text.text.length * accessibility_label.length).toBeGreaterThan(0);
         expect(accessibility_label.length).toBeLessThanOrEqual(75);
@@ -84,8 +84,11 @@ describe("the votes on an answer", () => {
 });
 
 describe("the button to try again", () => {
-  const failed = (reason: (typeof reasons)[number] | "ambiguous", lost = false): Partial<Task> => ({
-    outcome: { type: "failed", reason, lost },
+  const failedTask = (
+    reason: (typeof reasons)[number] | "ambiguous",
+    isLost = false,
+  ): Partial<Task> => ({
+    outcome: { type: "failed", reason, lost: isLost },
   });
 
   it.each(locales)("names the task in the retry button: %s", (locale) => {
@@ -93,7 +96,7 @@ describe("the button to try again", () => {
       action_id = "",
       value = "",
       confirm,
-    } = retryOf(failed("execution_failed"), locale) ?? ({} as Button);
+    } = retryOf(failedTask("execution_failed"), locale) ?? ({} as Button);
     expect(decodeButton({ action_id, value })).toEqual({ requestId, button: { type: "retry" } });
     expect(confirm).toBeUndefined();
   });
@@ -104,14 +107,14 @@ describe("the button to try again", () => {
     ["execution_failed", true],
   ] as const)(
     "asks for confirmation if the agent may have done its work: %s, lost: %s",
-    (reason, lost) => {
+    (reason, isLost) => {
       for (const locale of locales)
-        expect(retryOf(failed(reason, lost), locale)?.confirm).toBeDefined();
+        expect(retryOf(failedTask(reason, isLost), locale)?.confirm).toBeDefined();
     },
   );
 
   it("shows the retry button only for failures that another attempt may fix", () => {
-    expect(reasons.filter((reason) => retryOf(failed(reason)) !== undefined).sort()).toEqual([
+    expect(reasons.filter((reason) => retryOf(failedTask(reason)) !== undefined).sort()).toEqual([
       "execution_failed",
       "internal",
       "invalid_state",
@@ -124,22 +127,25 @@ describe("the button to try again", () => {
 
   it.each(locales)("removes the retry button and keeps the rest of the failure: %s", (locale) => {
     const text = createTaskText({ locale });
-    const task = sampleTask({ state: "done", ...failed("execution_failed") });
-    const [shown] = text.parts(task);
+    const task = sampleTask({ state: "done", ...failedTask("execution_failed") });
+    const [firstPart] = text.parts(task);
     const isButton = (block: unknown) => Object(block).type === "actions";
-    const blocks = shown?.blocks?.filter((block) => !isButton(block));
-    expect(blocks).toHaveLength(Number(shown?.blocks?.length) - 1);
-    expect(text.withoutRetry({ task, text: shown?.text ?? "" })).toEqual({ ...shown, blocks });
+    const blocks = firstPart?.blocks?.filter((block) => !isButton(block));
+    expect(blocks).toHaveLength(Number(firstPart?.blocks?.length) - 1);
+    expect(text.withoutRetry({ task, text: firstPart?.text ?? "" })).toEqual({
+      ...firstPart,
+      blocks,
+    });
   });
 
   it.each<[string, Partial<Task>]>([
     ["of a slash command, which leaves no message", { message: { ...message, command: true } }],
     ["of another bot", { message: { ...message, botIds: ["B1"] } }],
-    ["of a canceled task", { ...failed("ambiguous"), cancelReason: "asked" }],
+    ["of a canceled task", { ...failedTask("ambiguous"), cancelReason: "asked" }],
     ["that Slack did not take", { delivery: { status: "failure_notice" } }],
     ["where Slack takes no blocks", { mrkdwnFallback: true }],
   ])("shows no retry button below a failure %s", (_what, changes) => {
-    expect(retryOf({ ...failed("execution_failed"), ...changes })).toBeUndefined();
+    expect(retryOf({ ...failedTask("execution_failed"), ...changes })).toBeUndefined();
   });
 });
 

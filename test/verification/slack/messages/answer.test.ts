@@ -39,8 +39,8 @@ describe("a text of at most 5,000 characters", () => {
       .concat(["\n", "\n\n", "> ", "    ", "word "]);
 
   it("never needs so many messages that it becomes a file, without tables and definitions", () => {
-    forAll(fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 4 })).hold((chosen) => {
-      const text = chosen.join("").repeat(5000).slice(0, 5000);
+    forAll(fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 4 })).hold((pieces) => {
+      const text = pieces.join("").repeat(5000).slice(0, 5000);
       expect(needsManyMessages(readAnswer({ type: "answer", text }).read())).toBe(false);
     });
   });
@@ -189,8 +189,8 @@ describe("an answer", () => {
   it.each(large.filter(([, text]) => text.includes("|")))(
     "shows a text at most four times as long as the answer: %s",
     (_, text) => {
-      const shown = markdownOf(partsOf({ text, uploads: [{ failed: true }] })).join("");
-      expect(shown.length).toBeLessThanOrEqual(4 * text.length);
+      const shownText = markdownOf(partsOf({ text, uploads: [{ failed: true }] })).join("");
+      expect(shownText.length).toBeLessThanOrEqual(4 * text.length);
     },
   );
 

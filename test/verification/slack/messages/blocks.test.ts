@@ -18,7 +18,7 @@ describe("a text in a block", () => {
 });
 
 /** The text of a block where Slack limits it. */
-const limited: Readonly<Record<string, (text: string) => unknown>> = {
+const limitedTexts: Readonly<Record<string, (text: string) => unknown>> = {
   section: (text) => Object(section(text).text).text,
   context: (text) => Object(context(text).elements)[0].text,
   "plan title": (text) => plan({ title: text, steps: [], locale: "en" }).title,
@@ -39,7 +39,7 @@ it.each([
 ])(
   "a %s has at most %i characters, because Slack refuses the whole message otherwise",
   (kind, most) => {
-    const show = (length: number) => String(limited[kind]?.("a".repeat(length)));
+    const show = (length: number) => String(limitedTexts[kind]?.("a".repeat(length)));
     expect(show(most)).toBe("a".repeat(most));
     expect(show(most + 1)).toMatch(/…$/);
     expect(show(most + 1).length).toBeLessThanOrEqual(most);

@@ -10,7 +10,11 @@ import { askedAtMs, sampleTask } from "../../task/sample.ts";
 type Ended = Exclude<TaskOutcome, { type: "answer" }>;
 const locales = ["en", "ja"] as const;
 const everyReason: readonly ClientReason[] = [...reasons, "ambiguous"];
-const failed = (reason: ClientReason, lost = false): Ended => ({ type: "failed", reason, lost });
+const failWith = (reason: ClientReason, isLost = false): Ended => ({
+  type: "failed",
+  reason,
+  lost: isLost,
+});
 const others: Ended[] = [
   { type: "refused" },
   { type: "too_old" },
@@ -41,7 +45,7 @@ describe("what a user reads when a task failed", () => {
     "explains a failure in plain words without codes, addresses or protocol names: %s",
     (locale) => {
       for (const reason of everyReason) {
-        const text = say(failed(reason), locale);
+        const text = say(failWith(reason), locale);
         expect(text).toMatch(locale === "ja" ? /[ぁ-ん]/ : /^[\x20-\x7e\n]+$/);
         expect(text).not.toMatch(/\d|https?:|JSON|RPC|HTTP|exception|_/i);
       }
@@ -51,9 +55,9 @@ describe("what a user reads when a task failed", () => {
   it("distinguishes a task that was lost, one that may have run, and one that failed", () => {
     for (const locale of locales) {
       const texts = [
-        failed("execution_failed", true),
-        failed("ambiguous"),
-        failed("execution_failed"),
+        failWith("execution_failed", true),
+        failWith("ambiguous"),
+        failWith("execution_failed"),
       ];
       expect(new Set(texts.map((outcome) => say(outcome, locale))).size).toBe(3);
     }
@@ -155,10 +159,10 @@ describe("what a user reads when a task came to something else", () => {
 
   it("quotes the explanation of the agent, escaped and in one line", () => {
     const about = { type: "failed", reason: "execution_failed", lost: false } as const;
-    const explained = { ...about, explanation: "No <@U1> seats\nare left" };
+    const explainedOutcome = { ...about, explanation: "No <@U1> seats\nare left" };
     for (const locale of locales)
-      expect(say(explained, locale)).toMatch(/\n> ?No &lt;@U1&gt; seats are left$/);
-    expect(say({ ...explained, explanation: " " })).toBe(say(about));
+      expect(say(explainedOutcome, locale)).toMatch(/\n> ?No &lt;@U1&gt; seats are left$/);
+    expect(say({ ...explainedOutcome, explanation: " " })).toBe(say(about));
   });
 
   it("says how many tasks a cancel request applies to", () => {

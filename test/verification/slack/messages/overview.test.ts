@@ -60,10 +60,10 @@ describe("the App Home", () => {
   it.each([
     ["en", "Mention me in a channel, use `/sekisho`, or", "Mention me in a channel or"],
     ["ja", "ダイレクトメッセージ、または `/sekisho` コマンドで", "、またはダイレクトメッセージで"],
-  ] as const)("names the command if there is one: %s", (locale, named, unnamed) => {
-    expect(textOf(home({}, locale))).toContain(named);
+  ] as const)("names the command if there is one: %s", (locale, commandText, generalText) => {
+    expect(textOf(home({}, locale))).toContain(commandText);
     const without = textOf(home({ command: undefined }, locale));
-    expect(without).toContain(unnamed);
+    expect(without).toContain(generalText);
     expect(without).not.toContain("undefined");
   });
 
@@ -213,8 +213,8 @@ describe("the help", () => {
     expect(help({ quota })).toContain(
       "up to 1 task in any 60 minutes. You have 1 left. You can have 1 task in progress at once, and you have none now.",
     );
-    const reached = { inPeriod: { left: 0, of: 1, spanMs: 3600_000, freeAtMs: askedAtMs } };
-    expect(help({ quota: reached })).toContain("your limit of 1 task in 60 minutes.");
+    const fullQuota = { inPeriod: { left: 0, of: 1, spanMs: 3600_000, freeAtMs: askedAtMs } };
+    expect(help({ quota: fullQuota })).toContain("your limit of 1 task in 60 minutes.");
   });
 
   it("shows a limit of concurrent tasks if there is no other limit", () => {

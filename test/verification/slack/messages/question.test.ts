@@ -41,84 +41,86 @@ const optionsOf = (count: number, label: string) =>
 
 describe("a question", () => {
   it("shows the agent's question, its choices, how else to answer, and the time limit", () => {
-    const shown = show();
-    expect(shown.text).toMatch(
+    const content = show();
+    expect(content.text).toMatch(
       /^Deploy \*now\*\? &lt;!channel&gt;\n\nPress a button, or reply .*\nAnswer by <!date\^1760000600\^/,
     );
-    expect(shown.blocks?.map(({ type }) => type)).toEqual(["markdown", "actions", "context"]);
-    expect(shown.blocks?.[0]?.text).toBe("Deploy **now**? <\u2060!channel>");
+    expect(content.blocks?.map(({ type }) => type)).toEqual(["markdown", "actions", "context"]);
+    expect(content.blocks?.[0]?.text).toBe("Deploy **now**? <\u2060!channel>");
   });
 
   it("encodes the question and the choice in each button and keeps only styles that Slack knows", () => {
-    const shown = buttonsOf(show());
-    expect(shown.map(({ text }) => text.text)).toEqual(["Yes", "No *way*"]);
-    expect(shown.map(({ style }) => style)).toEqual(["primary", undefined]);
-    expect(shown.map((button) => decodeButton(button)?.button)).toEqual([
+    const buttons = buttonsOf(show());
+    expect(buttons.map(({ text }) => text.text)).toEqual(["Yes", "No *way*"]);
+    expect(buttons.map(({ style }) => style)).toEqual(["primary", undefined]);
+    expect(buttons.map((button) => decodeButton(button)?.button)).toEqual([
       { type: "answer", question: 2, option: 0 },
       { type: "answer", question: 2, option: 1 },
     ]);
   });
 
   it("shows at most 25 buttons of 75 characters and lists the other choices as text", () => {
-    const shown = show({ options: optionsOf(30, "x".repeat(100)) });
-    expect(buttonsOf(shown)).toHaveLength(25);
-    for (const { text } of buttonsOf(shown)) expect(text.text.length).toBeLessThanOrEqual(75);
-    expect(shown.text).toMatch(/More choices:\n• 25 x/);
+    const content = show({ options: optionsOf(30, "x".repeat(100)) });
+    expect(buttonsOf(content)).toHaveLength(25);
+    for (const { text } of buttonsOf(content)) expect(text.text.length).toBeLessThanOrEqual(75);
+    expect(content.text).toMatch(/More choices:\n• 25 x/);
   });
 
   it("replaces invisible button labels and an invisible prompt with readable text", () => {
     const labels = [" ", "\u200b", "\u3164\u2060 ", "\u00ad"];
-    const shown = show({
+    const content = show({
       prompt: " ",
       options: labels.map((label, at) => ({ id: at === 0 ? "yes" : "\u200b", label })),
     });
-    expect(buttonsOf(shown).map(({ text }) => text.text)).toEqual(["yes", "2", "3", "4"]);
-    expect(hasVisibleText(parseMarkdown(String(shown.blocks?.[0]?.text)))).toBe(true);
+    expect(buttonsOf(content).map(({ text }) => text.text)).toEqual(["yes", "2", "3", "4"]);
+    expect(hasVisibleText(parseMarkdown(String(content.blocks?.[0]?.text)))).toBe(true);
   });
 
   it("shows the time limit even if the choices do not fit", () => {
     const options = optionsOf(100, "x".repeat(70));
-    const said = show({ options }).blocks?.at(-1) as unknown as { elements: { text: string }[] };
-    expect(said.elements[0]?.text).toMatch(/^Answer by <!date\^/);
+    const context = show({ options }).blocks?.at(-1) as unknown as { elements: { text: string }[] };
+    expect(context.elements[0]?.text).toMatch(/^Answer by <!date\^/);
     expect(show({ options }, { mrkdwnFallback: true }).text).toMatch(/\nAnswer by <!date\^/);
   });
 
   it("exposes the target of a link in code whose end is cut off", () => {
-    const shown = show({
+    const content = show({
       prompt: `\`\`[https://bank.example](https://evil.example) ${"word ".repeat(2000)}\`\``,
     });
-    expect(shown.blocks?.[0]?.text).toMatch(/https:\/\/bank\.example \(https:\/\/evil\.example\)/);
+    expect(content.blocks?.[0]?.text).toMatch(
+      /https:\/\/bank\.example \(https:\/\/evil\.example\)/,
+    );
   });
 
   it("shows no buttons without choices, and for credentials only a warning instead of asking for a reply", () => {
     expect(buttonsOf(show({ options: [] }))).toEqual([]);
     for (const locale of ["en", "ja"] as const) {
-      const shown = show({ kind: "auth" }, {}, askedAtMs, locale);
-      expect(buttonsOf(shown)).toEqual([]);
-      expect(shown.text).not.toMatch(/reply|返信/);
-      expect(shown.text).toMatch(
+      const content = show({ kind: "auth" }, {}, askedAtMs, locale);
+      expect(buttonsOf(content)).toEqual([]);
+      expect(content.text).not.toMatch(/reply|返信/);
+      expect(content.text).toMatch(
         /Never post passwords|パスワードやトークンは、ここには絶対に書かない/,
       );
     }
   });
 
   it("falls back to plain text with its choices when Slack refuses blocks", () => {
-    const shown = show({}, { mrkdwnFallback: true });
-    expect(shown.blocks).toBeUndefined();
-    expect(shown.text).toMatch(
+    const content = show({}, { mrkdwnFallback: true });
+    expect(content.blocks).toBeUndefined();
+    expect(content.text).toMatch(
       /\nAnswer by .*\nReply in this thread to answer\.\n• Yes\n• No ∗way∗$/,
     );
   });
 
   it("cuts an overlong question to the limits of Slack", () => {
-    const shown = show({ prompt: "word ".repeat(10_000) });
-    expect(shown.text.length).toBeLessThanOrEqual(3900);
+    const content = show({ prompt: "word ".repeat(10_000) });
+    expect(content.text.length).toBeLessThanOrEqual(3900);
     const options = optionsOf(80, "&".repeat(75));
     for (const plain of [{}, { mrkdwnFallback: true as const }])
       expect(
         show({ prompt: "word ".repeat(10_000), options }, plain).text.length,
       ).toBeLessThanOrEqual(3900);
-    expect(String(shown.blocks?.[0]?.text).length).toBeLessThanOrEqual(8000);
+    expect(String(content.blocks?.[0]?.text).length).toBeLessThanOrEqual(8000);
   });
 });
 
@@ -126,11 +128,11 @@ describe("a question that is over", () => {
   const answer = { user: "U2", atMs: askedAtMs + 60_000, callId: "x" };
 
   it("shows the choice, the person and the time of an answered question, and removes its buttons", () => {
-    const shown = show({ answer: { ...answer, option: 0 } });
-    expect(shown.text).toMatch(
+    const content = show({ answer: { ...answer, option: 0 } });
+    expect(content.text).toMatch(
       /\n✔ \*Yes\* — <@U2>, <!date\^1760000060\^\{date_short_pretty\} at \{time\}\|2025-10-09 08:54 UTC>$/,
     );
-    expect(shown.blocks?.map(({ type }) => type)).toEqual(["markdown", "section"]);
+    expect(content.blocks?.map(({ type }) => type)).toEqual(["markdown", "section"]);
   });
 
   it("quotes a written answer in a form that notifies nobody", () => {
@@ -156,7 +158,7 @@ describe("a question that is over", () => {
     ];
     expect(show({}, { outcome: { type: "unanswered" } })).toEqual(tooLate[0]);
     expect(new Set([open, ...tooLate, ...over].map(({ text }) => text)).size).toBe(3);
-    for (const shown of [...tooLate, ...over]) expect(buttonsOf(shown)).toEqual([]);
+    for (const answerLine of [...tooLate, ...over]) expect(buttonsOf(answerLine)).toEqual([]);
   });
 
   it("keeps showing the answer after the task has been canceled or its time is over", () => {
@@ -178,9 +180,11 @@ it("explains to a person why a click was refused", () => {
     { type: "over" },
   ];
   const { buttonClickRefused } = createTaskText({ locale: "en" });
-  const said = refusals.map((refusal) => buttonClickRefused({ refusal, locale: undefined }));
-  expect(new Set(said).size).toBe(4);
-  expect(said[1]).toMatch(/^<@U2> has already answered this \(<!date\^1760000000\^/);
+  const refusalTexts = refusals.map((refusal) =>
+    buttonClickRefused({ refusal, locale: undefined }),
+  );
+  expect(new Set(refusalTexts).size).toBe(4);
+  expect(refusalTexts[1]).toMatch(/^<@U2> has already answered this \(<!date\^1760000000\^/);
   for (const refusal of refusals)
     expect(buttonClickRefused({ refusal, locale: "ja" })).toMatch(/[ぁ-ん]/);
 });
@@ -221,8 +225,8 @@ describe("a button", () => {
     ["with capitals", "sekisho_cancel", value({ r: requestId.toUpperCase() })],
     ["written in another way", "sekisho_cancel", `{ "r": "${requestId}" }`],
     ["of great length", "sekisho_cancel", value({ r: requestId }) + " ".repeat(300)],
-  ])("ignores a button %s", (_, action_id, forged) => {
-    expect(decodeButton({ action_id, value: forged })).toBeUndefined();
+  ])("ignores a button %s", (_, action_id, forgedValue) => {
+    expect(decodeButton({ action_id, value: forgedValue })).toBeUndefined();
   });
 });
 
@@ -251,8 +255,8 @@ describe("a question with fields", () => {
     { id: "copies", label: "Copies", type: "number" },
   ];
   const asks = { options: [], fields };
-  const answered = (given: NonNullable<AgentQuestion["answer"]>["fields"]) =>
-    show({ ...asks, answer: { user: "U2", atMs: askedAtMs, callId: "c", fields: given } });
+  const showAnswer = (fields: NonNullable<AgentQuestion["answer"]>["fields"]) =>
+    show({ ...asks, answer: { user: "U2", atMs: askedAtMs, callId: "c", fields } });
 
   it.each([
     ["en", "Answer", /Press Answer to fill in the form, or reply in this thread\./],
@@ -260,24 +264,24 @@ describe("a question with fields", () => {
   ] as const)(
     "shows one button that opens the form, and explains it, in %s",
     (locale, label, hint) => {
-      const shown = show(asks, {}, askedAtMs, locale);
-      expect(buttonsOf(shown).map(({ text }) => text.text)).toEqual([label]);
-      expect(buttonsOf(shown).map((button) => decodeButton(button)?.button)).toEqual([
+      const content = show(asks, {}, askedAtMs, locale);
+      expect(buttonsOf(content).map(({ text }) => text.text)).toEqual([label]);
+      expect(buttonsOf(content).map((button) => decodeButton(button)?.button)).toEqual([
         { type: "open_form", question: 2 },
       ]);
-      expect(shown.text).toMatch(hint);
+      expect(content.text).toMatch(hint);
     },
   );
 
   it("asks for a reply in the thread when Slack refuses blocks, because the button needs blocks", () => {
-    const shown = show(asks, { mrkdwnFallback: true });
-    expect(shown).not.toHaveProperty("blocks");
-    expect(shown.text).toContain("Reply in this thread to answer.");
-    expect(shown.text).not.toContain("Press Answer");
+    const content = show(asks, { mrkdwnFallback: true });
+    expect(content).not.toHaveProperty("blocks");
+    expect(content.text).toContain("Reply in this thread to answer.");
+    expect(content.text).not.toContain("Press Answer");
   });
 
   it("lists the submitted values by their labels and notifies nobody", () => {
-    const { text, blocks } = answered({
+    const { text, blocks } = showAnswer({
       region: "eu",
       tags: ["b", "a"],
       why: "<!channel> now",
@@ -302,7 +306,7 @@ describe("a question with fields", () => {
   });
 
   it("leaves out empty fields and cuts long values", () => {
-    const { text } = answered({ region: "ap", why: "x".repeat(3000) });
+    const { text } = showAnswer({ region: "ap", why: "x".repeat(3000) });
     const lines = text.split("\n").filter((line) => line.startsWith(">"));
     expect(lines).toHaveLength(2);
     expect(lines[1]?.length).toBeLessThan(200);
@@ -322,8 +326,8 @@ describe("a question with fields", () => {
       const question = { ...asks, prompt: "Please. ".repeat(1000), fields: many, answer };
       const { text, blocks = [] } = show(question);
       const section = String(Object(blocks[1]?.text).text);
-      for (const shown of [text, section, show(question, { mrkdwnFallback: true }).text]) {
-        const lines = shown.split("\n").filter((line) => line.startsWith("> "));
+      for (const shownText of [text, section, show(question, { mrkdwnFallback: true }).text]) {
+        const lines = shownText.split("\n").filter((line) => line.startsWith("> "));
         expect(lines.map((line) => /^> (f\d+) .*: of (f\d+)/.exec(line)?.slice(1))).toEqual(
           ids.map((id) => [id, id]),
         );

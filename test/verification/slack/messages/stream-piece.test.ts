@@ -71,8 +71,8 @@ describe("a text that is shown as it is written", () => {
     ],
     ["code", ["Run `rm -rf [a] ", "Run `rm -rf [a] b` now "], "Run `rm -rf [a] b` now "],
     ["bold text", ["Take **care of ", "Take **care of it** now "], "Take **care of it** now "],
-  ])("never ends a piece within %s", (_, texts, expected) => {
-    expect(stream(texts)).toMatchObject({ shown: expected, isBroken: false });
+  ])("never ends a piece within %s", (_, texts, pieces) => {
+    expect(stream(texts)).toMatchObject({ shown: pieces, isBroken: false });
   });
 
   it("never cuts a character in half, even in a text without blanks", () => {
@@ -148,12 +148,12 @@ describe("a text that is shown as it is written", () => {
   });
 
   it("holds back the end of a link until it is complete if its beginning is already shown", () => {
-    const shown = `${"a".repeat(1480)}[b ${"c ".repeat(20)}`;
-    const from = shown.length;
-    expect(findPieceEnd({ text: shown, from: 0 })).toBe(from);
-    expect(findPieceEnd({ text: `${shown}d `, from })).toBe(from);
-    const closed = `${shown}d](https://a.example) `;
-    expect(findPieceEnd({ text: closed, from })).toBe(closed.length);
+    const shownText = `${"a".repeat(1480)}[b ${"c ".repeat(20)}`;
+    const from = shownText.length;
+    expect(findPieceEnd({ text: shownText, from: 0 })).toBe(from);
+    expect(findPieceEnd({ text: `${shownText}d `, from })).toBe(from);
+    const closedText = `${shownText}d](https://a.example) `;
+    expect(findPieceEnd({ text: closedText, from })).toBe(closedText.length);
   });
 });
 

@@ -27,7 +27,7 @@ describe("texts of agents and people in a message", () => {
   const signs = "from ~1 to ~2 *now* `x` <https://a.example/b|docs>";
   const shownSigns = "from ∼1 to ∼2 ∗now∗ ˋxˋ docs (https://a.example/b)";
   const steps = [{ id: "a", title: signs, status: "completed" as const }];
-  const failed = {
+  const failure = {
     type: "failed" as const,
     reason: "execution_failed" as const,
     lost: false,
@@ -40,18 +40,18 @@ describe("texts of agents and people in a message", () => {
     const { text, blocks } = show(progress({ text: signs, steps }), locale);
     expect(text.split("\n").slice(1)).toEqual([shownSigns, `✓ ${shownSigns}`]);
     expect(JSON.stringify(blocks)).toContain(`\\n${shownSigns}`);
-    expect(texts.parts(sampleTask({ outcome: failed }))[0]?.text).toContain(`\n> ${shownSigns}\n`);
+    expect(texts.parts(sampleTask({ outcome: failure }))[0]?.text).toContain(`\n> ${shownSigns}\n`);
     expect(texts.opening(sampleTask({ message })).text).toContain(shownSigns);
   });
 });
 
 describe("a canceled task", () => {
-  const canceled = {
+  const canceledFields = {
     cancelReason: "asked" as const,
     outcome: { type: "failed" as const, reason: "canceled" as const, lost: false },
   };
-  const written = {
-    ...canceled,
+  const writtenFields = {
+    ...canceledFields,
     ...progress({ partialText: "## Step 1\nDone so far. <!channel>" }),
   };
   const parts = (changes: Partial<Task>, locale: "en" | "ja" = "en") =>
@@ -60,7 +60,7 @@ describe("a canceled task", () => {
   it.each(locales)(
     "keeps what a canceled agent has written and says that it is incomplete: %s",
     (locale) => {
-      const [part, ...more] = parts(written, locale);
+      const [part, ...more] = parts(writtenFields, locale);
       expect(more).toEqual([]);
       expect(part?.blocks?.[0]).toEqual({
         type: "markdown",
@@ -68,7 +68,7 @@ describe("a canceled task", () => {
       });
       expect(JSON.stringify(part?.blocks?.slice(1))).toContain(canceledAnswerText[locale]);
       expect(JSON.stringify(part?.blocks?.at(-1))).toContain("0d1c2b3a");
-      const [plain] = parts({ ...written, mrkdwnFallback: true }, locale);
+      const [plain] = parts({ ...writtenFields, mrkdwnFallback: true }, locale);
       expect(plain?.blocks).toBeUndefined();
       expect(plain?.text).toMatch(/^\*Step 1\*\nDone so far\. &lt;!channel&gt;\n\n/);
       expect(plain?.text).toContain(canceledAnswerText[locale]);
@@ -76,33 +76,37 @@ describe("a canceled task", () => {
   );
 
   it("shows only the notice of cancellation if the agent wrote nothing or Slack refused the text", () => {
-    const alone = parts(canceled);
-    expect(parts({ ...canceled, ...progress({ partialText: " <!-- nothing --> " }) })).toEqual(
-      alone,
-    );
+    const alone = parts(canceledFields);
+    expect(
+      parts({ ...canceledFields, ...progress({ partialText: " <!-- nothing --> " }) }),
+    ).toEqual(alone);
     const undelivered = { delivery: { status: "failure_notice" as const } };
-    expect(parts({ ...written, ...undelivered })).toEqual(parts({ ...canceled, ...undelivered }));
+    expect(parts({ ...writtenFields, ...undelivered })).toEqual(
+      parts({ ...canceledFields, ...undelivered }),
+    );
   });
 
   it("drops the partial text of a task that failed", () => {
-    const failed = { outcome: { ...canceled.outcome, reason: "execution_failed" as const } };
-    expect(parts({ ...written, ...failed })).toEqual(parts(failed));
+    const failedFields = {
+      outcome: { ...canceledFields.outcome, reason: "execution_failed" as const },
+    };
+    expect(parts({ ...writtenFields, ...failedFields })).toEqual(parts(failedFields));
   });
 
   it("says that a canceled task may still be running if nobody could confirm that it stopped", () => {
-    const outcome = { ...canceled.outcome, reason: "ambiguous" as const };
-    const [asked, lost] = [{ cancelReason: "asked" as const }, {}].map(
+    const outcome = { ...canceledFields.outcome, reason: "ambiguous" as const };
+    const [askedText, lostText] = [{ cancelReason: "asked" as const }, {}].map(
       (reason) => parts({ ...reason, outcome })[0]?.text,
     );
-    expect(asked).toMatch(/cancel/);
-    expect(lost).not.toMatch(/cancel/);
-    expect(JSON.stringify(parts({ ...written, outcome })[0]?.blocks)).toContain(
-      asked?.split("\n")[0],
+    expect(askedText).toMatch(/cancel/);
+    expect(lostText).not.toMatch(/cancel/);
+    expect(JSON.stringify(parts({ ...writtenFields, outcome })[0]?.blocks)).toContain(
+      askedText?.split("\n")[0],
     );
   });
 
   it("shows a cancellation without any sign of a failure", () => {
-    for (const changes of [canceled, written])
+    for (const changes of [canceledFields, writtenFields])
       expect(JSON.stringify(parts(changes))).not.toMatch(/❌|⚠|:x:|warning/);
   });
 });
@@ -215,21 +219,21 @@ describe("the placeholder", () => {
     expect(show(asking).blocks?.[0]).toEqual({ type: "markdown", text: "Written so far." });
     expect(show(asking).text).toBe(show({ state: "asking" }).text);
     expect(show({ ...asking, state: "waiting" }).text).toBe(show({ state: "waiting" }).text);
-    const { progress: written } = asking;
+    const { progress: writtenProgress } = asking;
     const sameTime = {
       ...asking,
       state: "waiting" as const,
-      progress: { ...written, shownAtMs: 2 },
+      progress: { ...writtenProgress, shownAtMs: 2 },
     };
     expect(show(sameTime).text).toBe(show({ state: "waiting" }).text);
-    const later = { ...sameTime, progress: { ...written, shownAtMs: 3 } };
+    const later = { ...sameTime, progress: { ...writtenProgress, shownAtMs: 3 } };
     expect(show(later).text).not.toBe(show({ state: "waiting" }).text);
   });
 
   it("shows at most 300 characters of the agent's progress text", () => {
-    const shown = (length: number) => show(progress({ text: "a".repeat(length) })).text;
-    expect(shown(300)).toContain("a".repeat(300));
-    expect(shown(301)).toMatch(/[^a]a{299}…/);
+    const showLength = (length: number) => show(progress({ text: "a".repeat(length) })).text;
+    expect(showLength(300)).toContain("a".repeat(300));
+    expect(showLength(301)).toMatch(/[^a]a{299}…/);
   });
 
   it("cuts the agent's progress text and lets it notify nobody", () => {
@@ -250,9 +254,13 @@ describe("the placeholder", () => {
   });
 
   it("shows the answer as far as it is written, or its newest part if not all fits", () => {
-    const written = progress({ partialText: "**So far** <!channel>\n```ts\ncode" });
-    expect(typesOf({ state: "waiting", ...written })).toEqual(["markdown", "context", "actions"]);
-    expect(show({ state: "waiting", ...written }).blocks?.[0]).toEqual({
+    const writtenFields = progress({ partialText: "**So far** <!channel>\n```ts\ncode" });
+    expect(typesOf({ state: "waiting", ...writtenFields })).toEqual([
+      "markdown",
+      "context",
+      "actions",
+    ]);
+    expect(show({ state: "waiting", ...writtenFields }).blocks?.[0]).toEqual({
       type: "markdown",
       text: "**So far** <\u2060!channel>\n```ts\ncode\n```",
     });
@@ -282,15 +290,15 @@ describe("the placeholder", () => {
   });
 
   it("omits text that a native stream already shows, unless Slack refused the stream", () => {
-    const written = progress({ partialText: "So far" });
+    const writtenFields = progress({ partialText: "So far" });
     const stream = { messages: [{ ts: "1.1", startedAtMs: 1 }], length: 6 };
-    expect(typesOf({ ...written, stream })).toEqual(["section", "actions"]);
-    expect(typesOf({ ...written, stream: { ...stream, refused: true } })).toEqual([
+    expect(typesOf({ ...writtenFields, stream })).toEqual(["section", "actions"]);
+    expect(typesOf({ ...writtenFields, stream: { ...stream, refused: true } })).toEqual([
       "markdown",
       "context",
       "actions",
     ]);
-    expect(typesOf({ ...written, stream: { ...stream, messages: [] } })).toEqual([
+    expect(typesOf({ ...writtenFields, stream: { ...stream, messages: [] } })).toEqual([
       "markdown",
       "context",
       "actions",
@@ -390,8 +398,8 @@ describe("the end of what is being written", () => {
       `${old}\n\n${"b".repeat(93)}`,
       `…\n\n${"x".repeat(101)}\n\n${"b".repeat(93)}`,
     ],
-  ])("the newest part of a text %s", (_title, text, expected) => {
-    expect(newestText({ text, maxLength })).toBe(expected);
+  ])("the newest part of a text %s", (_title, text, newest) => {
+    expect(newestText({ text, maxLength })).toBe(newest);
   });
 
   it("closes code that is still being written", () => {
@@ -465,8 +473,8 @@ describe("the part of a long text that is read", () => {
     expect(part(`<!-- ${"secret ".repeat(50)}--> seen`)).toBe(" seen");
     for (const comment of ["<!-- secret -->", "<!---->"]) {
       for (let inside = 1; inside < comment.length; inside += 1) {
-        const rest = "t".repeat(maxLength - comment.length + inside);
-        expect(part(`${words(50)}${comment}${rest}`)).toBe(`${rest}`);
+        const tail = "t".repeat(maxLength - comment.length + inside);
+        expect(part(`${words(50)}${comment}${tail}`)).toBe(`${tail}`);
       }
       const after = "t".repeat(maxLength);
       expect(part(`${words(50)}${comment}${after}`)).toBe(`${after}`);

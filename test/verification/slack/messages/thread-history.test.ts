@@ -14,7 +14,7 @@ const message = { ts: "1000.000000" };
 
 const mayRead = () => true;
 
-function said(ts: number, text: string, other: Partial<PostedMessage> = {}): PostedMessage {
+function createPost(ts: number, text: string, other: Partial<PostedMessage> = {}): PostedMessage {
   const markdown = readMessageText({ message: { text }, botUsers: ["UBOT"], maxLength: 40_000 });
   return {
     ts: ts.toFixed(6),
@@ -30,15 +30,15 @@ function said(ts: number, text: string, other: Partial<PostedMessage> = {}): Pos
 
 function ours(ts: number, text: string, kind?: PostKind, index = 0): PostedMessage {
   const key = kind === undefined ? undefined : { requestId: "r", kind, index };
-  return said(ts, text, { from: "self", user: "UBOT", key });
+  return createPost(ts, text, { from: "self", user: "UBOT", key });
 }
 
 describe("the history of a thread", () => {
   it("returns the earlier messages of people and the bot, oldest first, in any order of input", () => {
     const messages = [
-      said(30, "third"),
+      createPost(30, "third"),
       ours(20, "second", "answer"),
-      said(10, "first", { user: "U2" }),
+      createPost(10, "first", { user: "U2" }),
     ];
     expect(createThreadHistory({ messages, message, mayRead })).toEqual([
       { role: "user", text: "first", user_id: "U2", ts: "10.000000" },
@@ -52,7 +52,7 @@ describe("the history of a thread", () => {
       sampleTask({ state: "delivering", mrkdwnFallback, outcome });
     for (const locale of ["en", "ja"] as const) {
       const { parts } = createTaskText({ locale });
-      const told = (task: Task, kind: PostKind) =>
+      const listOwnPosts = (task: Task, kind: PostKind) =>
         parts(task).map(({ text }, index) => ({
           ...ours(10 + index, text),
           key: { requestId: task.id, kind, index },
@@ -60,20 +60,20 @@ describe("the history of a thread", () => {
       const answer: TaskOutcome = { type: "answer", text: "The *answer*." };
       const texts = (messages: PostedMessage[]) =>
         createThreadHistory({ messages, message, mayRead }).map(({ text }) => text);
-      expect(texts(told(task(answer), "answer"))).toEqual(["The _answer_."]);
-      expect(texts(told(task(answer, true), "mrkdwn_answer"))).toEqual(["The _answer_."]);
+      expect(texts(listOwnPosts(task(answer), "answer"))).toEqual(["The _answer_."]);
+      expect(texts(listOwnPosts(task(answer, true), "mrkdwn_answer"))).toEqual(["The _answer_."]);
       for (const outcome of [
         { type: "refused" },
         { type: "failed", reason: "timeout", lost: false },
       ] as const)
-        expect(texts(told(task(outcome), "answer"))).toEqual([]);
+        expect(texts(listOwnPosts(task(outcome), "answer"))).toEqual([]);
     }
   });
 
   it("excludes the message itself and everything after it", () => {
     expect(
       createThreadHistory({
-        messages: [said(1000, "the message"), said(1001, "later")],
+        messages: [createPost(1000, "the message"), createPost(1001, "later")],
         message,
         mayRead,
       }),
@@ -88,8 +88,8 @@ describe("the history of a thread", () => {
       markdown: "(danger) **DiskFull**",
     } as const;
     const messages = [
-      said(1, "DiskFull", alert),
-      said(2, "deployed", { from: "other_bot", user: undefined }),
+      createPost(1, "DiskFull", alert),
+      createPost(2, "deployed", { from: "other_bot", user: undefined }),
     ];
     expect(createThreadHistory({ messages, message, mayRead })).toEqual([
       {
@@ -113,7 +113,7 @@ describe("the history of a thread", () => {
   });
 
   it("names people and channels whose names are known", () => {
-    const messages = [said(1, "<@U2> asked in <#C1>, <@U3> too")];
+    const messages = [createPost(1, "<@U2> asked in <#C1>, <@U3> too")];
     const nameOf = (id: string) => ({ U2: "kim", C1: "ops" })[id];
     expect(createThreadHistory({ messages, message, mayRead, nameOf })[0]?.text).toBe(
       "@kim (U2) asked in #ops (C1), @U3 too",
@@ -122,9 +122,9 @@ describe("the history of a thread", () => {
 
   it("names the writers whose names are known", () => {
     const messages = [
-      said(1, "one", { user: "U2" }),
-      said(2, "two", { user: "U3" }),
-      said(3, "three", { user: undefined }),
+      createPost(1, "one", { user: "U2" }),
+      createPost(2, "two", { user: "U3" }),
+      createPost(3, "three", { user: undefined }),
     ];
     const nameOf = (id: string) => ({ U2: "kim" })[id];
     const history = createThreadHistory({ messages, message, mayRead, nameOf });
@@ -137,7 +137,7 @@ describe("the history of a thread", () => {
 
   it("marks a message that was cut after its conversion to Markdown", () => {
     const [item] = createThreadHistory({
-      messages: [said(1, "*a* ".repeat(1500))],
+      messages: [createPost(1, "*a* ".repeat(1500))],
       message,
       mayRead,
     });
@@ -152,7 +152,7 @@ describe("the history of a thread", () => {
       ),
       ours(30, "an answer", "answer", 1),
       ours(31, "a plain answer", "mrkdwn_answer"),
-      said(32, "  "),
+      createPost(32, "  "),
     ];
     expect(createThreadHistory({ messages, message, mayRead }).map(({ text }) => text)).toEqual([
       "an answer",
@@ -167,14 +167,14 @@ describe("the history of a thread", () => {
       fc.integer({ min: 1, max: 5000 }).map((length) => "関".repeat(length)),
       fc.integer({ min: 1, max: 5000 }).map((length) => "\u0001".repeat(length)),
     );
-    const posted = fc.record({
+    const post = fc.record({
       text,
       from: fc.constantFrom("person" as const, "self" as const, "other_bot" as const),
     });
     fc.assert(
-      fc.property(fc.array(posted, { maxLength: 90 }), (list) => {
+      fc.property(fc.array(post, { maxLength: 90 }), (list) => {
         const messages = list.map(({ text: words, from }, n) =>
-          from === "self" ? ours(n + 1, words, "answer") : said(n + 1, words, { from }),
+          from === "self" ? ours(n + 1, words, "answer") : createPost(n + 1, words, { from }),
         );
         const history = createThreadHistory({ messages, message, mayRead });
         expect(
@@ -192,11 +192,13 @@ describe("the history of a thread", () => {
           message,
           mayRead,
         });
-        const meant = messages.filter(({ from, text: words, markdown = words }) =>
+        const visibleMessages = messages.filter(({ from, text: words, markdown = words }) =>
           from === "self" ? words.trim() !== "" : markdown.trim() !== "",
         );
-        const newest = meant.slice(meant.length - history.length).map(({ ts }) => ts);
-        if (meant.length <= 50) expect(all.length).toBeGreaterThanOrEqual(history.length);
+        const newest = visibleMessages
+          .slice(visibleMessages.length - history.length)
+          .map(({ ts }) => ts);
+        if (visibleMessages.length <= 50) expect(all.length).toBeGreaterThanOrEqual(history.length);
         expect(history.map(({ ts }) => ts)).toEqual(newest);
       }),
       { numRuns: 150, examples: [[[{ text: " ", from: "self" }]]] },
@@ -204,11 +206,11 @@ describe("the history of a thread", () => {
   });
 
   it("keeps as many messages as fit: fifty short ones, or 64 KiB of long ones", () => {
-    const short = Array.from({ length: 80 }, (_, n) => said(n + 1, `message ${n + 1}`));
+    const short = Array.from({ length: 80 }, (_, n) => createPost(n + 1, `message ${n + 1}`));
     expect(
       createThreadHistory({ messages: short, message, mayRead }).map(({ text }) => text),
     ).toEqual(short.slice(30).map(({ text }) => text));
-    const long = Array.from({ length: 30 }, (_, n) => said(n + 1, "関".repeat(4000)));
+    const long = Array.from({ length: 30 }, (_, n) => createPost(n + 1, "関".repeat(4000)));
     expect(createThreadHistory({ messages: long, message, mayRead })).toHaveLength(5);
   });
 });

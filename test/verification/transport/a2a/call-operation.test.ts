@@ -5,11 +5,11 @@ import { createSentMessages } from "@sekisho/verification/transport/a2a/messages
 import { cardOf } from "../../../doubles/a2a-peer.ts";
 import type { AgentCall } from "../../../doubles/a2a-peer-agent.ts";
 import { json, raw } from "../../../doubles/answers.ts";
-import { agentOf, clientTo, hello, said, sessionId } from "./sample.ts";
+import { agentOf, answerWith, clientTo, hello, sessionId } from "./sample.ts";
 
 const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
 
-const listed = (id: string, ...messageIds: string[]) => ({
+const listedTask = (id: string, ...messageIds: string[]) => ({
   ...{ id, contextId: "c1", status: { state: "TASK_STATE_WORKING" } },
   history: messageIds.map((messageId) => ({
     messageId,
@@ -18,7 +18,7 @@ const listed = (id: string, ...messageIds: string[]) => ({
   })),
 });
 
-const completed = {
+const completedResult = {
   result: {
     ...{ id: "t2", contextId: "c1", status: { state: "TASK_STATE_COMPLETED" } },
     artifacts: [{ artifactId: "a1", parts: [{ text: "done" }] }],
@@ -32,11 +32,11 @@ describe("a task of which only the request id is known", () => {
         method === "ListTasks"
           ? {
               result: {
-                tasks: [listed("t1", "other"), listed("t2", requestId, "later")],
+                tasks: [listedTask("t1", "other"), listedTask("t2", requestId, "later")],
                 nextPageToken: "",
               },
             }
-          : completed,
+          : completedResult,
     });
     expect(await agent.call("get_task", { request_id: requestId })).toMatchObject({
       response_text: "done",
@@ -48,12 +48,14 @@ describe("a task of which only the request id is known", () => {
   });
 
   it("cancels a task found by its message", async () => {
-    const canceled = {
+    const canceledResult = {
       result: { id: "t2", contextId: "c1", status: { state: "TASK_STATE_CANCELED" } },
     };
     const agent = await agentOf({
       answer: ({ method }) =>
-        method === "ListTasks" ? { result: { tasks: [listed("t2", requestId)] } } : canceled,
+        method === "ListTasks"
+          ? { result: { tasks: [listedTask("t2", requestId)] } }
+          : canceledResult,
     });
     expect(await agent.call("cancel_task", { request_id: requestId })).toEqual({
       status: "canceled",
@@ -64,7 +66,7 @@ describe("a task of which only the request id is known", () => {
   it("searches three pages at most and never concludes that the task is unknown", async () => {
     const agent = await agentOf({
       answer: ({ params }) => ({
-        result: { tasks: [listed("t1", "other")], nextPageToken: `${params.pageToken}+` },
+        result: { tasks: [listedTask("t1", "other")], nextPageToken: `${params.pageToken}+` },
       }),
     });
     const call = agent.call("get_task", { request_id: requestId });
@@ -77,13 +79,13 @@ describe("a task of which only the request id is known", () => {
   });
 
   it("finds a task among broken tasks, tasks without history and broken messages", async () => {
-    const wanted = listed("t2", requestId);
+    const wantedTask = listedTask("t2", requestId);
     const tasks = [
-      ...[7, { id: 7 }, { id: "t1" }, { id: "t3", history: "?" }, { ...wanted, id: "" }],
-      { ...wanted, history: [7, {}, ...wanted.history] },
+      ...[7, { id: 7 }, { id: "t1" }, { id: "t3", history: "?" }, { ...wantedTask, id: "" }],
+      { ...wantedTask, history: [7, {}, ...wantedTask.history] },
     ];
     const agent = await agentOf({
-      answer: ({ method }) => (method === "ListTasks" ? { result: { tasks } } : completed),
+      answer: ({ method }) => (method === "ListTasks" ? { result: { tasks } } : completedResult),
     });
     await expect(agent.call("get_task", { request_id: requestId })).resolves.toMatchObject({
       response_text: "done",
@@ -144,21 +146,21 @@ const messageOf = (taskId?: string) => ({
 });
 
 describe("an answer for another task", () => {
-  const completed = taskOf("theirs", "TASK_STATE_COMPLETED");
+  const completedTask = taskOf("theirs", "TASK_STATE_COMPLETED");
   it.each([
-    ["get_task", { task_id: "mine" }, completed],
+    ["get_task", { task_id: "mine" }, completedTask],
     ["get_task", { task_id: "mine" }, taskOf("theirs", "TASK_STATE_FAILED")],
     ["cancel_task", { task_id: "mine" }, taskOf("theirs", "TASK_STATE_CANCELED")],
-    ["answer_task", { task_id: "mine", text: "yes" }, { task: completed }],
+    ["answer_task", { task_id: "mine", text: "yes" }, { task: completedTask }],
     ["answer_task", { task_id: "mine", text: "yes" }, { message: messageOf("theirs") }],
   ] as const)("rejects a response about another task: %s", async (method, params, result) => {
     const agent = await agentOf({ answer: () => ({ result }) });
-    const answered = agent.call(method, params);
-    await expect(answered).rejects.toMatchObject({
+    const call = agent.call(method, params);
+    await expect(call).rejects.toMatchObject({
       reason: "invalid_response",
       certainty: "refused",
     });
-    await expect(answered).rejects.not.toThrow(secret);
+    await expect(call).rejects.not.toThrow(secret);
   });
 
   it("rejects a response about another task after a search by message", async () => {
@@ -166,7 +168,7 @@ describe("an answer for another task", () => {
       answer: ({ method }) =>
         method === "ListTasks"
           ? { result: { tasks: [{ id: "mine", history: [{ messageId: "r1" }] }] } }
-          : { result: completed },
+          : { result: completedTask },
     });
     for (const method of ["get_task", "cancel_task"] as const) {
       await expect(agent.call(method, { request_id: "r1" })).rejects.toMatchObject({
@@ -218,7 +220,7 @@ async function movingAgent(atOld: (method: string) => object | Response) {
     card: (_, base) => json(cardOf({ url: `${base}${path}`, version: "1.0" })),
     answer: (call) => {
       path = "/new";
-      return call.path === "/old" ? atOld(call.method) : said("done");
+      return call.path === "/old" ? atOld(call.method) : answerWith("done");
     },
   });
 }
@@ -348,7 +350,7 @@ describe("an agent that does not take the version that its card names", () => {
       card: (_, base) => json(cardOf({ url: `${base}/${version}`, version })),
       answer: (call) => {
         if (versionOf(call) !== version) return refusals["-32009"];
-        return version === "1.0" ? said("hi") : inV03;
+        return version === "1.0" ? answerWith("hi") : inV03;
       },
     });
     await agent.call("execute_task", hello);
@@ -438,7 +440,7 @@ describe("an operation that an agent lacks", () => {
     async (lacked, [method, params]) => {
       const agent = await agentOf({
         card: bothVersions,
-        answer: (call) => (call.method === lacked ? refusals["-32601"] : said("hi")),
+        answer: (call) => (call.method === lacked ? refusals["-32601"] : answerWith("hi")),
       });
       await expect(agent.call(method, params)).rejects.toMatchObject({
         reason: "method_not_found",
@@ -475,8 +477,8 @@ describe("another tenant", () => {
   it("sends new messages to the tenant of a newer card, but never the refused one", async () => {
     let card = cardFor("acme");
     const agent = await agentOf({
-      card: (...asked) => card(...asked),
-      answer: ({ params }) => (params.tenant === "acme" ? refusals["-32009"] : said("hi")),
+      card: (...cardRequest) => card(...cardRequest),
+      answer: ({ params }) => (params.tenant === "acme" ? refusals["-32009"] : answerWith("hi")),
     });
     const stop = await agent.call("execute_task", hello).catch(() => "refused");
     card = cardFor("other-corp");

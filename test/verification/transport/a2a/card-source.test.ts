@@ -7,9 +7,9 @@ import { cardOf } from "../../../doubles/a2a-peer.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
-import { agentOf, clientTo, hello, said } from "./sample.ts";
+import { agentOf, answerWith, clientTo, hello } from "./sample.ts";
 
-const answer = () => said("hi");
+const answer = () => answerWith("hi");
 
 const goodCard = (base: string, headers: Record<string, string> = {}) =>
   json(cardOf({ url: `${base}/a2a`, version: "1.0" }), { headers });
@@ -129,8 +129,8 @@ describe("the card of an A2A agent", () => {
   it("sends nothing to an interface at another origin", async () => {
     const elsewhere = await agentOf({ answer });
     const agent = await agentOf({ answer, card: () => goodCard(elsewhere.url) });
-    const refused = agent.call("execute_task", hello);
-    await expect(refused).rejects.toMatchObject({
+    const refusedCall = agent.call("execute_task", hello);
+    await expect(refusedCall).rejects.toMatchObject({
       reason: "invalid_response",
       certainty: "undelivered",
     });
@@ -240,7 +240,9 @@ describe("authorization of the A2A transport", () => {
           ? raw("", { status: 401 })
           : json({ name: "an agent", protocolVersion: "1.0", url: `${base}/a2a` }),
       answer: ({ headers }) =>
-        headers.get("authorization") === "Bearer third" ? said("hi") : raw("", { status: 401 }),
+        headers.get("authorization") === "Bearer third"
+          ? answerWith("hi")
+          : raw("", { status: 401 }),
     });
     const authorizer = createBearerAuthorizer({ readToken: async () => tokens.shift() ?? "none" });
     expect(await clientTo(agent.cardUrl, { authorizer }).call("execute_task", hello)).toMatchObject(

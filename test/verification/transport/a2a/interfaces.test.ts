@@ -5,7 +5,10 @@ import { listUsableInterfaces } from "@sekisho/verification/transport/a2a/interf
 
 const origin = "https://agent.example";
 
-function chosen(card: object, { url, version }: { url?: string; version?: A2aVersion } = {}) {
+function chooseInterfaces(
+  card: object,
+  { url, version }: { url?: string; version?: A2aVersion } = {},
+) {
   const usable = listUsableInterfaces({
     card: readCardSchema.parse({ name: "an agent", ...card }),
     cardUrl: new URL(`${origin}/.well-known/agent-card.json`),
@@ -29,11 +32,9 @@ describe("the interfaces of a card", () => {
       over("1.0", { url: `${origin}/first` }),
       over("1.0", { url: `${origin}/second` }),
     ];
-    expect(chosen({ supportedInterfaces }).map(({ url, version }) => `${version} ${url}`)).toEqual([
-      `1.0 ${origin}/first`,
-      `1.0 ${origin}/second`,
-      `0.3 ${origin}/a2a`,
-    ]);
+    expect(
+      chooseInterfaces({ supportedInterfaces }).map(({ url, version }) => `${version} ${url}`),
+    ).toEqual([`1.0 ${origin}/first`, `1.0 ${origin}/second`, `0.3 ${origin}/a2a`]);
   });
 
   it.each([
@@ -45,14 +46,16 @@ describe("the interfaces of a card", () => {
     ["0.3.0", "0.3"],
     ["0.2.0", "0.3"],
     ["0.2.6", "0.3"],
-  ])("calls an interface of version %s in %s", (named, spoken) => {
-    expect(chosen({ supportedInterfaces: [over(named)] })[0]?.version).toBe(spoken);
+  ])("calls an interface of version %s in %s", (protocolVersion, version) => {
+    expect(chooseInterfaces({ supportedInterfaces: [over(protocolVersion)] })[0]?.version).toBe(
+      version,
+    );
   });
 
   it.each(["0.20", "0.30", "2.0", "10.0", "0.1", "latest"])(
     "skips an interface of version %s",
-    (named) => {
-      expect(() => chosen({ supportedInterfaces: [over(named)] })).toThrow(
+    (protocolVersion) => {
+      expect(() => chooseInterfaces({ supportedInterfaces: [over(protocolVersion)] })).toThrow(
         expect.objectContaining({ reason: "version_not_supported", certainty: "undelivered" }),
       );
     },
@@ -60,11 +63,13 @@ describe("the interfaces of a card", () => {
 
   it("lists the own address of a 0.3 card, if it is JSON-RPC, and its additional interfaces", () => {
     const old = { protocolVersion: "0.3.0", url: `${origin}/old` };
-    expect(chosen(old)).toEqual([{ url: `${origin}/old`, version: "0.3", tenant: undefined }]);
+    expect(chooseInterfaces(old)).toEqual([
+      { url: `${origin}/old`, version: "0.3", tenant: undefined },
+    ]);
     const additionalInterfaces = [{ url: `${origin}/rpc`, transport: "JSONRPC" }];
-    expect(chosen({ ...old, preferredTransport: "GRPC", additionalInterfaces })[0]?.url).toBe(
-      `${origin}/rpc`,
-    );
+    expect(
+      chooseInterfaces({ ...old, preferredTransport: "GRPC", additionalInterfaces })[0]?.url,
+    ).toBe(`${origin}/rpc`);
   });
 
   it("lists interfaces of 1.0 first for a card of both versions", () => {
@@ -73,8 +78,12 @@ describe("the interfaces of a card", () => {
       url: `${origin}/old`,
       supportedInterfaces: [over("0.3"), over("1.0")],
     };
-    expect(chosen(hybrid)[0]).toEqual({ url: `${origin}/a2a`, version: "1.0", tenant: undefined });
-    expect(chosen(hybrid, { version: "0.3" }).map(({ version }) => version)).toEqual([
+    expect(chooseInterfaces(hybrid)[0]).toEqual({
+      url: `${origin}/a2a`,
+      version: "1.0",
+      tenant: undefined,
+    });
+    expect(chooseInterfaces(hybrid, { version: "0.3" }).map(({ version }) => version)).toEqual([
       "0.3",
       "0.3",
     ]);
@@ -85,21 +94,21 @@ describe("the interfaces of a card", () => {
     { supportedInterfaces: [over("1.0", { protocolBinding: "HTTP+JSON" })] },
     { protocolVersion: "0.3.0", url: `${origin}/old`, preferredTransport: "GRPC" },
   ])("rejects a card without a JSON-RPC interface: %j", (card) => {
-    expect(() => chosen(card)).toThrow(
+    expect(() => chooseInterfaces(card)).toThrow(
       expect.objectContaining({ reason: "version_not_supported", certainty: "undelivered" }),
     );
   });
 
   it("rejects a card without any interface", () => {
-    expect(() => chosen({})).toThrow(
+    expect(() => chooseInterfaces({})).toThrow(
       expect.objectContaining({ reason: "invalid_response", certainty: "undelivered" }),
     );
   });
 
   it("rejects a card without an interface of the pinned version", () => {
-    expect(() => chosen({ supportedInterfaces: [over("1.0")] }, { version: "0.3" })).toThrow(
-      expect.objectContaining({ reason: "version_not_supported" }),
-    );
+    expect(() =>
+      chooseInterfaces({ supportedInterfaces: [over("1.0")] }, { version: "0.3" }),
+    ).toThrow(expect.objectContaining({ reason: "version_not_supported" }));
   });
 
   it.each([
@@ -119,11 +128,11 @@ describe("the interfaces of a card", () => {
     "data:text/plain,a2a",
     "//user:pass@agent.example/a2a",
   ])("sends no credentials to an interface at %s", (url) => {
-    const refused = () => chosen({ supportedInterfaces: [over("1.0", { url })] });
-    expect(refused).toThrow(
+    const chooseRefused = () => chooseInterfaces({ supportedInterfaces: [over("1.0", { url })] });
+    expect(chooseRefused).toThrow(
       expect.objectContaining({ reason: "invalid_response", certainty: "undelivered" }),
     );
-    expect(refused).not.toThrow(/elsewhere|pass/);
+    expect(chooseRefused).not.toThrow(/elsewhere|pass/);
   });
 
   it.each([
@@ -131,9 +140,11 @@ describe("the interfaces of a card", () => {
     ["/a2a/v1?x=1", `${origin}/a2a/v1?x=1`],
     ["../a2a", `${origin}/a2a`],
     ["rpc", `${origin}/.well-known/rpc`],
-  ])("resolves the relative address %s against the card's origin", (url, resolved) => {
-    expect(chosen({ supportedInterfaces: [over("1.0", { url })] })[0]?.url).toBe(resolved);
-    expect(chosen({ protocolVersion: "0.3.0", url })[0]?.url).toBe(resolved);
+  ])("resolves the relative address %s against the card's origin", (url, absoluteUrl) => {
+    expect(chooseInterfaces({ supportedInterfaces: [over("1.0", { url })] })[0]?.url).toBe(
+      absoluteUrl,
+    );
+    expect(chooseInterfaces({ protocolVersion: "0.3.0", url })[0]?.url).toBe(absoluteUrl);
   });
 
   it("keeps interfaces at the card's own origin beside foreign ones", () => {
@@ -141,7 +152,7 @@ describe("the interfaces of a card", () => {
       over("1.0", { url: "https://elsewhere.example/a2a" }),
       over("0.3"),
     ];
-    expect(chosen({ supportedInterfaces })[0]).toMatchObject({
+    expect(chooseInterfaces({ supportedInterfaces })[0]).toMatchObject({
       version: "0.3",
       url: `${origin}/a2a`,
     });
@@ -151,9 +162,9 @@ describe("the interfaces of a card", () => {
     const supportedInterfaces = [
       over("1.0", { url: "https://elsewhere.example/a2a", tenant: "acme" }),
     ];
-    expect(chosen({ supportedInterfaces }, { url: "https://gateway.example/agent" })).toEqual([
-      { url: "https://gateway.example/agent", version: "1.0", tenant: "acme" },
-    ]);
+    expect(
+      chooseInterfaces({ supportedInterfaces }, { url: "https://gateway.example/agent" }),
+    ).toEqual([{ url: "https://gateway.example/agent", version: "1.0", tenant: "acme" }]);
   });
 
   it("keeps only the interfaces of the first tenant", () => {
@@ -163,7 +174,7 @@ describe("the interfaces of a card", () => {
       over("1.0", { tenant: "acme", url: `${origin}/second` }),
       over("0.3"),
     ];
-    expect(chosen({ supportedInterfaces })).toEqual([
+    expect(chooseInterfaces({ supportedInterfaces })).toEqual([
       { url: `${origin}/a2a`, version: "1.0", tenant: "acme" },
       { url: `${origin}/second`, version: "1.0", tenant: "acme" },
     ]);

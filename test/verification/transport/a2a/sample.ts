@@ -46,6 +46,6 @@ export function clientTo(
 
 export const hello = { channel: "C1", text: "hello" };
 /** What an agent answers a message with, without a task. */
-export const said = (text: string) => ({
+export const answerWith = (text: string) => ({
   result: { message: { messageId: "m1", role: "ROLE_AGENT", parts: [{ text }] } },
 });

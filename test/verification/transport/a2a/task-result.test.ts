@@ -33,8 +33,11 @@ function outcomeOf(
 function bothVersions(result: SendResult) {
   const [outcome, old] = (["1.0", "0.3"] as const).map((version) => {
     const wire = version === "1.0" ? result : resultToV03({ operation: "SendMessage", result });
-    const read = readResult({ operation: "SendMessage", result: JSON.parse(JSON.stringify(wire)) });
-    return toZoneResult({ result: read, retryAfterMs: undefined });
+    const wireResult = readResult({
+      operation: "SendMessage",
+      result: JSON.parse(JSON.stringify(wire)),
+    });
+    return toZoneResult({ result: wireResult, retryAfterMs: undefined });
   });
   expect(old).toEqual(outcome);
   if (!(outcome instanceof SekishoError))
@@ -47,12 +50,12 @@ const notes = (of: object) => ({ metadata: { "urn:sekisho:task:v1": of } });
 describe("what comes of an A2A task", () => {
   it("returns the text of the artifacts once, even if the status repeats it", () => {
     const artifacts = [artifact({ text: "one" }, { text: "two" }), artifact({ text: "three" })];
-    const told = outcomeOf("COMPLETED", {
+    const outcome = outcomeOf("COMPLETED", {
       message: says("onetwo\n\nthree"),
       artifacts,
       history: [says("one")],
     });
-    expect(told).toEqual({ status: "success", response_text: "onetwo\n\nthree" });
+    expect(outcome).toEqual({ status: "success", response_text: "onetwo\n\nthree" });
   });
 
   it("falls back to the text of the status and then to the agent's last message", () => {
@@ -92,7 +95,7 @@ describe("what comes of an A2A task", () => {
 
   it("returns a text with a file name as a file and every other text as the answer", () => {
     const table = { text: "a,b", mediaType: "text/csv", filename: "table.csv" };
-    const read = (parts: object[], more = {}) => {
+    const readParts = (parts: object[], more = {}) => {
       const task = a2aTaskSchema.parse({
         ...{ id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED", ...more } },
         artifacts: [{ ...artifact(...parts), name: "report" }],
@@ -103,23 +106,27 @@ describe("what comes of an A2A task", () => {
       });
     };
     const artifacts = [{ name: "table.csv", mimetype: "text/csv", text: "a,b" }];
-    expect(read([{ text: "here" }, table])).toEqual({
+    expect(readParts([{ text: "here" }, table])).toEqual({
       status: "success",
       response_text: "here",
       artifacts,
     });
-    expect(read([table], { message: says("see the table") })).toMatchObject({
+    expect(readParts([table], { message: says("see the table") })).toMatchObject({
       response_text: "see the table",
       artifacts,
     });
-    expect(read([table])).toMatchObject({ response_text: "", artifacts });
+    expect(readParts([table])).toMatchObject({ response_text: "", artifacts });
   });
 
   it.each([
     ["null", { raw: null, url: null, data: null }],
     ["empty", { raw: "", url: "" }],
-  ])("reads a part as text if its other contents are %s", (_what, unset) => {
-    const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "here", ...unset }] };
+  ])("reads a part as text if its other contents are %s", (_what, unsetMembers) => {
+    const message = {
+      messageId: "m1",
+      role: "ROLE_AGENT",
+      parts: [{ text: "here", ...unsetMembers }],
+    };
     const result = readResult({ operation: "SendMessage", result: { message } });
     expect(toZoneResult({ result, retryAfterMs: undefined })).toEqual({
       status: "success",
@@ -191,8 +198,8 @@ describe("what comes of an A2A task", () => {
       prompt: "Where?",
       fields,
     });
-    for (const broken of [{ fields: [{ id: "a" }] }, { fields: "all" }, null, [fields]]) {
-      expect(outcomeWith(broken)).not.toHaveProperty("fields");
+    for (const brokenPart of [{ fields: [{ id: "a" }] }, { fields: "all" }, null, [fields]]) {
+      expect(outcomeWith(brokenPart)).not.toHaveProperty("fields");
     }
   });
 
@@ -233,18 +240,18 @@ describe("what comes of an A2A task", () => {
       const error = outcomeOf(state, { message: says("a trace of the stack"), ...more });
       expect(error).toBeInstanceOf(SekishoError);
       const object = encodeError({ error: SekishoError.from(error), dialect: "zone" });
-      const decoded = decodeError({ error: object, dialect: "a2a" });
-      expect(decoded).toMatchObject({ reason, certainty: "refused" });
-      expect(decoded.details).toEqual(details);
+      const decodedError = decodeError({ error: object, dialect: "a2a" });
+      expect(decodedError).toMatchObject({ reason, certainty: "refused" });
+      expect(decodedError.details).toEqual(details);
       expect(JSON.stringify(object)).not.toContain("stack");
     },
   );
 
   it("explains a failure in the agent's words, except for the fixed texts of a Sekisho host", () => {
-    const said = (state: string, text: string) =>
+    const explanationOf = (state: string, text: string) =>
       Object(outcomeOf(state, { message: says(text) })).explanation;
-    expect(said("REJECTED", "Mondays only.")).toBe("Mondays only.");
-    expect(said("FAILED", new SekishoError("timeout").message)).toBeUndefined();
+    expect(explanationOf("REJECTED", "Mondays only.")).toBe("Mondays only.");
+    expect(explanationOf("FAILED", new SekishoError("timeout").message)).toBeUndefined();
     expect(Object(outcomeOf("FAILED", { history: [says("half done")] })).explanation).toBe("");
   });
 
@@ -328,13 +335,18 @@ describe("an agent of Google's Agent Development Kit", () => {
 
   it("asks with the name and the arguments of the waiting tool", () => {
     const args = { purpose: "lunch", amount: 120 };
-    const asked = questionOf(
+    const question = questionOf(
       call("look_up", {}),
       call("reimburse", args, waits),
       toolResponse({ status: "pending" }),
     );
     const prompt = `The tool \`reimburse\` waits for you. Its arguments:\n\n\`\`\`json\n${JSON.stringify(args, undefined, 2)}\n\`\`\``;
-    expect(asked).toEqual({ status: "input_required", task_id: "t1", prompt, question_id: "m1" });
+    expect(question).toEqual({
+      status: "input_required",
+      task_id: "t1",
+      prompt,
+      question_id: "m1",
+    });
     const again = questionOf(call("reimburse", args), {
       text: "No input provided for function call id call-1",
     });
@@ -344,8 +356,8 @@ describe("an agent of Google's Agent Development Kit", () => {
   });
 
   it("hides results of tools in a question", () => {
-    const asked = questionOf({ text: "Which one?" }, toolResponse({ rows: ["internal"] }));
-    expect(asked).toMatchObject({ prompt: "Which one?" });
+    const question = questionOf({ text: "Which one?" }, toolResponse({ rows: ["internal"] }));
+    expect(question).toMatchObject({ prompt: "Which one?" });
   });
 
   it("asks for the approval of a tool with its name, arguments and hint", () => {
@@ -381,27 +393,27 @@ describe("an agent of Google's Agent Development Kit", () => {
   });
 
   it("asks with the text of a request for input", () => {
-    const asked = questionOf(
+    const question = questionOf(
       call("adk_request_input", { interruptId: "i", message: "Which branch?" }, waits),
     );
-    expect(asked).toMatchObject({ prompt: "Which branch?" });
+    expect(question).toMatchObject({ prompt: "Which branch?" });
   });
 
   it("asks for credentials without showing stored ones", () => {
     const authConfig = { rawAuthCredential: { oauth2: { clientSecret: "not-for-slack" } } };
-    const asked = questionOf(call("adk_request_credential", { authConfig }, waits));
-    expect(asked).toMatchObject({
+    const question = questionOf(call("adk_request_credential", { authConfig }, waits));
+    expect(question).toMatchObject({
       kind: "auth",
       prompt: "The agent needs credentials for one of its tools.",
     });
-    expect(JSON.stringify(asked)).not.toContain("not-for-slack");
+    expect(JSON.stringify(question)).not.toContain("not-for-slack");
   });
 
   it.each([null, [], 7, { args: {} }, { name: "" }, { name: 7 }])(
     "shows a malformed call as it is: %j",
     (data) => {
-      const asked = questionOf({ data, metadata: { adk_type: "function_call" } });
-      expect(asked).toMatchObject({
+      const question = questionOf({ data, metadata: { adk_type: "function_call" } });
+      expect(question).toMatchObject({
         prompt: `\`\`\`json\n${JSON.stringify(data, undefined, 2)}\n\`\`\``,
       });
     },
@@ -417,9 +429,9 @@ describe("a question with data that holds no fields", () => {
         { data: { toolName: "delete_file" } },
         { url: "https://files.example/a.pdf" },
       ];
-      const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
+      const question = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
       const data = '```json\n{\n  "toolName": "delete_file"\n}\n```';
-      expect(asked).toMatchObject({
+      expect(question).toMatchObject({
         prompt: [...texts.map(({ text }) => text), data].join("\n\n"),
       });
     },
@@ -439,8 +451,8 @@ describe("a question with more data than a person would read", () => {
     ],
     ["a text of half characters", [{ data: "🏯".repeat(50_000) }]],
   ])("shows the beginning of oversized data: %s", (_what, parts) => {
-    const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
-    const { prompt } = Object(asked);
+    const question = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
+    const { prompt } = Object(question);
     expect(prompt).toMatch(/^```json\n/);
     expect(prompt.length).toBeLessThan(4 * JSON.stringify(parts).length);
     expect(prompt.length).toBeLessThan(100_000);
@@ -448,8 +460,10 @@ describe("a question with more data than a person would read", () => {
   });
 
   it("marks data that was cut", () => {
-    const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts: [{ data: wide }] }) });
-    expect(asked).toMatchObject({
+    const question = outcomeOf("INPUT_REQUIRED", {
+      message: says("", { parts: [{ data: wide }] }),
+    });
+    expect(question).toMatchObject({
       prompt: expect.stringMatching(/\n\nThe data is longer than what is shown\.$/),
     });
   });
@@ -516,8 +530,8 @@ describe("an answer in the forms of either version, or of neither,", () => {
       { ...of03, history: [{ role: "agent", parts: [{ text: "HELLO" }] }] },
     ],
   ])("reads the answer from %s", (_, result) => {
-    const read = readResult({ operation: "SendMessage", result });
-    expect(toZoneResult({ result: read, retryAfterMs: undefined })).toEqual({
+    const wireResult = readResult({ operation: "SendMessage", result });
+    expect(toZoneResult({ result: wireResult, retryAfterMs: undefined })).toEqual({
       status: "success",
       response_text: "HELLO",
     });
@@ -541,8 +555,11 @@ describe("an answer in the forms of either version, or of neither,", () => {
       { file: { fileWithUri: "https://f.example/a", name: "a", mimeType: "text/csv" } },
     ],
   ])("reads files %s", (_, part) => {
-    const read = readResult({ operation: "SendMessage", result: holding({ text: "HELLO" }, part) });
-    expect(toZoneResult({ result: read, retryAfterMs: undefined })).toMatchObject({
+    const wireResult = readResult({
+      operation: "SendMessage",
+      result: holding({ text: "HELLO" }, part),
+    });
+    expect(toZoneResult({ result: wireResult, retryAfterMs: undefined })).toMatchObject({
       artifacts: [{ url: "https://f.example/a", name: "a", mimetype: "text/csv" }],
     });
   });
@@ -553,8 +570,8 @@ describe("an answer in the forms of either version, or of neither,", () => {
     ["without a kind", { taskId: "t1", status: { state: "working" } }],
     ["of an artifact without a kind", { taskId: "t1", artifact: {} }],
   ])("returns accepted for an update %s", (_, result) => {
-    const read = readResult({ operation: "SendMessage", result });
-    expect(toZoneResult({ result: read, retryAfterMs: undefined })).toEqual({
+    const wireResult = readResult({ operation: "SendMessage", result });
+    expect(toZoneResult({ result: wireResult, retryAfterMs: undefined })).toEqual({
       status: "accepted",
       task_id: "t1",
     });
@@ -609,24 +626,24 @@ describe("a shape that A2A does not have", () => {
 
 describe("lists that nobody reads", () => {
   const zeros = Array.from({ length: 500_000 }, () => 0);
-  const completed = {
+  const completedTask = {
     id: "t1",
     contextId: "c1",
     status: { state: "TASK_STATE_COMPLETED", message: says("Done.") },
   };
-  const read = (result: object) => () => readResult({ operation: "SendMessage", result });
+  const readLater = (result: object) => () => readResult({ operation: "SendMessage", result });
 
   it.each([
-    ["artifacts", { task: { ...completed, artifacts: zeros } }],
+    ["artifacts", { task: { ...completedTask, artifacts: zeros } }],
     [
       "parts of an artifact",
-      { task: { ...completed, artifacts: [artifact(), { artifactId: "a2", parts: zeros }] } },
+      { task: { ...completedTask, artifacts: [artifact(), { artifactId: "a2", parts: zeros }] } },
     ],
     [
       "parts of many artifacts",
       {
         task: {
-          ...completed,
+          ...completedTask,
           artifacts: zeros.slice(0, 90).map(() => artifact(...Array(1000).fill({}))),
         },
       },
@@ -636,8 +653,8 @@ describe("lists that nobody reads", () => {
       "parts of the task's message",
       {
         task: {
-          ...completed,
-          status: { ...completed.status, message: { ...says(""), parts: zeros } },
+          ...completedTask,
+          status: { ...completedTask.status, message: { ...says(""), parts: zeros } },
         },
       },
     ],
@@ -645,23 +662,23 @@ describe("lists that nobody reads", () => {
       "parts of old messages",
       {
         task: {
-          ...completed,
+          ...completedTask,
           history: zeros.slice(0, 90).map(() => ({ ...says(""), parts: Array(1000).fill({}) })),
         },
       },
     ],
   ])("rejects an oversized list before it reads its entries: %s", (_what, result) => {
     let entries = 0;
-    const watched = (value: unknown): unknown =>
+    const watchMembers = (value: unknown): unknown =>
       typeof value !== "object" || value === null
         ? value
         : new Proxy(value, {
             get: (target, name) => {
               if (typeof name === "string" && /^\d+$/.test(name)) entries += 1;
-              return watched(Reflect.get(target, name));
+              return watchMembers(Reflect.get(target, name));
             },
           });
-    expect(read(watched(result) as object)).toThrow(
+    expect(readLater(watchMembers(result) as object)).toThrow(
       expect.objectContaining({ reason: "invalid_response" }),
     );
     expect(entries).toBeLessThan(1000);
@@ -670,13 +687,13 @@ describe("lists that nobody reads", () => {
   it("reads an oversized history from its end", () => {
     const result = {
       task: {
-        ...completed,
-        status: { state: completed.status.state },
+        ...completedTask,
+        status: { state: completedTask.status.state },
         history: [...zeros, says("The last words.")],
       },
     };
     expect(
-      toZoneResult({ result: read(result)() as never, retryAfterMs: undefined }),
+      toZoneResult({ result: readLater(result)() as never, retryAfterMs: undefined }),
     ).toMatchObject({
       response_text: "The last words.",
     });

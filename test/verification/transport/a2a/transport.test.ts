@@ -14,7 +14,7 @@ import { collectLog } from "../../../doubles/collect-log.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
 import { describeTransport } from "../../../tables/transport.ts";
 import { clientOver, execute } from "../sample.ts";
-import { agentOf, hello, said, sessionId } from "./sample.ts";
+import { agentOf, answerWith, hello, sessionId } from "./sample.ts";
 
 const task = (state: string, more: object = {}) => ({
   id: "t1",
@@ -64,16 +64,16 @@ describe("a task over A2A", () => {
       });
       const id = randomUUID();
       await agent.call("execute_task", fullTask, { id });
-      const [sent] = agent.calls;
-      expect(sent).toMatchObject({
+      const [firstCall] = agent.calls;
+      expect(firstCall).toMatchObject({
         id,
         method: version === "1.0" ? "SendMessage" : "message/send",
         path: "/a2a",
       });
-      expect(sent?.headers.get("a2a-version")).toBe(version);
+      expect(firstCall?.headers.get("a2a-version")).toBe(version);
       const { channel, thread_ts, team_id, user_id, correlation_id, history, context } = fullTask;
       const schemas = version === "1.0" ? operations : v03Operations;
-      expect(schemas.SendMessage.parse(sent?.params)).toEqual({
+      expect(schemas.SendMessage.parse(firstCall?.params)).toEqual({
         message: {
           messageId: id,
           contextId: sessionId,
@@ -102,7 +102,7 @@ describe("a task over A2A", () => {
         },
         configuration: { returnImmediately: true, historyLength: 5 },
       });
-      expect(JSON.stringify(sent)).not.toContain("xoxb");
+      expect(JSON.stringify(firstCall)).not.toContain("xoxb");
     },
   );
 
@@ -231,27 +231,30 @@ describe("the other methods over A2A", () => {
     [{ text: "blue" }, "blue", undefined],
     [{ option_id: "b" }, "b", { option_id: "b" }],
     [{ option_id: "b", text: "blue" }, "blue", { option_id: "b" }],
-  ])("answers a question with a new message for the same task: %j", async (given, text, chosen) => {
-    const agent = await agentOf({ answer: () => working });
-    const id = randomUUID();
-    expect(
-      await agent.call("answer_task", { task_id: "t1", user_id: "U1", ...given }, { id }),
-    ).toMatchObject({
-      status: "accepted",
-    });
-    const { message, configuration } = operations.SendMessage.parse(agent.calls[0]?.params);
-    expect(message).toEqual({
-      messageId: id,
-      taskId: "t1",
-      role: "ROLE_USER",
-      parts: [{ text }],
-      metadata: {
-        "urn:sekisho:slack-message:v1": { user_id: "U1" },
-        ...(chosen && { "urn:sekisho:question:v1": chosen }),
-      },
-    });
-    expect(configuration?.returnImmediately).toBe(true);
-  });
+  ])(
+    "answers a question with a new message for the same task: %j",
+    async (answer, text, optionId) => {
+      const agent = await agentOf({ answer: () => working });
+      const id = randomUUID();
+      expect(
+        await agent.call("answer_task", { task_id: "t1", user_id: "U1", ...answer }, { id }),
+      ).toMatchObject({
+        status: "accepted",
+      });
+      const { message, configuration } = operations.SendMessage.parse(agent.calls[0]?.params);
+      expect(message).toEqual({
+        messageId: id,
+        taskId: "t1",
+        role: "ROLE_USER",
+        parts: [{ text }],
+        metadata: {
+          "urn:sekisho:slack-message:v1": { user_id: "U1" },
+          ...(optionId && { "urn:sekisho:question:v1": optionId }),
+        },
+      });
+      expect(configuration?.returnImmediately).toBe(true);
+    },
+  );
 
   it("answers a question with the values of its fields as a data part", async () => {
     const agent = await agentOf({ answer: () => working });
@@ -266,11 +269,15 @@ describe("the other methods over A2A", () => {
     ["adk-deny:call-1", false],
   ])(
     "answers an ADK approval with the data that the agent expects: %s",
-    async (option_id, confirmed) => {
+    async (option_id, isConfirmed) => {
       const agent = await agentOf({ answer: () => working });
       await agent.call("answer_task", { task_id: "t1", option_id, user_id: "U1" });
       const { message } = operations.SendMessage.parse(agent.calls[0]?.params);
-      const data = { id: "call-1", name: "adk_request_confirmation", response: { confirmed } };
+      const data = {
+        id: "call-1",
+        name: "adk_request_confirmation",
+        response: { confirmed: isConfirmed },
+      };
       expect(message.parts).toEqual([{ data, metadata: { adk_type: "function_response" } }]);
     },
   );
@@ -319,7 +326,7 @@ describe("the other methods over A2A", () => {
   it("rejects an event stream, and a message as the result of GetTask", async () => {
     const answers = [
       raw("data: {}\n\n", { headers: { "content-type": "text/event-stream" } }),
-      said("hi"),
+      answerWith("hi"),
     ];
     const agent = await agentOf({ answer: () => answers.shift() ?? {} });
     for (const _ of [1, 2]) {
@@ -393,14 +400,18 @@ describe("no secret is in an error, a log or a tap of A2A", () => {
         tap: (entry) => entries.push(entry),
       });
       const error = await execute(clientOver((request) => transport.send(request), { log })).catch(
-        (thrown) => thrown,
+        (error) => error,
       );
       await transport.close?.();
       expect(error).toBeInstanceOf(SekishoError);
       expect(agent.gets.length + agent.calls.length).toBeGreaterThan(0);
       // What a peer writes into an error object is shown to whoever watches the wire, as it is by every transport.
-      const shown = behaviour === "echoes headers as an error" ? [] : entries;
-      for (const text of [inspect(error, { depth: 20 }), lines.join(""), JSON.stringify(shown)]) {
+      const shownEntries = behaviour === "echoes headers as an error" ? [] : entries;
+      for (const text of [
+        inspect(error, { depth: 20 }),
+        lines.join(""),
+        JSON.stringify(shownEntries),
+      ]) {
         expect(text).not.toMatch(new RegExp(`${token}|xoxb-of-nobody`));
       }
       expect(lines.join("")).not.toContain("the text of a user");

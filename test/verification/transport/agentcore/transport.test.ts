@@ -134,7 +134,7 @@ describe("the agentcore transport", () => {
   );
 
   it("repeats a 424 once at a peer that deduplicates and never at one that does not", async () => {
-    for (const [idempotent, expected] of [
+    for (const [idempotent, requestCount] of [
       [true, 2],
       [false, 1],
     ] as const) {
@@ -144,7 +144,7 @@ describe("the agentcore transport", () => {
       ).rejects.toMatchObject({
         reason: "ambiguous",
       });
-      expect(requests()).toBe(expected);
+      expect(requests()).toBe(requestCount);
     }
   });
 

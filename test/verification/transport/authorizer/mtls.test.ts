@@ -11,7 +11,7 @@ import {
 import { startTlsPeer } from "../../../doubles/issuers/tls-peer.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
-import { added, movableClock } from "./sample.ts";
+import { addCredentials, movableClock } from "./sample.ts";
 
 let authority: Authority;
 let alice: Certified;
@@ -25,15 +25,15 @@ beforeAll(async () => {
 });
 
 /** The store of secrets, which may be rotated, or be down. */
-function storeOf(certified: Certified) {
-  const store = { ...certified, ca: authority.ca, isDown: false, reads: 0 };
-  const read = (name: "cert" | "key" | "ca") => async () => {
+function storeOf(certificate: Certified) {
+  const store = { ...certificate, ca: authority.ca, isDown: false, reads: 0 };
+  const reader = (name: "cert" | "key" | "ca") => async () => {
     if (name === "cert") store.reads += 1;
     if (store.isDown) throw new Error("the store is down");
     return store[name];
   };
   const { clock, cacheOptions } = movableClock();
-  const readers = { readCertificate: read("cert"), readKey: read("key"), readCa: read("ca") };
+  const readers = { readCertificate: reader("cert"), readKey: reader("key"), readCa: reader("ca") };
   return {
     store,
     clock,
@@ -42,9 +42,9 @@ function storeOf(certified: Certified) {
   };
 }
 
-async function setUp({ certified = alice, required = true } = {}) {
-  const peer = closeAfterTest(await startTlsPeer({ authority, required }));
-  const { store, clock, authorizer } = storeOf(certified);
+async function setUp({ certified: client = alice, required: isRequired = true } = {}) {
+  const peer = closeAfterTest(await startTlsPeer({ authority, required: isRequired }));
+  const { store, clock, authorizer } = storeOf(client);
   const transport = createHttpsTransport({ url: peer.url, authorizer });
   closeAfterTest(transport);
   const send = () =>
@@ -129,7 +129,7 @@ describe("the mtls authorizer", () => {
     async (_what, over) => {
       const { store, authorizer } = storeOf(alice);
       Object.assign(store, over());
-      const error = await added(authorizer).catch((thrown: unknown) => thrown);
+      const error = await addCredentials(authorizer).catch((error: unknown) => error);
       expect(error).toMatchObject({
         reason: "unauthenticated",
         cause: { code: expect.stringMatching(/^ERR_OSSL_/) },
@@ -143,7 +143,7 @@ describe("the mtls authorizer", () => {
 
   it("refuses an address without TLS", async () => {
     const { authorizer } = storeOf(alice);
-    await expect(added(authorizer, "http://127.0.0.1:1/")).rejects.toMatchObject({
+    await expect(addCredentials(authorizer, "http://127.0.0.1:1/")).rejects.toMatchObject({
       reason: "unauthenticated",
     });
   });

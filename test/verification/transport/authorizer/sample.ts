@@ -5,7 +5,7 @@ import type {
 } from "@sekisho/verification/transport/authorizer/authorizer.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
 
-export async function added(
+export async function addCredentials(
   authorizer: Authorizer,
   url = "https://agent.example/",
 ): Promise<AddedCredentials> {
@@ -19,7 +19,7 @@ export async function added(
 }
 
 export async function tokenOf(authorizer: Authorizer): Promise<string> {
-  const { headers } = await added(authorizer);
+  const { headers } = await addCredentials(authorizer);
   return (headers?.authorization ?? "").replace(/^Bearer /, "");
 }
 

@@ -70,13 +70,13 @@ const authorizers: Record<string, (world: World) => Authorizer> = {
 };
 
 /** How an issuer answers, given what it was shown. */
-const issuers: Record<string, (asked: Asked) => Response | Promise<Response>> = {
-  "repeats it as the code of an error": (asked) =>
-    Response.json({ error: shownIn(asked), message: shownIn(asked) }, { status: 400 }),
-  "repeats it as a page": (asked) =>
-    new Response(`<html>${shownIn(asked)}</html>`, { status: 403 }),
-  "repeats it as the name of an AWS error": (asked) =>
-    new Response(`<ErrorResponse><Error><Code>${shownIn(asked)}</Code></Error></ErrorResponse>`, {
+const issuers: Record<string, (request: Asked) => Response | Promise<Response>> = {
+  "repeats it as the code of an error": (request) =>
+    Response.json({ error: shownIn(request), message: shownIn(request) }, { status: 400 }),
+  "repeats it as a page": (request) =>
+    new Response(`<html>${shownIn(request)}</html>`, { status: 403 }),
+  "repeats it as the name of an AWS error": (request) =>
+    new Response(`<ErrorResponse><Error><Code>${shownIn(request)}</Code></Error></ErrorResponse>`, {
       status: 403,
       headers: { "content-type": "text/xml" },
     }),
@@ -103,7 +103,7 @@ function shownIn({ form, headers, text }: Asked): string {
 
 async function callThrough(
   authorizer: (world: World) => Authorizer,
-  answer: (asked: Asked) => Response | Promise<Response>,
+  answer: (request: Asked) => Response | Promise<Response>,
 ) {
   const issuer = closeAfterTest(await startIssuer({ answer }));
   const peer = closeAfterTest(await startWebServer({ handle: async () => raw("{}") }));
@@ -119,7 +119,7 @@ async function callThrough(
   closeAfterTest(transport);
   const { log, lines } = collectLog({ level: "debug" });
   const error = await execute(clientOver((request) => transport.send(request), { log })).catch(
-    (thrown: SekishoError) => thrown,
+    (error: SekishoError) => error,
   );
   return { error, lines };
 }
@@ -158,7 +158,9 @@ function html(status: number): Response {
 
 describe("a POST to an issuer", () => {
   it("posts a form or JSON and returns the object", async () => {
-    const { url, asked } = await issuerThat(() => Response.json({ access_token: "t" }));
+    const { url, asked: tokenRequests } = await issuerThat(() =>
+      Response.json({ access_token: "t" }),
+    );
     expect(await postToIssuer({ url, body: form, signal: never })).toEqual({ access_token: "t" });
     await postToIssuer({
       url,
@@ -166,12 +168,12 @@ describe("a POST to an issuer", () => {
       headers: { authorization: "Bearer b" },
       signal: never,
     });
-    expect(asked.map(({ headers }) => headers.get("content-type"))).toEqual([
+    expect(tokenRequests.map(({ headers }) => headers.get("content-type"))).toEqual([
       "application/x-www-form-urlencoded",
       "application/json",
     ]);
-    expect(asked.map(({ text }) => text)).toEqual([form.toString(), '{"audience":"a"}']);
-    expect(asked[1]?.headers.get("authorization")).toBe("Bearer b");
+    expect(tokenRequests.map(({ text }) => text)).toEqual([form.toString(), '{"audience":"a"}']);
+    expect(tokenRequests[1]?.headers.get("authorization")).toBe("Bearer b");
   });
 
   it.each<[string, Answer, "unauthenticated" | "unavailable", string]>([
@@ -224,7 +226,7 @@ describe("a POST to an issuer", () => {
   ])("reports a response with %s without repeating it", async (_what, answer, reason, code) => {
     const { url } = await issuerThat(answer);
     const error = await postToIssuer({ url, body: form, signal: never }).catch(
-      (thrown: SekishoError) => thrown,
+      (error: SekishoError) => error,
     );
     expect(error).toMatchObject({ reason, certainty: "undelivered", cause: { code } });
     expect(inspect(error, { depth: 20 })).not.toMatch(/secret-of-nobody|nobody should repeat|ttt/);

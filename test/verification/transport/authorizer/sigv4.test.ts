@@ -10,18 +10,18 @@ import { sigv4Problem } from "../../../doubles/sigv4-check.ts";
 import { type Received, startWebServer } from "../../../doubles/web-server.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
 import { credentials, runtimeArn } from "../agentcore/sample.ts";
-import { added, movableClock } from "./sample.ts";
+import { addCredentials, movableClock } from "./sample.ts";
 
 const scope = { service: "bedrock-agentcore", region: "eu-central-1" };
 
 type ReceivedOptions = { path: string; service?: string; now?: () => number };
 
 /** What arrives at a real server when the https transport signs. */
-async function received({ path, service = scope.service, now = Date.now }: ReceivedOptions) {
-  const arrived: Received[] = [];
+async function receiveSigned({ path, service = scope.service, now = Date.now }: ReceivedOptions) {
+  const receivedRequests: Received[] = [];
   const server = await startWebServer({
     handle: async (request) => {
-      arrived.push(request);
+      receivedRequests.push(request);
       return json({});
     },
   });
@@ -41,7 +41,7 @@ async function received({ path, service = scope.service, now = Date.now }: Recei
   });
   await transport.close?.();
   await server.close();
-  const [request] = arrived;
+  const [request] = receivedRequests;
   if (request === undefined) throw new Error("nothing arrived");
   return request;
 }
@@ -61,7 +61,7 @@ describe("the check that these tests rest on", () => {
         },
       }),
     });
-    const known = {
+    const knownScope = {
       credentials: {
         accessKeyId: "AKIDEXAMPLE",
         secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
@@ -70,8 +70,8 @@ describe("the check that these tests rest on", () => {
       region: "us-east-1",
       nowMs: Date.UTC(2015, 7, 30, 12, 36),
     };
-    expect(sigv4Problem({ received: example("/"), ...known })).toBeUndefined();
-    expect(sigv4Problem({ received: example("/other"), ...known })).toBe("wrong signature");
+    expect(sigv4Problem({ received: example("/"), ...knownScope })).toBeUndefined();
+    expect(sigv4Problem({ received: example("/other"), ...knownScope })).toBe("wrong signature");
   });
 });
 
@@ -82,29 +82,31 @@ describe("the sigv4 authorizer", () => {
     "/with%20space/%E9%96%A2?q=a%20b%2Bc",
     `/runtimes/${encodeURIComponent(runtimeArn)}/invocations?qualifier=DEFAULT`,
   ])("signs %s as the specification says, for the bytes that arrive", async (path) => {
-    const request = await received({ path });
+    const request = await receiveSigned({ path });
     expect(sigv4Problem({ received: request, credentials, ...scope })).toBeUndefined();
-    const tampered = { ...request, body: new TextEncoder().encode("{}") };
-    expect(sigv4Problem({ received: tampered, credentials, ...scope })).toBe("wrong signature");
+    const tamperedRequest = { ...request, body: new TextEncoder().encode("{}") };
+    expect(sigv4Problem({ received: tamperedRequest, credentials, ...scope })).toBe(
+      "wrong signature",
+    );
   });
 
   it("signs the session header and leaves out headers that proxies may rewrite", async () => {
-    const { request } = await received({ path: "/" });
-    const signed = /SignedHeaders=([^,]+)/
+    const { request } = await receiveSigned({ path: "/" });
+    const signedNames = /SignedHeaders=([^,]+)/
       .exec(request.headers.get("authorization") ?? "")?.[1]
       ?.split(";");
-    expect(signed).toEqual(
+    expect(signedNames).toEqual(
       expect.arrayContaining([
         "content-type",
         "host",
         "x-amzn-bedrock-agentcore-runtime-session-id",
       ]),
     );
-    expect(signed).not.toContain("traceparent");
+    expect(signedNames).not.toContain("traceparent");
   });
 
   it("signs for the configured service and the current time", async () => {
-    const request = await received({
+    const request = await receiveSigned({
       path: "/",
       service: "lambda",
       now: () => Date.UTC(2026, 0, 2, 3, 4, 5),
@@ -147,14 +149,18 @@ describe("the sigv4 authorizer with another role", () => {
     aws,
     authorizer,
   }: Pick<Awaited<ReturnType<typeof setUp>>, "aws" | "authorizer">) {
-    const { headers } = await added(authorizer, agent.url);
+    const { headers } = await addCredentials(authorizer, agent.url);
     const request = new Request(agent.url, { method: "POST", headers: { ...headers } });
-    const received = { request, target: new URL(agent.url).pathname, body: new Uint8Array() };
+    const receivedRequest = {
+      request,
+      target: new URL(agent.url).pathname,
+      body: new Uint8Array(),
+    };
     return aws.lent.findIndex(
-      (lent) =>
+      (sessionCredentials) =>
         sigv4Problem({
-          received,
-          credentials: lent,
+          received: receivedRequest,
+          credentials: sessionCredentials,
           service: "execute-api",
           region: agent.region,
         }) === undefined,
@@ -183,25 +189,25 @@ describe("the sigv4 authorizer with another role", () => {
     clock.nowMs += 280_000;
     expect(await signedBy({ aws, authorizer })).toBe(0);
     clock.nowMs += 3000_000 - 280_000;
-    const { headers } = await added(authorizer, agent.url);
+    const { headers } = await addCredentials(authorizer, agent.url);
     expect(headers?.["x-amz-security-token"]).toBe(aws.lent[1]?.sessionToken);
   });
 
   it("assumes the role again once after many refusals of one session and ignores those of an earlier one", async () => {
     const { aws, authorizer } = await setUp();
-    const refused = await Promise.all(
-      Array.from({ length: 5 }, () => added(authorizer, agent.url)),
+    const refusedCredentials = await Promise.all(
+      Array.from({ length: 5 }, () => addCredentials(authorizer, agent.url)),
     );
-    for (const credentials of refused) authorizer.refresh?.(credentials);
+    for (const credentials of refusedCredentials) authorizer.refresh?.(credentials);
     expect(await signedBy({ aws, authorizer })).toBe(1);
-    for (const credentials of refused) authorizer.refresh?.(credentials);
+    for (const credentials of refusedCredentials) authorizer.refresh?.(credentials);
     expect(await signedBy({ aws, authorizer })).toBe(1);
     expect(aws.lent).toHaveLength(2);
   });
 
   it("refuses a role whose external id is missing", async () => {
     const { authorizer } = await setUp({});
-    await expect(added(authorizer, agent.url)).rejects.toMatchObject({
+    await expect(addCredentials(authorizer, agent.url)).rejects.toMatchObject({
       reason: "unauthenticated",
       cause: { code: "AccessDenied" },
     });
@@ -213,7 +219,7 @@ describe("the sigv4 authorizer with another role", () => {
       new Response("<AssumeRoleResponse><AssumeRoleResult/></AssumeRoleResponse>", {
         headers: { "content-type": "text/xml" },
       });
-    await expect(added(authorizer, agent.url)).rejects.toMatchObject({
+    await expect(addCredentials(authorizer, agent.url)).rejects.toMatchObject({
       reason: "unavailable",
       cause: { code: "NoCredentials" },
     });

@@ -27,7 +27,7 @@ import { closeAfterTest } from "../../../doubles/serving.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
 import { credentials } from "../agentcore/sample.ts";
-import { added, movableClock, tokenOf } from "./sample.ts";
+import { addCredentials, movableClock, tokenOf } from "./sample.ts";
 
 function request(url: string) {
   return {
@@ -61,15 +61,15 @@ describe("the bearer authorizer", () => {
   it("reads the token once and again after a refusal", async () => {
     let reads = 0;
     const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
-    const read = () => authorizer.authorize(request("https://example.com"));
-    const refused = await read();
-    expect([refused, await read()]).toEqual(
+    const readCredentials = () => authorizer.authorize(request("https://example.com"));
+    const refusedCredentials = await readCredentials();
+    expect([refusedCredentials, await readCredentials()]).toEqual(
       Array(2).fill({ headers: { authorization: "Bearer t1" } }),
     );
-    authorizer.refresh?.(refused);
-    expect(await read()).toEqual({ headers: { authorization: "Bearer t2" } });
-    authorizer.refresh?.(refused);
-    expect(await read()).toEqual({ headers: { authorization: "Bearer t2" } });
+    authorizer.refresh?.(refusedCredentials);
+    expect(await readCredentials()).toEqual({ headers: { authorization: "Bearer t2" } });
+    authorizer.refresh?.(refusedCredentials);
+    expect(await readCredentials()).toEqual({ headers: { authorization: "Bearer t2" } });
   });
 
   it.each(["", "two words", "line\nbreak", "関所"])(
@@ -94,12 +94,12 @@ describe("the azure authorizer", () => {
     const entra = closeAfterTest(await startEntra({ isAssertion }));
     const { clock, cacheOptions } = movableClock();
     const sts = createSts({ region, credentials: async () => credentials, endpoint: aws.url });
-    const named = { sts, tenantId, clientId, scope, tokenAudience, loginBase: entra.url };
+    const azureSettings = { sts, tenantId, clientId, scope, tokenAudience, loginBase: entra.url };
     return {
       aws,
       entra,
       clock,
-      authorizer: createAzureAuthorizer({ ...named, ...over, ...cacheOptions }),
+      authorizer: createAzureAuthorizer({ ...azureSettings, ...over, ...cacheOptions }),
     };
   }
 
@@ -116,12 +116,12 @@ describe("the azure authorizer", () => {
   it("reports an untrusted assertion or an unknown client as unauthenticated", async () => {
     const { aws, authorizer } = await setUp();
     aws.tokens.issued.includes = () => false;
-    await expect(added(authorizer)).rejects.toMatchObject({
+    await expect(addCredentials(authorizer)).rejects.toMatchObject({
       reason: "unauthenticated",
       cause: { code: "invalid_client" },
     });
     const other = await setUp({ clientId: "another" });
-    await expect(added(other.authorizer)).rejects.toMatchObject({
+    await expect(addCredentials(other.authorizer)).rejects.toMatchObject({
       cause: { code: "invalid_request" },
     });
   });
@@ -164,16 +164,16 @@ describe("the oauth-client-credentials authorizer", () => {
       expect(await tokenOf(authorizer)).toBe("access-token-1");
       const [asked] = issuer.asked;
       expect(asked?.headers.has("authorization")).toBe(way === "basic");
-      const shown = way === "basic" ? {} : { client_id: id, client_secret: secret };
-      expect(asked?.form).toEqual({ grant_type: "client_credentials", ...shown });
+      const bodyCredentials = way === "basic" ? {} : { client_id: id, client_secret: secret };
+      expect(asked?.form).toEqual({ grant_type: "client_credentials", ...bodyCredentials });
     },
   );
 
   it("uses a rotated secret for the next token", async () => {
     const { issuer, secrets, authorizer } = await setUp();
-    const refused = await added(authorizer);
+    const refusedCredentials = await addCredentials(authorizer);
     secrets.current = "rotated";
-    authorizer.refresh?.(refused);
+    authorizer.refresh?.(refusedCredentials);
     expect(await tokenOf(authorizer)).toBe("access-token-2");
     expect(issuer.asked).toHaveLength(2);
   });
@@ -206,7 +206,7 @@ describe("the oauth-client-credentials authorizer", () => {
   ])("rejects a token response with %s", async (_what, body) => {
     const { issuer, authorizer } = await setUp();
     issuer.instead = () => Response.json(body);
-    await expect(added(authorizer)).rejects.toMatchObject({
+    await expect(addCredentials(authorizer)).rejects.toMatchObject({
       reason: "unavailable",
       cause: { code: "NoToken" },
     });
@@ -220,7 +220,7 @@ describe("the oauth-client-credentials authorizer", () => {
       clientAuthentication: "basic",
       timeoutMs: 20,
     });
-    await expect(added(authorizer)).rejects.toMatchObject({ name: "TimeoutError" });
+    await expect(addCredentials(authorizer)).rejects.toMatchObject({ name: "TimeoutError" });
   });
 });
 
@@ -272,7 +272,8 @@ describe("the google authorizer", () => {
 
   it("reports a refusal of AWS, the pool or the service account as unauthenticated", async () => {
     const { aws, google, authorizer } = await setUp();
-    const refusal = () => added(authorizer).catch(({ reason, cause }) => [reason, cause.code]);
+    const refusal = () =>
+      addCredentials(authorizer).catch(({ reason, cause }) => [reason, cause.code]);
     aws.instead = () => refuse("AccessDenied");
     expect(await refusal()).toEqual(["unauthenticated", "AccessDenied"]);
     aws.instead = undefined;
@@ -300,7 +301,7 @@ describe("the google authorizer", () => {
     const { google, authorizer } = await setUp();
     google.instead = ({ target }) =>
       Response.json(target === "/v1/token" ? { access_token: "f", token_type: "Bearer" } : body);
-    await expect(added(authorizer)).rejects.toMatchObject({
+    await expect(addCredentials(authorizer)).rejects.toMatchObject({
       reason: "unavailable",
       cause: { code: "NoToken" },
     });
@@ -352,10 +353,12 @@ describe("the web-identity authorizer", () => {
 
   it("fetches one token for many calls and another one after all of them were refused", async () => {
     const { aws, authorizer } = await setUp();
-    const refused = await Promise.all(Array.from({ length: 10 }, () => added(authorizer)));
-    for (const credential of refused) authorizer.refresh?.(credential);
-    const renewed = await Promise.all(Array.from({ length: 10 }, () => tokenOf(authorizer)));
-    expect(new Set(renewed)).toEqual(new Set(aws.tokens.issued.slice(1)));
+    const refusedCredentials = await Promise.all(
+      Array.from({ length: 10 }, () => addCredentials(authorizer)),
+    );
+    for (const credential of refusedCredentials) authorizer.refresh?.(credential);
+    const renewedTokens = await Promise.all(Array.from({ length: 10 }, () => tokenOf(authorizer)));
+    expect(new Set(renewedTokens)).toEqual(new Set(aws.tokens.issued.slice(1)));
     expect(aws.tokens.issued).toHaveLength(2);
   });
 
@@ -368,7 +371,7 @@ describe("the web-identity authorizer", () => {
       signingAlgorithm: "ES384",
       durationSeconds: 60,
     });
-    await expect(added(authorizer)).rejects.toMatchObject({ reason: "unauthenticated" });
+    await expect(addCredentials(authorizer)).rejects.toMatchObject({ reason: "unauthenticated" });
     const form = {
       "Audience.member.1": audience,
       SigningAlgorithm: "ES384",
@@ -401,7 +404,7 @@ describe("the web-identity authorizer", () => {
   ])("reports a refusal by %s with its reason and its name", async (_who, answer, reason, code) => {
     const { aws, authorizer } = await setUp();
     aws.instead = answer;
-    await expect(added(authorizer)).rejects.toMatchObject({
+    await expect(addCredentials(authorizer)).rejects.toMatchObject({
       reason,
       certainty: "undelivered",
       cause: { code },
@@ -411,7 +414,7 @@ describe("the web-identity authorizer", () => {
   it("reports a broken connection to the issuer as unavailable and not as ambiguous", async () => {
     const { aws, authorizer } = await setUp();
     aws.instead = () => Promise.reject(connectionReset);
-    await expect(added(authorizer)).rejects.toMatchObject({
+    await expect(addCredentials(authorizer)).rejects.toMatchObject({
       reason: "unavailable",
       certainty: "undelivered",
     });
@@ -421,7 +424,9 @@ describe("the web-identity authorizer", () => {
     const { aws } = await setUp();
     const others = { ...credentials, secretAccessKey: "another-secret" };
     const sts = createSts({ region, credentials: async () => others, endpoint: aws.url });
-    await expect(added(createWebIdentityAuthorizer({ sts, audience }))).rejects.toMatchObject({
+    await expect(
+      addCredentials(createWebIdentityAuthorizer({ sts, audience })),
+    ).rejects.toMatchObject({
       reason: "unauthenticated",
       cause: { code: "SignatureDoesNotMatch" },
     });
@@ -438,6 +443,8 @@ describe("the web-identity authorizer", () => {
     const { aws, authorizer } = await setUp();
     const body = `<GetWebIdentityTokenResponse>${inner}</GetWebIdentityTokenResponse>`;
     aws.instead = () => new Response(body, { headers: { "content-type": "text/xml" } });
-    await expect(added(authorizer)).rejects.toMatchObject({ reason: expect.stringMatching(/^un/) });
+    await expect(addCredentials(authorizer)).rejects.toMatchObject({
+      reason: expect.stringMatching(/^un/),
+    });
   });
 });

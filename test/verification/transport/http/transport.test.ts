@@ -420,8 +420,11 @@ describe("one POST to a peer that asks for a certificate", () => {
   });
 
   it("treats a connection that the peer closes silently as ambiguous", async () => {
-    const expired = await authority.issue({ name: "bob", notAfter: new Date(Date.now() - 1000) });
-    await expect(send(expired)).rejects.toMatchObject({
+    const expiredCertificate = await authority.issue({
+      name: "bob",
+      notAfter: new Date(Date.now() - 1000),
+    });
+    await expect(send(expiredCertificate)).rejects.toMatchObject({
       reason: "ambiguous",
       certainty: "unknown",
     });

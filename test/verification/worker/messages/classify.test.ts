@@ -27,18 +27,18 @@ const files: MessageChange = {
   message: { ...ask.message, files: [sampleFile] },
 };
 
-const held = { owner: "other", untilMs: nowMs + 60_000 };
-const expired = { owner: "dead", untilMs: nowMs };
+const heldLease = { owner: "other", untilMs: nowMs + 60_000 };
+const expiredLease = { owner: "dead", untilMs: nowMs };
 const leaseEndMs = 60_250;
-const woken = { type: "woken", nowMs, resumed: false } as const;
-const resumed = { ...woken, resumed: true } as const;
+const wokenEvent = { type: "woken", nowMs, resumed: false } as const;
+const resumedEvent = { ...wokenEvent, resumed: true } as const;
 
 type Expected = Partial<Decision>;
 type Row = [title: string, message: TaskMessage, task: Partial<Task>, decision: Expected];
 
 const run = (decision: Partial<Extract<Decision, { type: "run" }>>): Expected => ({
   type: "run",
-  event: woken,
+  event: wokenEvent,
   mayLook: false,
   noticeFollows: false,
   ...decision,
@@ -52,7 +52,7 @@ const defer = (message: TaskMessage, delayMs: number): Expected => ({
 
 const superseded: Row[] = [
   ["drops a wake-up below the record's number", wake({ seq: 2 }), {}, drop],
-  ["drops it although its lease has expired", wake({ seq: 2 }), { lease: expired }, drop],
+  ["drops it although its lease has expired", wake({ seq: 2 }), { lease: expiredLease }, drop],
   ["drops a wake-up of a step that another worker stored", wake({ key: "a" }), {}, drop],
   ["drops a message whose task has gone on", ask, {}, drop],
 ];
@@ -62,19 +62,19 @@ const free: Row[] = [
     "looks first for a wake-up",
     wake({ polls: 4 }),
     {},
-    run({ event: { ...woken, polls: 4 }, mayLook: true }),
+    run({ event: { ...wokenEvent, polls: 4 }, mayLook: true }),
   ],
   [
     "claims first for a copy of a wake-up",
     wake({ early: 1 }),
     {},
-    run({ event: { ...woken, polls: undefined } }),
+    run({ event: { ...wokenEvent, polls: undefined } }),
   ],
   [
     "takes the step with the record's key",
     wake({ key: "k" }),
     { wakeKey: "k" },
-    run({ event: { ...woken, polls: undefined }, mayLook: true }),
+    run({ event: { ...wokenEvent, polls: undefined }, mayLook: true }),
   ],
   ["runs a message that is new to the record", ask, { wakeSeq: 0 }, run({})],
   [
@@ -168,14 +168,24 @@ const underLease: Row[] = [
 ];
 
 const afterDeath: Row[] = [
-  ["claims first for a wake-up", wake(), {}, run({ event: { ...resumed, polls: undefined } })],
-  ["wakes the task for a late cancel", cancel, { state: "delivering" }, run({ event: resumed })],
-  ["wakes the task for a late turn", threadFree, { state: "waiting" }, run({ event: resumed })],
+  ["claims first for a wake-up", wake(), {}, run({ event: { ...resumedEvent, polls: undefined } })],
+  [
+    "wakes the task for a late cancel",
+    cancel,
+    { state: "delivering" },
+    run({ event: resumedEvent }),
+  ],
+  [
+    "wakes the task for a late turn",
+    threadFree,
+    { state: "waiting" },
+    run({ event: resumedEvent }),
+  ],
   [
     "wakes the task for a late edit, and owes the notice",
     edit,
     { state: "sent" },
-    run({ event: resumed, noticeFollows: true }),
+    run({ event: resumedEvent, noticeFollows: true }),
   ],
   [
     "runs an edit before the send",
@@ -188,8 +198,8 @@ const afterDeath: Row[] = [
 describe.each([
   ["a message that is superseded", superseded, undefined],
   ["a task without a lease", free, undefined],
-  ["a task under the lease of another worker", underLease, held],
-  ["a task whose worker has died", afterDeath, expired],
+  ["a task under the lease of another worker", underLease, heldLease],
+  ["a task whose worker has died", afterDeath, expiredLease],
 ])("%s", (_name, rows, lease) => {
   it.each(rows)("%s", (_title, message, changes, decision) => {
     const task = sampleTask({ wakeSeq: 3, ...(lease && { lease }), ...changes });
@@ -200,13 +210,13 @@ describe.each([
 
 const reply: AskMessage = { ...ask, message: { ...ask.message, unaddressed: true } };
 const unknownThread = { type: "unknown_thread", message: reply, isUndecided: false } as const;
-const claimed = { ...sampleTask(), lease: held };
+const claimedTask = { ...sampleTask(), lease: heldLease };
 
 it.each<[string, Parameters<typeof classify>[0], Expected]>([
   [
     "begins a task whose record it has created",
-    { type: "created", message: ask, task: claimed, nowMs },
-    run({ task: claimed, record: claimed }),
+    { type: "created", message: ask, task: claimedTask, nowMs },
+    run({ task: claimedTask, record: claimedTask }),
   ],
   [
     "looks again for the thread of a reply",

@@ -81,7 +81,7 @@ describe("a completion push", () => {
   it("drops a push for an unknown task, another task id, a finished task, or with a malformed body", async () => {
     const world = await waitingWorld(1);
     const other = "00000000-0000-5000-8000-00000000000f";
-    const forged = [
+    const forgedPushes = [
       pushOf(other),
       pushOf(ask.requestId, "t-2"),
       "{",
@@ -89,7 +89,7 @@ describe("a completion push", () => {
       JSON.stringify({ type: "ask", requestId: other }),
       JSON.stringify({ type: "cancel", requestId: ask.requestId }),
     ];
-    for (const body of forged) expect(await world.push(body)).toBe(0);
+    for (const body of forgedPushes) expect(await world.push(body)).toBe(0);
     await world.run();
     expect(await world.push(pushOf(ask.requestId))).toBe(0);
     expect(world.answers()).toEqual(["A checkpoint."]);
@@ -107,9 +107,9 @@ describe("a completion push", () => {
     isAway = true;
     await world.run({ maxSteps: 1 });
     world.pass(5000);
-    const before = structuredClone(world.taskOf(ask));
+    const taskCopy = structuredClone(world.taskOf(ask));
     await world.push(pushOf(ask.requestId));
-    expect(world.taskOf(ask)).toEqual(before);
+    expect(world.taskOf(ask)).toEqual(taskCopy);
     world.cancel(ask.requestId);
     await world.handleDue();
     const ending = structuredClone(world.taskOf(ask));
@@ -121,12 +121,12 @@ describe("a completion push", () => {
 
   it("polls at most once a second for any number of pushes", async () => {
     const world = await waitingWorld(1000);
-    const before = world.calls();
+    const callCount = world.calls();
     for (let i = 0; i < 50; i++) await world.push(pushOf(ask.requestId));
-    expect(world.calls() - before).toBe(1);
+    expect(world.calls() - callCount).toBe(1);
     world.pass(1000);
     await world.handleDue();
-    expect(world.calls() - before).toBe(2);
+    expect(world.calls() - callCount).toBe(2);
     world.pass(1000);
     expect(await world.push(pushOf(ask.requestId))).toBe(1);
   });
@@ -206,7 +206,7 @@ describe("a completion push that comes before what it tells of can have been see
   it("delivers the answer at once for a push that comes while a worker polls", async () => {
     const polls = 50;
     let gets = 0;
-    let pushed: number | undefined;
+    let pushResult: number | undefined;
     const { log, entries } = collectLog();
     const world = createWorld({
       log,
@@ -214,21 +214,21 @@ describe("a completion push that comes before what it tells of can have been see
       policy: { deadlineMs: 8 * hoursMs },
       async fate({ name }): Promise<Fate> {
         if (name === "get_task" && ++gets === polls)
-          pushed = await world.push(pushOf(ask.requestId));
+          pushResult = await world.push(pushOf(ask.requestId));
         return "ok";
       },
     });
-    await world.deliver(ask).run({ until: () => pushed !== undefined });
-    expect(pushed).toBe(1);
+    await world.deliver(ask).run({ until: () => pushResult !== undefined });
+    expect(pushResult).toBe(1);
     expect(world.answers()).toEqual(["A checkpoint."]);
     await world.run();
     expect(world.posts).toHaveLength(1);
     expect(world.doubled()).toBe(0);
     // Both workers have seen the answer, and one of them has taken it.
-    const taken = entries().filter(
+    const answeredEntries = entries().filter(
       ({ event, state }) => event === "answered" && state === "delivering",
     );
-    expect(taken).toHaveLength(1);
+    expect(answeredEntries).toHaveLength(1);
   });
 });
 
@@ -240,10 +240,10 @@ describe("completion pushes to a task that a worker holds", () => {
     if (record === undefined) throw new Error("the task has no record");
     const untilMs = world.now() + 60_000;
     record.lease = { owner: "another", untilMs };
-    const before = world.sends();
+    const sendCount = world.sends();
     for (let i = 0; i < processes; i++) await world.push(pushOf(ask.requestId), { times });
     await world.run({ until: () => world.now() > untilMs });
-    return { world, sends: world.sends() - before };
+    return { world, sends: world.sends() - sendCount };
   }
 
   it("keeps one repeated link per process for pushes to a leased task, and the answer arrives", async () => {
@@ -269,12 +269,12 @@ describe("completion pushes to a task that a worker holds", () => {
     record.lease = { owner: "another", untilMs: world.now() + 60_000 };
     const worker = world.worker();
     const body = pushOf(ask.requestId);
-    const before = world.sends();
+    const sendCount = world.sends();
     isAway = true;
     await expect(worker.completion({ body })).rejects.toThrow("out of reach");
     isAway = false;
     await worker.completion({ body });
-    expect(world.sends() - before).toBe(1);
+    expect(world.sends() - sendCount).toBe(1);
   });
 });
 
@@ -284,13 +284,13 @@ describe("a completion push after a poll that found no slot", () => {
     const record = world.taskOf(ask);
     if (record === undefined) throw new Error("the task has no record");
     const nowMs = world.now();
-    const polled = play([woken, { type: "busy", delayMs: 60_000 }], {
+    const polledTask = play([woken, { type: "busy", delayMs: 60_000 }], {
       task: { ...record, wait: { ...waitOf(record), nextPollAtMs: nowMs - 10 } },
     });
     world.loseMessages();
     world.records.set(ask.requestId, {
-      ...polled.task,
-      wait: { ...waitOf(polled.task), polledAtMs: nowMs },
+      ...polledTask.task,
+      wait: { ...waitOf(polledTask.task), polledAtMs: nowMs },
       revision: record.revision,
     });
     expect(await world.push(pushOf(ask.requestId))).toBe(0);

@@ -12,8 +12,8 @@ const ask = sampleAsk();
 const failure = '{"type":"failed","reason":"ambiguous","lost":false}';
 
 /** Messages that are handled until a task is sent (and accepted), and polled once. */
-const accepted = 1;
-const polled = 2;
+const stepsToAccept = 1;
+const stepsToPoll = 2;
 
 /** Past its deadline, and the time after it in which the host may still say so itself. */
 const tooLateMs = 16 * 60_000;
@@ -33,12 +33,12 @@ async function buriedAfter(
 
 describe("a dead letter of a task at work", () => {
   it("fails the task in its record, then cancels it at the host, and only then reports it in the thread", async () => {
-    for (const steps of [accepted, polled]) {
+    for (const steps of [stepsToAccept, stepsToPoll]) {
       const world = await buriedAfter(steps);
-      const before = world.calls();
+      const callCount = world.calls();
       expect(world.cancels).toEqual([]);
       await world.run({ maxSteps: 1 });
-      expect(world.calls()).toBe(before + 1);
+      expect(world.calls()).toBe(callCount + 1);
       expect(world.cancels).toEqual([
         {
           params: { task_id: "t-1", reason: "undeliverable" },
@@ -54,9 +54,9 @@ describe("a dead letter of a task at work", () => {
 
   it("cancels a task at most once and reports it, even if the worker dies while canceling", async () => {
     for (const fate of deaths) {
-      let left = 1;
-      const world = await buriedAfter(polled, {
-        fate: ({ name }) => (name === "cancel_task" && left-- > 0 ? fate : "ok"),
+      let failuresLeft = 1;
+      const world = await buriedAfter(stepsToPoll, {
+        fate: ({ name }) => (name === "cancel_task" && failuresLeft-- > 0 ? fate : "ok"),
       });
       await world.run();
       expect(world.cancels).toHaveLength(fate === "dies_before" ? 0 : 1);
@@ -70,7 +70,7 @@ describe("a dead letter of a task at work", () => {
         let isOn = false;
         const world = await runWorld(
           { pollsUntilDone: 5, fate: nthFate(nth, fate, () => isOn) },
-          { maxSteps: polled },
+          { maxSteps: stepsToPoll },
         );
         world.pass(tooLateMs);
         isOn = true;
@@ -84,16 +84,16 @@ describe("a dead letter of a task at work", () => {
   });
 
   it("stores a dead letter before it changes anything, and leaves the task unchanged if that fails", async () => {
-    const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps: polled });
-    const before = structuredClone(world.taskOf(ask));
+    const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps: stepsToPoll });
+    const taskCopy = structuredClone(world.taskOf(ask));
     await expect(
       world.buryOne({ keep: () => Promise.reject(new Error("the archive is away")) }),
     ).rejects.toThrow("away");
-    expect(world.taskOf(ask)).toEqual(before);
+    expect(world.taskOf(ask)).toEqual(taskCopy);
   });
 
   it("stores a dead letter for an operator", async () => {
-    const world = await buriedAfter(polled);
+    const world = await buriedAfter(stepsToPoll);
     expect(world.archive.map((body) => JSON.parse(body))).toEqual([
       { type: "wake", requestId: ask.requestId, seq: 1, polls: 1 },
     ]);
@@ -128,8 +128,8 @@ describe("a dead letter of a task that asks", () => {
     const wakes = world.loseMessages();
     expect(wakes).toBe(1);
     world.clickButton(sampleClick(button, { atMs: world.now() }));
-    const opened = { requestId: ask.requestId, team, channel, user };
-    world.interact({ type: "conversation_opened", ...opened });
+    const conversation = { requestId: ask.requestId, team, channel, user };
+    world.interact({ type: "conversation_opened", ...conversation });
     await world.buryAll();
     expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["button_click"]);
     expect(world.taskOf(ask)?.question?.answer).toBeUndefined();
@@ -152,7 +152,7 @@ describe("a dead letter", () => {
   it("still cancels the task after a dead letter of a cancel, and stores the message", async () => {
     const world = await runWorld(
       { pollsUntilDone: 10_000, cancelable: true },
-      { maxSteps: accepted },
+      { maxSteps: stepsToAccept },
     );
     world.cancel(ask.requestId);
     await world.buryAll();
@@ -222,12 +222,12 @@ describe("a dead letter", () => {
     expect(late.archive).toHaveLength(1);
     expect(late.answers()).toEqual([expect.stringContaining("too_old")]);
 
-    const given = createWorld();
-    given.deliver({ ...ask, receivedAtMs: ask.receivedAtMs - 8 * dayMs });
-    await given.buryAll();
-    await given.run();
-    expect(given.archive).toHaveLength(1);
-    expect(given.posts).toEqual([]);
+    const givenUpWorld = createWorld();
+    givenUpWorld.deliver({ ...ask, receivedAtMs: ask.receivedAtMs - 8 * dayMs });
+    await givenUpWorld.buryAll();
+    await givenUpWorld.run();
+    expect(givenUpWorld.archive).toHaveLength(1);
+    expect(givenUpWorld.posts).toEqual([]);
   });
 });
 
@@ -278,10 +278,10 @@ describe("a redrive", () => {
     await world.buryAll();
     await world.run();
     expect(world.taskOf(ask)).toMatchObject({ state: "done", cleanupDone: true });
-    const told = world.answers();
+    const answersBefore = world.answers();
     world.deletePosts();
     await world.redrive(ask.requestId).run();
-    expect(world.answers()).toEqual(told);
+    expect(world.answers()).toEqual(answersBefore);
     expect(world.posts).toHaveLength(1);
   });
 
@@ -314,12 +314,12 @@ describe("a redrive", () => {
     expect(world.posts).toEqual([]);
 
     await world.deliver(ask).run({ maxSteps: 2 });
-    const before = structuredClone(world.taskOf(ask));
+    const taskCopy = structuredClone(world.taskOf(ask));
     world.loseMessages();
     world.redrive(ask.requestId);
     await world.buryAll();
     expect(world.archive).toHaveLength(1);
-    expect(world.taskOf(ask)).toEqual(before);
+    expect(world.taskOf(ask)).toEqual(taskCopy);
   });
 
   it("a redrive continues after its dead letter if its workers died in the delivery", async () => {

@@ -9,16 +9,18 @@ const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 const weekMs = 7 * 24 * 3600_000;
 
 async function bury(message: object, nowMs: number) {
-  const sent: object[] = [];
+  const sentBodies: object[] = [];
   let isKept = false;
   const store = { get: () => Promise.reject(new NewerRecordError()) };
-  const queue = { send: async ({ body }: { body: string }) => void sent.push(JSON.parse(body)) };
+  const queue = {
+    send: async ({ body }: { body: string }) => void sentBodies.push(JSON.parse(body)),
+  };
   const options = { store, queue, log: silentLog, now: () => nowMs } as unknown as StepOptions;
   const keep = async () => {
     isKept = true;
   };
   await createHandleDeadLetter(options)({ body: JSON.stringify(message), keep });
-  return { sent, isKept };
+  return { sent: sentBodies, isKept };
 }
 
 describe.each([

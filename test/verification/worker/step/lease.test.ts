@@ -19,26 +19,32 @@ async function heldTask(
 ) {
   const store = createMemoryTaskStore({ parse: (json) => taskSchema.parse(json) });
   const lease = { owner: "me", untilMs: Date.now() + leaseMs };
-  const stored = await store.create({
+  const storedTask = await store.create({
     item: { ...sampleTask(), lease, expiresAtMs: Date.now() + 3_600_000 },
   });
-  if (stored === undefined) throw new Error("not created");
-  let record: ClaimedTask = { ...stored, lease };
+  if (storedTask === undefined) throw new Error("not created");
+  let record: ClaimedTask = { ...storedTask, lease };
   return {
     record: () => record,
-    stored,
-    read: () => store.get({ id: stored.id }),
+    stored: storedTask,
+    read: () => store.get({ id: storedTask.id }),
     takeOver: async () => {
-      const task = await store.get({ id: stored.id });
+      const task = await store.get({ id: storedTask.id });
       if (task !== undefined)
         await store.replace({ item: { ...task, lease: { owner: "you", untilMs: 0 } } });
     },
     save: (task: Task) => store.replace({ item: withRevisionOf(record, task) }),
     async keep<T>(work: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
       const wrappedStore = { ...store, ...around(store) };
-      const ended = await withRenewedLease({ store: wrappedStore, record, leaseMs, signal, work });
-      record = ended.record;
-      return ended.result;
+      const renewedResult = await withRenewedLease({
+        store: wrappedStore,
+        record,
+        leaseMs,
+        signal,
+        work,
+      });
+      record = renewedResult.record;
+      return renewedResult.result;
     },
   };
 }
@@ -52,23 +58,23 @@ const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 /** Lets the time pass until the work has settled. */
 async function settle<T>(work: Promise<T>): Promise<T> {
   let isSettled = false;
-  const settled = work.finally(() => {
+  const settledWork = work.finally(() => {
     isSettled = true;
   });
   while (!isSettled) await jest.advanceTimersByTimeAsync(10);
-  return settled;
+  return settledWork;
 }
 
-const aborted = (signal: AbortSignal) =>
+const waitForAbort = (signal: AbortSignal) =>
   new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("aborted")));
 
 describe("the lease of a call that takes several leases", () => {
   it("renews the lease until the call ends, and the record can be saved afterwards", async () => {
-    const { record, stored, read, keep, save } = await heldTask();
+    const { record, stored, read: readTask, keep, save } = await heldTask();
     expect(await settle(keep((signal) => delay(5 * leaseMs).then(() => signal.aborted)))).toBe(
       false,
     );
-    const { lease, revision = 0 } = (await read()) ?? {};
+    const { lease, revision = 0 } = (await readTask()) ?? {};
     expect(lease?.owner).toBe("me");
     expect(lease?.untilMs).toBeGreaterThan((stored.lease?.untilMs ?? 0) + 2 * leaseMs);
     expect(record().lease).toEqual(lease);
@@ -77,7 +83,7 @@ describe("the lease of a call that takes several leases", () => {
       revision: revision + 1,
     });
     await settle(delay(2 * leaseMs));
-    expect((await read())?.revision).toBe(revision + 1);
+    expect((await readTask())?.revision).toBe(revision + 1);
   });
 
   it("renews the lease after a lost response or a short outage of the store", async () => {
@@ -86,9 +92,9 @@ describe("the lease of a call that takes several leases", () => {
       async replace(request) {
         times += 1;
         if (times === 2) throw new Error("away");
-        const replaced = await store.replace(request);
+        const replacedTask = await store.replace(request);
         if (times === 1) throw new Error("the answer is lost");
-        return replaced;
+        return replacedTask;
       },
     }));
     expect(await settle(keep((signal) => delay(4 * leaseMs).then(() => signal.aborted)))).toBe(
@@ -99,12 +105,12 @@ describe("the lease of a call that takes several leases", () => {
   });
 
   it("aborts the call if another worker takes over or the store stays away", async () => {
-    const taken = await heldTask();
-    await taken.takeOver();
-    expect(await settle(taken.keep(aborted))).toBe("aborted");
+    const heldElsewhere = await heldTask();
+    await heldElsewhere.takeOver();
+    expect(await settle(heldElsewhere.keep(waitForAbort))).toBe("aborted");
     const away = async () => Promise.reject(new Error("away"));
     const { keep } = await heldTask(() => ({ replace: away, get: away }));
-    expect(await settle(keep(aborted))).toBe("aborted");
+    expect(await settle(keep(waitForAbort))).toBe("aborted");
   });
 
   it("stops renewing the lease for a call that continues after its abort", async () => {

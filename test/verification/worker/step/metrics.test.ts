@@ -7,7 +7,7 @@ import { type Counted, recordedMetrics } from "../../../runtime/telemetry/record
 import { askedAtMs, sampleAsk, sampleCall, sampleTask } from "../../task/sample.ts";
 
 /** What is counted, in order. */
-function counted(step: { previousTask: Task; event: TaskEvent; task: Task }): Counted[] {
+function countMetrics(step: { previousTask: Task; event: TaskEvent; task: Task }): Counted[] {
   const { metrics, counted: all } = recordedMetrics();
   countStep({ metrics, ...step });
   return all;
@@ -17,8 +17,8 @@ function at(state: Task["state"], seconds: number, event = "woken") {
   return { atMs: askedAtMs + seconds * 1000, event, state };
 }
 
-const delivered: TaskEvent = { type: "delivered" };
-const woken: TaskEvent = { type: "woken", nowMs: askedAtMs + 250, resumed: false };
+const deliveredEvent: TaskEvent = { type: "delivered" };
+const wokenEvent: TaskEvent = { type: "woken", nowMs: askedAtMs + 250, resumed: false };
 const history = [
   at("received", 0, "asked"),
   at("announced", 1),
@@ -26,7 +26,7 @@ const history = [
   at("delivering", 5),
 ];
 
-function ended(outcome: TaskOutcome | undefined, changes: Partial<Task> = {}) {
+function endWith(outcome: TaskOutcome | undefined, changes: Partial<Task> = {}) {
   const previousTask = sampleTask({
     state: "delivering",
     call: sampleCall({ destination: "far" }),
@@ -40,12 +40,12 @@ function ended(outcome: TaskOutcome | undefined, changes: Partial<Task> = {}) {
     state: "done",
     history: [...previousTask.history, at("done", 6, "delivered")],
   };
-  return { previousTask, event: delivered, task };
+  return { previousTask, event: deliveredEvent, task };
 }
 
 describe("a task that is over", () => {
   it("counts a task once with its duration, its last stage and its delivery", () => {
-    expect(counted(ended({ type: "answer", text: "secret words" }))).toEqual([
+    expect(countMetrics(endWith({ type: "answer", text: "secret words" }))).toEqual([
       ["sekisho_stage_seconds", { stage: "delivering" }, 1],
       ["sekisho_answers_delivered_total", { outcome: "answer" }, 1],
       ["sekisho_tasks_total", { outcome: "answer", reason: "none", destination: "far" }, 1],
@@ -57,13 +57,13 @@ describe("a task that is over", () => {
     const again = {
       history: [...history, at("done", 6, "delivered"), at("delivering", 60, "redriven")],
     };
-    const names = counted(ended({ type: "answer", text: "" }, again)).map(([name]) => name);
+    const names = countMetrics(endWith({ type: "answer", text: "" }, again)).map(([name]) => name);
     expect(names).toEqual(["sekisho_stage_seconds", "sekisho_answers_delivered_total"]);
   });
 
   it("counts no task for a message that was not for the bot", () => {
-    const { previousTask, task } = ended(undefined);
-    expect(counted({ previousTask, event: woken, task }).map(([name]) => name)).toEqual([
+    const { previousTask, task } = endWith(undefined);
+    expect(countMetrics({ previousTask, event: wokenEvent, task }).map(([name]) => name)).toEqual([
       "sekisho_stage_seconds",
     ]);
   });
@@ -85,7 +85,7 @@ describe("a task that is over", () => {
   ])(
     "counts the outcome %j as %s with the reason %s and the refusal %s",
     (outcome, name, reason, kind) => {
-      const all = counted(ended(outcome));
+      const all = countMetrics(endWith(outcome));
       expect(all).toContainEqual([
         "sekisho_tasks_total",
         { outcome: name, reason, destination: "far" },
@@ -100,7 +100,9 @@ describe("a task that is over", () => {
     ["agent_not_found", "no_route"],
     ["rate_limited", "thread_full"],
   ] as const)("counts %s before the announcement as the refusal %s", (reason, kind) => {
-    const all = counted(ended({ type: "failed", reason, lost: false }, { placeholder: undefined }));
+    const all = countMetrics(
+      endWith({ type: "failed", reason, lost: false }, { placeholder: undefined }),
+    );
     expect(all).toContainEqual(["sekisho_refusals_total", { kind }, 1]);
   });
 
@@ -111,8 +113,8 @@ describe("a task that is over", () => {
       act: "deliver",
       kind: "gone",
     };
-    const step = ended({ type: "answer", text: "" });
-    const all = counted({
+    const step = endWith({ type: "answer", text: "" });
+    const all = countMetrics({
       ...step,
       task: { ...step.task, delivery: { status: "given_up" } },
       event,
@@ -126,15 +128,21 @@ describe("a task under way", () => {
   it("measures the wait in the queue at the first wake-up only", () => {
     const previousTask = sampleTask();
     const wait: Counted = ["sekisho_queue_wait_seconds", {}, 0.25];
-    expect(counted({ previousTask, event: woken, task: previousTask })).toEqual([wait]);
+    expect(countMetrics({ previousTask, event: wokenEvent, task: previousTask })).toEqual([wait]);
     expect(
-      counted({ previousTask, event: { ...woken, resumed: true }, task: previousTask }),
+      countMetrics({ previousTask, event: { ...wokenEvent, resumed: true }, task: previousTask }),
     ).toEqual([]);
     expect(
-      counted({ previousTask: { ...previousTask, attempts: 1 }, event: woken, task: previousTask }),
+      countMetrics({
+        previousTask: { ...previousTask, attempts: 1 },
+        event: wokenEvent,
+        task: previousTask,
+      }),
     ).toEqual([]);
     const overheard = { ...previousTask, message: sampleAsk({ unaddressed: true }).message };
-    expect(counted({ previousTask: overheard, event: woken, task: overheard })).toEqual([]);
+    expect(countMetrics({ previousTask: overheard, event: wokenEvent, task: overheard })).toEqual(
+      [],
+    );
   });
 
   it("measures a stage from its beginning, even if people asked for something meanwhile", () => {
@@ -145,7 +153,7 @@ describe("a task under way", () => {
       state: "waiting",
       history: [...previousTask.history, at("waiting", 9, "answered")],
     };
-    expect(counted({ previousTask, event: woken, task })).toEqual([
+    expect(countMetrics({ previousTask, event: wokenEvent, task })).toEqual([
       ["sekisho_stage_seconds", { stage: "sent" }, 7],
     ]);
   });
@@ -157,7 +165,7 @@ describe("a task under way", () => {
       state: "announced",
       history: [...previousTask.history, at("announced", -5)],
     };
-    expect(counted({ previousTask, event: { type: "thread_held" }, task })).toEqual([
+    expect(countMetrics({ previousTask, event: { type: "thread_held" }, task })).toEqual([
       ["sekisho_stage_seconds", { stage: "received" }, 0],
     ]);
   });
@@ -169,11 +177,11 @@ describe("a task under way", () => {
       certainty: "undelivered",
       lost: false,
     } as const;
-    const failed: TaskEvent = { type: "call_failed", nowMs: askedAtMs, act: "poll", error };
+    const failedPoll: TaskEvent = { type: "call_failed", nowMs: askedAtMs, act: "poll", error };
     const result = { status: "accepted", task_id: "t" } as const;
     const fine: TaskEvent = { type: "answered", nowMs: askedAtMs, act: "poll", result };
-    const polls = [failed, fine, { ...fine, act: "send" as const }].flatMap((event) =>
-      counted({ previousTask, event, task: previousTask }),
+    const polls = [failedPoll, fine, { ...fine, act: "send" as const }].flatMap((event) =>
+      countMetrics({ previousTask, event, task: previousTask }),
     );
     expect(polls).toEqual([
       ["sekisho_polls_total", { destination: "far", result: "unavailable" }, 1],
@@ -187,10 +195,10 @@ describe("a task under way", () => {
       ...previousTask,
       outcome: { type: "answer", text: "", tokens: { input: 12, output: 3, total: 15 } },
     };
-    expect(counted({ previousTask, event: woken, task })).toEqual([
+    expect(countMetrics({ previousTask, event: wokenEvent, task })).toEqual([
       ["sekisho_tokens_total", { destination: "far", direction: "input" }, 12],
       ["sekisho_tokens_total", { destination: "far", direction: "output" }, 3],
     ]);
-    expect(counted({ previousTask: task, event: woken, task })).toEqual([]);
+    expect(countMetrics({ previousTask: task, event: wokenEvent, task })).toEqual([]);
   });
 });

@@ -39,9 +39,9 @@ async function run(options: Parameters<typeof createWorld>[0]) {
   const tookMs = world.now() - startMs;
   await world.run();
   expect(lines.join("")).not.toContain(poison);
-  const told = (name: string) => entries().filter(({ message }) => message === name);
-  const failures = told("step_failed");
-  const undelivered = told("answer_not_delivered");
+  const entriesOf = (name: string) => entries().filter(({ message }) => message === name);
+  const failures = entriesOf("step_failed");
+  const undelivered = entriesOf("answer_not_delivered");
   return {
     world,
     answers: world.answers().map((answer) => JSON.parse(answer)),
@@ -199,9 +199,9 @@ describe("a record that cannot be read", () => {
     isUnreadable = true;
     await world.run({ maxSteps: 3 });
     expect(world.answers()).toEqual([]);
-    const buried = world.buryAll();
+    const burial = world.buryAll();
     // What is written then can be read again.
-    await buried.finally(() => {
+    await burial.finally(() => {
       isUnreadable = false;
     });
     await world.run();
@@ -227,10 +227,10 @@ describe("a record that cannot be read", () => {
     ["the session id", { sessionId: 17 }, { destination: "host", taskId: "t-1" }],
   ])(
     "keeps the destination of a record if %s is unreadable, so that the task can be canceled",
-    (_what, damage, kept) => {
+    (_what, damage, keptCall) => {
       const call = { ...sampleCall({ taskId: "t-1" }), ...damage };
       expect(salvageTask({ ...sampleTask({ state: "waiting" }), call })).toMatchObject({
-        call: kept,
+        call: keptCall,
       });
     },
   );
@@ -245,7 +245,7 @@ describe("a record that cannot be read", () => {
 
 describe("a step that fails", () => {
   it("reports the end of the lease of a failed step, if it holds one", async () => {
-    for (const [nth, expected] of [
+    for (const [nth, errorClass] of [
       [0, Error],
       [1, InterruptedStep],
     ] as const) {
@@ -254,13 +254,13 @@ describe("a step that fails", () => {
         fate: ({ name }) => (name === "replace" && count++ === nth ? "refused" : "ok"),
       });
       world.deliver(ask);
-      const failed = await world.handleDue().then(
+      const error = await world.handleDue().then(
         () => undefined,
         (reason: unknown) => reason,
       );
-      expect(failed).toBeInstanceOf(expected);
+      expect(error).toBeInstanceOf(errorClass);
       const untilMs = world.taskOf(ask)?.lease?.untilMs;
-      expect(failed instanceof InterruptedStep ? failed.leaseUntilMs : undefined).toBe(untilMs);
+      expect(error instanceof InterruptedStep ? error.leaseUntilMs : undefined).toBe(untilMs);
     }
   });
 
@@ -288,8 +288,8 @@ describe("a step that fails", () => {
 function thrownBy(run: () => unknown): unknown {
   try {
     return run();
-  } catch (thrown) {
-    return thrown;
+  } catch (error) {
+    return error;
   }
 }
 
@@ -324,16 +324,18 @@ describe("the log of the worker", () => {
         throw new SekishoError("execution_failed");
       },
     });
-    const failed = lines.filter(({ event }) => event === "call_failed");
-    expect(failed).toMatchObject([{ message: "task_step", ...ids, reason: "execution_failed" }]);
+    const failedCalls = lines.filter(({ event }) => event === "call_failed");
+    expect(failedCalls).toMatchObject([
+      { message: "task_step", ...ids, reason: "execution_failed" },
+    ]);
   });
 
   it("logs both ids, the operation and the reason of an undelivered answer", async () => {
-    let accepted = false;
+    let isAccepted = false;
     const lines = await linesOf({
       fate: ({ party, name }) => {
-        accepted ||= name === "get_task";
-        return party === "slack" && accepted ? "refused" : "ok";
+        isAccepted ||= name === "get_task";
+        return party === "slack" && isAccepted ? "refused" : "ok";
       },
     });
     expect(lines.filter(({ level }) => level === "error")).toMatchObject([
