@@ -191,8 +191,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "claim-after-look",
     file: "lambdas/verification/worker/step/run.ts",
-    find: 'return looks.has(act.type) ? "act" : "claim";',
-    replace: 'return looks.size > 0 ? "act" : "claim";',
+    find: 'return readOnlyActs.has(act.type) ? "act" : "claim";',
+    replace: 'return readOnlyActs.size > 0 ? "act" : "claim";',
     story: "told",
     engine: "sqlite",
   },
