@@ -75,19 +75,21 @@ async function play(plan: Plan, fateOf?: FateOf): Promise<void> {
 
 /** Times and ids are left out, because they say nothing to a person. */
 function postsIn({ slack, seen, seenByKey }: Moment): unknown[] {
-  const posts = [...seen.said, ...slack.posts].sort((a, b) => Number(a.ts) - Number(b.ts));
+  const said = seen.said.map((message) => ({ ...message, blocks: [], streams: false }));
+  const posts = [...said, ...slack.posts].sort((a, b) => Number(a.ts) - Number(b.ts));
   const order = posts.map(({ ts }) => ts);
-  const shownPosts = posts.map(({ ts: _ts, threadTs, key: _key, fileIds, ...post }) => {
+  // Only what a person sees, because the double of Slack in another checkout may keep other things.
+  const shownPosts = posts.map(({ threadTs, fileIds, ...post }) => {
+    const { from, user, channel, text, blocks, streams } = post;
     const thread = threadTs === undefined ? undefined : order.indexOf(threadTs);
-    return { ...post, atMs: undefined, isLate: undefined, thread, files: fileIds.length };
+    const files = fileIds.length;
+    return { from, user, channel, thread, blocks, streams, files, ...(files === 0 && { text }) };
   });
   const { votes, isRetryTaken, ephemeralMessages, canceledAtHome } = seen;
   const readers = ephemeralMessages.map(({ user }) => user);
   const sessions = seenByKey.sessions.map(([thread, { status }]) => [thread, status]);
-  return [
-    ...shownPosts,
-    { votes, isRetryTaken, readers, canceledAtHome, sessions, homes: seenByKey.homes },
-  ];
+  const homes = JSON.stringify(seenByKey.homes).replace(/<!date\^[^>]*>/g, "");
+  return [...shownPosts, { votes, isRetryTaken, readers, canceledAtHome, sessions, homes }];
 }
 
 function reactionsIn(steps: readonly Step[]): string[] {
