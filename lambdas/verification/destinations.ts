@@ -1,19 +1,19 @@
 /** Creates the clients of the configured destinations. */
 
 import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
+import { createAuthorizer } from "@sekisho/config/authorizers.ts";
 import { callTimes, resolveLongPollMs } from "@sekisho/config/call-time.ts";
 import type { Destination } from "@sekisho/config/destination-schema.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
+import type { Authorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
 import type { Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
-import { createAuthorizer } from "./authorizers.ts";
 import type { Task } from "./task/task.ts";
 import { createA2aTransport } from "./transport/a2a/transport.ts";
 import { createAgentCoreTransport } from "./transport/agentcore/transport.ts";
-import type { Authorizer } from "./transport/authorizer/authorizer.ts";
 import { createHttpsTransport } from "./transport/http/transport.ts";
 import { createInProcessTransport } from "./transport/in-process/transport.ts";
 import { createClient, type ExecutionClient } from "./transport/runner.ts";

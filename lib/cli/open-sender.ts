@@ -1,6 +1,7 @@
 /** Opens a destination of the configuration for the conformance run, with its credentials and with those of strangers. */
 
 import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
+import { createAuthorizer } from "@sekisho/config/authorizers.ts";
 import type { Destination } from "@sekisho/config/destination-schema.ts";
 import { readEnvironment } from "@sekisho/config/environment.ts";
 import type { Config } from "@sekisho/config/schema.ts";
@@ -16,7 +17,6 @@ import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { openDestination } from "@sekisho/local/open-destination.ts";
 import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
-import { createAuthorizer } from "@sekisho/verification/authorizers.ts";
 import { credentialText } from "@sekisho/verification/checks/failed-check.ts";
 
 type SenderOptions = {

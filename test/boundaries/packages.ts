@@ -33,7 +33,7 @@ export const packages: readonly Package[] = [
     name: "@sekisho/runtime",
     mayImport: ["@sekisho/contracts"],
     layers: [
-      ["engine/"],
+      ["auth/", "engine/"],
       ["telemetry/"],
       ["aws/", "log.ts", "public-fetch/", "repeated-keys.ts"],
       ["http/"],
@@ -47,7 +47,7 @@ export const packages: readonly Package[] = [
     name: "@sekisho/config",
     mayImport: ["@sekisho/contracts", "@sekisho/runtime"],
     layers: [
-      ["generate.ts", "live-settings.ts"],
+      ["authorizers.ts", "generate.ts", "live-settings.ts"],
       ["json-schema.ts", "load.ts"],
       ["cross-checks.ts"],
       ["call-time.ts", "deployed.ts", "stage-config.ts", "valid-parts.ts"],
@@ -84,7 +84,6 @@ export const packages: readonly Package[] = [
       ["ingress/", "oauth/", "worker/"],
       ["checks/"],
       ["destinations.ts"],
-      ["authorizers.ts"],
       ["config/", "files/", "gate/", "lookups/", "transport/", "usage/", "zone-secret.ts"],
       ["installations/", "slots.ts"],
       ["slack/"],

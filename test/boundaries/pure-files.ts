@@ -93,7 +93,7 @@ export const pureFiles: readonly string[] = [
   "lambdas/verification/transport/a2a/messages.ts",
   "lambdas/verification/transport/a2a/task-result.ts",
   "lambdas/verification/transport/agentcore/platform-error.ts",
-  "lambdas/verification/transport/authorizer/authorizer.ts",
+  "lambdas/runtime/auth/authorizer.ts",
   "lambdas/verification/transport/read-response.ts",
   "lambdas/verification/transport/response-body.ts",
   "lambdas/verification/transport/response-error.ts",

@@ -9,7 +9,7 @@ import {
 import { parseConfig } from "@sekisho/config/load.ts";
 import { createStageConfig } from "@sekisho/config/stage-config.ts";
 import { httpUrl } from "@sekisho/config/values.ts";
-import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
+import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
 import fc from "fast-check";
 import { problemsOf } from "./problems-of.ts";

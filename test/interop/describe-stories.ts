@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { createA2aTransport } from "@sekisho/verification/transport/a2a/transport.ts";
-import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
 import { createClient, type ExecutionClient } from "@sekisho/verification/transport/runner.ts";
 import { common } from "../tables/transport-sample.ts";
 import { hangMs, hangSignal } from "../tooling/hang.ts";

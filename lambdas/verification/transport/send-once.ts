@@ -2,28 +2,14 @@
 
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { parseRetryAfter } from "@sekisho/runtime/async/waiting.ts";
-import {
-  type HttpClient,
-  HttpError,
-  type HttpHead,
-  type HttpMethod,
-} from "@sekisho/runtime/http/client.ts";
+import type { OutgoingRequest } from "@sekisho/runtime/auth/authorizer.ts";
+import { type HttpClient, HttpError, type HttpHead } from "@sekisho/runtime/http/client.ts";
 import type { ClientCertificate } from "@sekisho/runtime/http/connections.ts";
 import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { createEventCollector } from "./read-events.ts";
 import { createResponseCollector, maxShortening } from "./response-body.ts";
 import { type CheckResponseHead, checkResponseHead, isEventStream } from "./response-head.ts";
 import type { TransportResponse } from "./transport.ts";
-
-export type OutgoingRequest = {
-  method: HttpMethod;
-  url: URL;
-  /** Names in lower case. */
-  headers: Readonly<Record<string, string>>;
-  /** Empty for a GET. */
-  body: Uint8Array;
-  signal: AbortSignal;
-};
 
 export type SendOnceRequest = OutgoingRequest & {
   http: HttpClient;

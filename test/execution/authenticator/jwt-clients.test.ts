@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { JwtIssuerConfig } from "@sekisho/config/authenticator-schema.ts";
 import { createJwtAuthenticator } from "@sekisho/execution/authenticator/jwt.ts";
-import { createOAuthClientCredentialsAuthorizer } from "@sekisho/verification/transport/authorizer/oauth-client-credentials.ts";
+import { createOAuthClientCredentialsAuthorizer } from "@sekisho/runtime/auth/oauth-client-credentials.ts";
 import { type Cognito, startCognito } from "../../doubles/issuers/cognito.ts";
 import { permissionDenied, serveAuthenticator, unauthenticated } from "./ask.ts";
 

@@ -3,11 +3,11 @@ import { describe, expect, it } from "@jest/globals";
 import { type Dialect, dialectSchema } from "@sekisho/contracts/dialects.ts";
 import { encodeError } from "@sekisho/contracts/error-data.ts";
 import { type ClientReason, reasons, SekishoError } from "@sekisho/contracts/errors.ts";
+import { CredentialError } from "@sekisho/runtime/auth/authorizer.ts";
 import { createAnsweredCheck } from "@sekisho/verification/checks/check-result.ts";
 import { createFailedCheck } from "@sekisho/verification/checks/failed-check.ts";
 import { discoveryRequest } from "@sekisho/verification/checks/health-requests.ts";
 import { createCardError } from "@sekisho/verification/transport/a2a/card-problem.ts";
-import { CredentialError } from "@sekisho/verification/transport/authorizer/authorizer.ts";
 
 function checkResult({
   dialect,

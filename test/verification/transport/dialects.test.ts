@@ -22,9 +22,9 @@ import {
 import type { MethodName, ParamsOf } from "@sekisho/contracts/methods.ts";
 import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { startExecutionServer } from "@sekisho/execution/http/server.ts";
+import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
-import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
 import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
 import { createClient } from "@sekisho/verification/transport/runner.ts";
 import { isRepeatedInCall } from "@sekisho/verification/transport/wrappers.ts";

@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createSigV4Authorizer } from "@sekisho/runtime/auth/sigv4.ts";
+import { createBearerAuthorizer } from "@sekisho/runtime/auth/token-authorizer.ts";
 import { createAgentCoreTransport } from "@sekisho/verification/transport/agentcore/transport.ts";
-import { createSigV4Authorizer } from "@sekisho/verification/transport/authorizer/sigv4.ts";
-import { createBearerAuthorizer } from "@sekisho/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
 import { type TapEntry, tapTransport } from "@sekisho/verification/transport/tap.ts";
 import { raw } from "../../doubles/answers.ts";

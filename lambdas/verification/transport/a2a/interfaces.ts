@@ -4,8 +4,8 @@ import type { AgentInterface, ReadCard } from "@sekisho/contracts/a2a/card.ts";
 import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
 import { listInterfaces } from "@sekisho/contracts/a2a/v03/card.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
-import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 import { createCardError, foreignText, joinNames } from "./card-problem.ts";
 
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */

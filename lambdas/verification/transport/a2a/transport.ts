@@ -10,7 +10,7 @@ import {
   type ResultOf,
   type TaskResult,
 } from "@sekisho/contracts/methods.ts";
-import { type Authorizer, parseCheckedUrl } from "../authorizer/authorizer.ts";
+import { type Authorizer, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { createAuthorizedSend } from "../http/transport.ts";
 import { defaultMaxResponseBytes } from "../response-body.ts";
 import type { Transport, TransportResponse } from "../transport.ts";

@@ -6,20 +6,16 @@
 import { isUndelivered } from "@sekisho/contracts/certainty.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
-import { createHttpClient, isCertificateRefused } from "@sekisho/runtime/http/client.ts";
-import { createTraceHeaders } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
   type AddedCredentials,
   type Authorizer,
-  parseCheckedUrl,
-} from "../authorizer/authorizer.ts";
-import { defaultMaxResponseBytes } from "../response-body.ts";
-import {
-  type HttpResponse,
   type OutgoingRequest,
-  type SendOnceRequest,
-  sendOnce,
-} from "../send-once.ts";
+  parseCheckedUrl,
+} from "@sekisho/runtime/auth/authorizer.ts";
+import { createHttpClient, isCertificateRefused } from "@sekisho/runtime/http/client.ts";
+import { createTraceHeaders } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { defaultMaxResponseBytes } from "../response-body.ts";
+import { type HttpResponse, type SendOnceRequest, sendOnce } from "../send-once.ts";
 import type { Transport, TransportRequest } from "../transport.ts";
 
 /** Throws for a URL that is not https (http on loopback) or that holds credentials. */

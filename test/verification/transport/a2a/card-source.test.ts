@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
+import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
+import { createBearerAuthorizer } from "@sekisho/runtime/auth/token-authorizer.ts";
 import { freshnessMs } from "@sekisho/verification/transport/a2a/card-source.ts";
 import { createA2aTransport } from "@sekisho/verification/transport/a2a/transport.ts";
-import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
-import { createBearerAuthorizer } from "@sekisho/verification/transport/authorizer/token-authorizer.ts";
 import { cardOf } from "../../../doubles/a2a-peer.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";

@@ -1,10 +1,10 @@
 /** Transports to agents of bare answers, and calls over them. */
 import { randomUUID } from "node:crypto";
 import type { MethodName, ParamsOf, ResultOf } from "@sekisho/contracts/methods.ts";
+import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { createA2aTransport } from "@sekisho/verification/transport/a2a/transport.ts";
-import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
 import { createClient } from "@sekisho/verification/transport/runner.ts";
 import { startAgent } from "../../../doubles/a2a-peer-agent.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";

@@ -1,12 +1,9 @@
 import { createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
+import { type Authorizer, noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
+import { createBearerAuthorizer } from "@sekisho/runtime/auth/token-authorizer.ts";
 import { createHttpClient } from "@sekisho/runtime/http/client.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
-import {
-  type Authorizer,
-  noAuthorizer,
-} from "@sekisho/verification/transport/authorizer/authorizer.ts";
-import { createBearerAuthorizer } from "@sekisho/verification/transport/authorizer/token-authorizer.ts";
 import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
 import { sendOnce } from "@sekisho/verification/transport/send-once.ts";
 import type { Transport } from "@sekisho/verification/transport/transport.ts";

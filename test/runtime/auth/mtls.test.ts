@@ -1,16 +1,16 @@
 import { inspect } from "node:util";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { createMtlsAuthorizer } from "@sekisho/runtime/auth/mtls.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
-import { createMtlsAuthorizer } from "@sekisho/verification/transport/authorizer/mtls.ts";
 import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
 import {
   type Authority,
   type Certified,
   createAuthority,
-} from "../../../doubles/issuers/certificates.ts";
-import { startTlsPeer } from "../../../doubles/issuers/tls-peer.ts";
-import { closeAfterTest } from "../../../doubles/serving.ts";
-import { hangSignal } from "../../../tooling/hang.ts";
+} from "../../doubles/issuers/certificates.ts";
+import { startTlsPeer } from "../../doubles/issuers/tls-peer.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 import { addCredentials, movableClock } from "./sample.ts";
 
 let authority: Authority;

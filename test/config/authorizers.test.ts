@@ -1,8 +1,8 @@
 /** From the configuration's word for an authorizer to what it really sends: each one against an issuer on a socket. */
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { createAuthorizer } from "@sekisho/config/authorizers.ts";
 import { parseConfig } from "@sekisho/config/load.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
-import { createAuthorizer } from "@sekisho/verification/authorizers.ts";
 import { decodeJwt } from "jose";
 import { assumableRoleArn, externalId, startAwsSts } from "../doubles/issuers/aws-sts.ts";
 import { createAuthority } from "../doubles/issuers/certificates.ts";
@@ -13,8 +13,8 @@ import {
 } from "../doubles/issuers/google.ts";
 import { clientId, scope, startEntra, startOAuth, tenantId } from "../doubles/issuers/oauth.ts";
 import { closeAfterTest } from "../doubles/serving.ts";
-import { credentials } from "./transport/agentcore/sample.ts";
-import { addCredentials, tokenOf } from "./transport/authorizer/sample.ts";
+import { addCredentials, tokenOf } from "../runtime/auth/sample.ts";
+import { credentials } from "../verification/transport/agentcore/sample.ts";
 
 const region = "eu-central-1";
 const url = "https://agents.example/some/path";

@@ -3,9 +3,9 @@
  * token of AWS STS for a federated token, and that for a service account's ID token, which Cloud Run requires. No secret is stored.
  */
 
-import type { CredentialCacheOptions } from "@sekisho/runtime/async/cached-credential.ts";
-import type { Sts } from "@sekisho/runtime/aws/sts.ts";
 import { decodeJwt } from "jose";
+import type { CredentialCacheOptions } from "../async/cached-credential.ts";
+import type { Sts } from "../aws/sts.ts";
 import { throwStsFailure } from "./assumed-role.ts";
 import { type Authorizer, createCredentialError } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";

@@ -1,7 +1,7 @@
 /** The authorizer `web-identity`: a token of AWS STS that names the caller's role. No secret is stored. */
 
-import type { CredentialCacheOptions } from "@sekisho/runtime/async/cached-credential.ts";
-import type { Sts } from "@sekisho/runtime/aws/sts.ts";
+import type { CredentialCacheOptions } from "../async/cached-credential.ts";
+import type { Sts } from "../aws/sts.ts";
 import { throwStsFailure } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { createTokenAuthorizer } from "./token-authorizer.ts";

@@ -1,19 +1,19 @@
 /** Creates the configured authorizers. */
 
-import { toWebIdentityRequest, type WebIdentityRequest } from "@sekisho/config/authorizer-needs.ts";
-import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
-import type { SecretReference } from "@sekisho/config/values.ts";
+import { type Authorizer, noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
+import { createAzureAuthorizer } from "@sekisho/runtime/auth/azure.ts";
+import { createGoogleAuthorizer } from "@sekisho/runtime/auth/google.ts";
+import { createMtlsAuthorizer } from "@sekisho/runtime/auth/mtls.ts";
+import { createOAuthClientCredentialsAuthorizer } from "@sekisho/runtime/auth/oauth-client-credentials.ts";
+import { createSigV4Authorizer } from "@sekisho/runtime/auth/sigv4.ts";
+import { createBearerAuthorizer } from "@sekisho/runtime/auth/token-authorizer.ts";
+import { createWebIdentityAuthorizer } from "@sekisho/runtime/auth/web-identity.ts";
 import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts";
 import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
 import { createSts, type Sts } from "@sekisho/runtime/aws/sts.ts";
-import { type Authorizer, noAuthorizer } from "./transport/authorizer/authorizer.ts";
-import { createAzureAuthorizer } from "./transport/authorizer/azure.ts";
-import { createGoogleAuthorizer } from "./transport/authorizer/google.ts";
-import { createMtlsAuthorizer } from "./transport/authorizer/mtls.ts";
-import { createOAuthClientCredentialsAuthorizer } from "./transport/authorizer/oauth-client-credentials.ts";
-import { createSigV4Authorizer } from "./transport/authorizer/sigv4.ts";
-import { createBearerAuthorizer } from "./transport/authorizer/token-authorizer.ts";
-import { createWebIdentityAuthorizer } from "./transport/authorizer/web-identity.ts";
+import { toWebIdentityRequest, type WebIdentityRequest } from "./authorizer-needs.ts";
+import type { AuthorizerConfig } from "./authorizer-schema.ts";
+import type { SecretReference } from "./values.ts";
 
 export type AuthorizerDependencies = {
   readSecret: (reference: SecretReference) => Promise<string>;

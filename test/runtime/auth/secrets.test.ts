@@ -2,28 +2,23 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import type { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Authorizer } from "@sekisho/runtime/auth/authorizer.ts";
+import { createAzureAuthorizer } from "@sekisho/runtime/auth/azure.ts";
+import { createGoogleAuthorizer } from "@sekisho/runtime/auth/google.ts";
+import { createOAuthClientCredentialsAuthorizer } from "@sekisho/runtime/auth/oauth-client-credentials.ts";
+import { postToIssuer } from "@sekisho/runtime/auth/post-to-issuer.ts";
+import { createSigV4Authorizer } from "@sekisho/runtime/auth/sigv4.ts";
+import { createWebIdentityAuthorizer } from "@sekisho/runtime/auth/web-identity.ts";
 import { createSts } from "@sekisho/runtime/aws/sts.ts";
-import type { Authorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
-import { createAzureAuthorizer } from "@sekisho/verification/transport/authorizer/azure.ts";
-import { createGoogleAuthorizer } from "@sekisho/verification/transport/authorizer/google.ts";
-import { createOAuthClientCredentialsAuthorizer } from "@sekisho/verification/transport/authorizer/oauth-client-credentials.ts";
-import { postToIssuer } from "@sekisho/verification/transport/authorizer/post-to-issuer.ts";
-import { createSigV4Authorizer } from "@sekisho/verification/transport/authorizer/sigv4.ts";
-import { createWebIdentityAuthorizer } from "@sekisho/verification/transport/authorizer/web-identity.ts";
 import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
-import { raw, silence } from "../../../doubles/answers.ts";
-import { collectLog } from "../../../doubles/collect-log.ts";
-import { apiError } from "../../../doubles/issuers/google.ts";
-import {
-  type Answer,
-  type Asked,
-  oauthError,
-  startIssuer,
-} from "../../../doubles/issuers/issuer.ts";
-import { closeAfterTest } from "../../../doubles/serving.ts";
-import { connectionReset, startWebServer } from "../../../doubles/web-server.ts";
-import { credentials } from "../agentcore/sample.ts";
-import { clientOver, execute } from "../sample.ts";
+import { raw, silence } from "../../doubles/answers.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
+import { apiError } from "../../doubles/issuers/google.ts";
+import { type Answer, type Asked, oauthError, startIssuer } from "../../doubles/issuers/issuer.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
+import { connectionReset, startWebServer } from "../../doubles/web-server.ts";
+import { credentials } from "../../verification/transport/agentcore/sample.ts";
+import { clientOver, execute } from "../../verification/transport/sample.ts";
 
 const token = "eyJ0b2tlbiI6Im9mIG5vYm9keSJ9";
 const clientSecret = "ClientSecretOfNobody";
@@ -208,7 +203,7 @@ describe("a POST to an issuer", () => {
     ["a time-out of its own", () => html(408), "unavailable", "Http408"],
     ["an outage", () => html(503), "unavailable", "Http503"],
     ["an error of its own", () => oauthError("server_error", 500), "unavailable", "server_error"],
-    ["a page where a token should be", () => html(200), "unavailable", "invalid_response"],
+    ["a page where a token should be", () => html(200), "unavailable", "Http200"],
     ["a list", () => Response.json([{ access_token: "t" }]), "unavailable", "Http200"],
     [
       "half of a token",
@@ -220,7 +215,7 @@ describe("a POST to an issuer", () => {
       "too much",
       () => Response.json({ access_token: "t".repeat(100_000) }),
       "unavailable",
-      "payload_too_large",
+      "too_large",
     ],
     ["a reset", () => Promise.reject(connectionReset), "unavailable", "ECONNRESET"],
   ])("reports a response with %s without repeating it", async (_what, answer, reason, code) => {
@@ -242,7 +237,7 @@ describe("a POST to an issuer", () => {
       const post = postToIssuer({ url, body: form, signal: never });
       await expect(post).rejects.toMatchObject({
         reason: "unavailable",
-        cause: { code: "invalid_response" },
+        cause: { code: `Http${status}` },
       });
       expect(elsewhere.asked).toHaveLength(0);
     },

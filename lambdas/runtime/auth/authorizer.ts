@@ -1,8 +1,18 @@
 /** Adds credentials to one outgoing HTTP request. Also checks URLs and creates the errors of authorizers. */
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { isLoopbackHost, isSecureUrl } from "@sekisho/contracts/loopback.ts";
-import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
-import type { OutgoingRequest } from "../send-once.ts";
+import type { HttpMethod } from "../http/client.ts";
+import { parseUrl } from "../untrusted-input.ts";
+
+export type OutgoingRequest = {
+  method: HttpMethod;
+  url: URL;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  /** Empty for a GET. */
+  body: Uint8Array;
+  signal: AbortSignal;
+};
 
 /** Headers to add, and the client certificate in PEM. `ca` replaces the default certificate authorities. */
 export type AddedCredentials = {

@@ -1,9 +1,6 @@
 /** Bearer tokens (RFC 6750, section 2.1). The authorizer fetches one and caches it until it expires or the peer refuses it. */
 import { SekishoError } from "@sekisho/contracts/errors.ts";
-import {
-  type CredentialCacheOptions,
-  createCachedCredential,
-} from "@sekisho/runtime/async/cached-credential.ts";
+import { type CredentialCacheOptions, createCachedCredential } from "../async/cached-credential.ts";
 import { type AddedCredentials, type Authorizer, createCredentialError } from "./authorizer.ts";
 
 type FetchToken = (request: { signal: AbortSignal }) => Promise<FreshToken>;

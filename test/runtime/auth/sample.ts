@@ -1,9 +1,6 @@
 /** What the tests of authorizers ask of them, and how they await a refusal. */
-import type {
-  AddedCredentials,
-  Authorizer,
-} from "@sekisho/verification/transport/authorizer/authorizer.ts";
-import { hangSignal } from "../../../tooling/hang.ts";
+import type { AddedCredentials, Authorizer } from "@sekisho/runtime/auth/authorizer.ts";
+import { hangSignal } from "../../tooling/hang.ts";
 
 export async function addCredentials(
   authorizer: Authorizer,

@@ -1,6 +1,6 @@
 /** The authorizer `oauth-client-credentials`: RFC 6749, section 4.4, for any OAuth 2 issuer. */
 
-import type { CredentialCacheOptions } from "@sekisho/runtime/async/cached-credential.ts";
+import type { CredentialCacheOptions } from "../async/cached-credential.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
 import { createTokenAuthorizer, readTokenResponse } from "./token-authorizer.ts";

@@ -1,10 +1,7 @@
 /** Sends one POST to a token issuer, with the limits of a call. Its failure is never `ambiguous`. */
-import { SekishoError } from "@sekisho/contracts/errors.ts";
-import { createHttpClient } from "@sekisho/runtime/http/client.ts";
-import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
-import { PeerProblem } from "../peer-problem.ts";
-import { sendOnce } from "../send-once.ts";
-import type { TransportResponse } from "../transport.ts";
+import { parseRetryAfter } from "../async/waiting.ts";
+import { createHttpClient, HttpError, type HttpHead, upTo } from "../http/client.ts";
+import { isJsonObject, parseJson } from "../untrusted-input.ts";
 import { codeOf, createCredentialError, parseCheckedUrl } from "./authorizer.ts";
 
 const maxResponseBytes = 64 * 1024;
@@ -23,48 +20,44 @@ export async function postToIssuer(request: {
   const url = parseCheckedUrl(String(address));
   const isForm = body instanceof URLSearchParams;
   const http = createHttpClient();
-  const response = await sendOnce({
-    http,
-    method: "POST",
-    url,
-    headers: {
-      "content-type": isForm ? "application/x-www-form-urlencoded" : "application/json",
-      accept: "application/json",
-      "accept-encoding": "identity",
-      ...headers,
-    },
-    body: Buffer.from(isForm ? body.toString() : JSON.stringify(body)),
-    signal,
-    maxResponseBytes,
-    nowMs: Date.now(),
-  })
-    .catch((error) => {
-      throw createCredentialError({
-        code: signal.aborted ? "TimeoutError" : readFailureCode(error),
-      });
+  const response = await http
+    .send({
+      method: "POST",
+      url,
+      headers: {
+        "content-type": isForm ? "application/x-www-form-urlencoded" : "application/json",
+        accept: "application/json",
+        "accept-encoding": "identity",
+        ...headers,
+      },
+      body: isForm ? body.toString() : JSON.stringify(body),
+      signal,
+      collect: upTo(maxResponseBytes),
+    })
+    .catch((error: unknown) => {
+      const code = signal.aborted ? "TimeoutError" : readFailureCode(error);
+      throw createCredentialError({ code });
     })
     .finally(() => http.close());
   return readAnswer(response);
 }
 
-/** Prefers the network's own error to the reason of `sendOnce`, which describes only the request to the issuer. */
 function readFailureCode(error: unknown): string {
-  if (!(error instanceof SekishoError)) return codeOf(error);
-  const { cause, reason } = error;
-  return cause === undefined || cause instanceof PeerProblem ? reason : codeOf(cause);
+  if (!(error instanceof HttpError)) return codeOf(error);
+  return error.cause === undefined ? error.kind : codeOf(error.cause);
 }
 
 function readAnswer({
   status,
+  headers,
   body,
-  retryAfterMs,
-}: TransportResponse & { status: number }): Record<string, unknown> {
+}: HttpHead & { body: Uint8Array }): Record<string, unknown> {
   const answer = parseJson(Buffer.from(body).toString());
   if (status < 300 && isJsonObject(answer)) return answer;
   throw createCredentialError({
     status,
     code: readRefusal(answer) ?? `Http${status}`,
-    retryAfterMs,
+    retryAfterMs: parseRetryAfter({ header: headers["retry-after"], nowMs: Date.now() }),
   });
 }
 

@@ -4,8 +4,8 @@
  * (https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow, third case). No secret is stored.
  */
 
-import type { CredentialCacheOptions } from "@sekisho/runtime/async/cached-credential.ts";
-import type { Sts } from "@sekisho/runtime/aws/sts.ts";
+import type { CredentialCacheOptions } from "../async/cached-credential.ts";
+import type { Sts } from "../aws/sts.ts";
 import { throwStsFailure } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "@jest/globals";
+import { createSigV4Authorizer } from "@sekisho/runtime/auth/sigv4.ts";
 import { createSts } from "@sekisho/runtime/aws/sts.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
-import { createSigV4Authorizer } from "@sekisho/verification/transport/authorizer/sigv4.ts";
 import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
-import { json } from "../../../doubles/answers.ts";
-import { assumableRoleArn, externalId, startAwsSts } from "../../../doubles/issuers/aws-sts.ts";
-import { closeAfterTest } from "../../../doubles/serving.ts";
-import { sigv4Problem } from "../../../doubles/sigv4-check.ts";
-import { type Received, startWebServer } from "../../../doubles/web-server.ts";
-import { hangSignal } from "../../../tooling/hang.ts";
-import { credentials, runtimeArn } from "../agentcore/sample.ts";
+import { json } from "../../doubles/answers.ts";
+import { assumableRoleArn, externalId, startAwsSts } from "../../doubles/issuers/aws-sts.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
+import { sigv4Problem } from "../../doubles/sigv4-check.ts";
+import { type Received, startWebServer } from "../../doubles/web-server.ts";
+import { hangSignal } from "../../tooling/hang.ts";
+import { credentials, runtimeArn } from "../../verification/transport/agentcore/sample.ts";
 import { addCredentials, movableClock } from "./sample.ts";
 
 const scope = { service: "bedrock-agentcore", region: "eu-central-1" };

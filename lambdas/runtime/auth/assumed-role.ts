@@ -4,10 +4,10 @@ import {
   type CachedCredential,
   type CredentialCacheOptions,
   createCachedCredential,
-} from "@sekisho/runtime/async/cached-credential.ts";
-import type { AwsCredentials } from "@sekisho/runtime/aws/credentials.ts";
-import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
-import type { Sts } from "@sekisho/runtime/aws/sts.ts";
+} from "../async/cached-credential.ts";
+import type { AwsCredentials } from "../aws/credentials.ts";
+import { AwsCallError } from "../aws/retry.ts";
+import type { Sts } from "../aws/sts.ts";
 import { codeOf, createCredentialError } from "./authorizer.ts";
 
 /** `externalId` is required if the role's trust policy asks for it. */

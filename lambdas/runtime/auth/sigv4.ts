@@ -1,8 +1,8 @@
 /** The authorizer `sigv4`: AWS Signature Version 4, for API Gateway, Function URLs and other AWS endpoints. */
 
-import type { CredentialCacheOptions } from "@sekisho/runtime/async/cached-credential.ts";
-import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts";
-import { createSigner } from "@sekisho/runtime/aws/signer.ts";
+import type { CredentialCacheOptions } from "../async/cached-credential.ts";
+import type { AwsCredentialsProvider } from "../aws/credentials.ts";
+import { createSigner } from "../aws/signer.ts";
 import { type AssumedRole, cacheAssumedRole } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
 

@@ -1,10 +1,7 @@
 /** The authorizer `mtls`: a client certificate, read by reference. */
 import { createSecureContext } from "node:tls";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
-import {
-  type CredentialCacheOptions,
-  createCachedCredential,
-} from "@sekisho/runtime/async/cached-credential.ts";
+import { type CredentialCacheOptions, createCachedCredential } from "../async/cached-credential.ts";
 import { type AddedCredentials, type Authorizer, CredentialError, codeOf } from "./authorizer.ts";
 
 const rereadAfterMs = 5 * 60_000;

@@ -1,32 +1,26 @@
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
+import { createAzureAuthorizer } from "@sekisho/runtime/auth/azure.ts";
+import { createGoogleAuthorizer } from "@sekisho/runtime/auth/google.ts";
+import { createOAuthClientCredentialsAuthorizer } from "@sekisho/runtime/auth/oauth-client-credentials.ts";
+import { createBearerAuthorizer } from "@sekisho/runtime/auth/token-authorizer.ts";
+import { createWebIdentityAuthorizer } from "@sekisho/runtime/auth/web-identity.ts";
 import { createSts } from "@sekisho/runtime/aws/sts.ts";
-import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
-import { createAzureAuthorizer } from "@sekisho/verification/transport/authorizer/azure.ts";
-import { createGoogleAuthorizer } from "@sekisho/verification/transport/authorizer/google.ts";
-import { createOAuthClientCredentialsAuthorizer } from "@sekisho/verification/transport/authorizer/oauth-client-credentials.ts";
-import { createBearerAuthorizer } from "@sekisho/verification/transport/authorizer/token-authorizer.ts";
-import { createWebIdentityAuthorizer } from "@sekisho/verification/transport/authorizer/web-identity.ts";
 import { decodeJwt } from "jose";
-import { refuse, roleArn, startAwsSts } from "../../../doubles/issuers/aws-sts.ts";
+import { refuse, roleArn, startAwsSts } from "../../doubles/issuers/aws-sts.ts";
 import {
   apiError,
   serviceAccount,
   startGoogle,
   workloadIdentityProvider,
-} from "../../../doubles/issuers/google.ts";
-import { oauthError } from "../../../doubles/issuers/issuer.ts";
-import {
-  clientId,
-  scope,
-  startEntra,
-  startOAuth,
-  tenantId,
-} from "../../../doubles/issuers/oauth.ts";
-import { closeAfterTest } from "../../../doubles/serving.ts";
-import { connectionReset } from "../../../doubles/web-server.ts";
-import { hangSignal } from "../../../tooling/hang.ts";
-import { credentials } from "../agentcore/sample.ts";
+} from "../../doubles/issuers/google.ts";
+import { oauthError } from "../../doubles/issuers/issuer.ts";
+import { clientId, scope, startEntra, startOAuth, tenantId } from "../../doubles/issuers/oauth.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
+import { connectionReset } from "../../doubles/web-server.ts";
+import { hangSignal } from "../../tooling/hang.ts";
+import { credentials } from "../../verification/transport/agentcore/sample.ts";
 import { addCredentials, movableClock, tokenOf } from "./sample.ts";
 
 function request(url: string) {
