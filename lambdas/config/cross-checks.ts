@@ -1,6 +1,7 @@
 /** Checks the parts of the configuration against each other, after each part alone is valid. */
 import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
+import { type AgentConfig, isRemote } from "./agent-schema.ts";
 import { callTimes, localSyncBudgetMs, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
 import {
   factsOf,
@@ -10,7 +11,6 @@ import {
   resolveAuthorizerConfig,
 } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
-import type { AgentConfig } from "./execution-schema.ts";
 import type { Config } from "./schema.ts";
 import { computeMaxTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
 import { findClosest } from "./unknown-key.ts";
@@ -242,14 +242,11 @@ function signingProblems(name: string, destination: Destination): Problem[] {
 }
 
 function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
-  if (typeof agent === "string") return [];
-  if (
-    agent.type !== "openai-compatible" ||
-    !isLoopbackHost(URL.parse(agent.baseUrl)?.hostname ?? "")
-  )
-    return [];
+  if (typeof agent === "string" || agent.type === "bedrock") return [];
+  const [field, address = ""] = isRemote(agent) ? ["url", agent.url] : ["baseUrl", agent.baseUrl];
+  if (!isLoopbackHost(URL.parse(address)?.hostname ?? "")) return [];
   const message = `must be an address that the stage ${stageName} can reach; a loopback address reaches nothing on AWS`;
-  return [{ path: ["execution", "agent", "baseUrl"], message }];
+  return [{ path: ["execution", "agent", field], message }];
 }
 
 /** Even a new session could not accept a longer task. */

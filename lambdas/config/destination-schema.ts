@@ -5,7 +5,13 @@ import { omittableFieldSchema } from "@sekisho/contracts/methods.ts";
 import * as z from "zod";
 import { authorizerSchema } from "./authorizer-schema.ts";
 import { slackIdSchema, teamSchema } from "./slack-schema.ts";
-import { httpUrl, idleSecondsSchema, integer } from "./values.ts";
+import {
+  httpUrl,
+  idleSecondsSchema,
+  integer,
+  qualifierSchema,
+  runtimeArnSchema,
+} from "./values.ts";
 
 const anyDestination = {
   deadlineMs: integer(1000, 8 * 3600_000)
@@ -158,19 +164,8 @@ export const destinationSchema = z.discriminatedUnion("transport", [
     .strictObject({
       transport: z.literal("agentcore"),
       ...anyDestination,
-      runtimeArn: z
-        .string()
-        .regex(
-          /^arn:aws[a-z-]*:bedrock-agentcore:[a-z0-9-]+:\d{12}:runtime\/[A-Za-z0-9_-]+$/,
-          "must be the ARN of an AgentCore runtime",
-        )
-        .describe("The ARN of the runtime."),
-      qualifier: z
-        .string()
-        .min(1)
-        .max(48)
-        .default("DEFAULT")
-        .describe("The name of the runtime's endpoint."),
+      runtimeArn: runtimeArnSchema.describe("The ARN of the runtime."),
+      qualifier: qualifierSchema.default("DEFAULT").describe("The name of the runtime's endpoint."),
       endpoint: httpUrl()
         .optional()
         .describe("The URL of the AgentCore API. Default: that of the runtime's region."),

@@ -3,71 +3,11 @@
 import { dialectSchema } from "@sekisho/contracts/dialects.ts";
 import * as z from "zod";
 import { a2aSchema } from "./a2a-schema.ts";
+import { agentSchema } from "./agent-schema.ts";
 import { authenticatorSchema } from "./authenticator-schema.ts";
 import { configFileName, parseWith } from "./config-error.ts";
 import { telemetrySchema } from "./telemetry-schema.ts";
-import { httpUrl, integer, oneOf, regionSchema, secretSchema } from "./values.ts";
-
-const agentFile = /^\.{0,2}\/.+\.(ts|mts|js|mjs)$/;
-const agentSchema = z.union(
-  [
-    z.literal("echo"),
-    z
-      .string()
-      .regex(agentFile, {
-        error: ({ input }) =>
-          agentFile.test(`./${input}`)
-            ? `must begin with ./, such as "./${input}"`
-            : 'must be "echo", or the path of your agent file such as ./agent.ts',
-      })
-      .describe("The path of your agent file, which exports the function `agent`."),
-    z.discriminatedUnion(
-      "type",
-      [
-        z
-          .strictObject({
-            type: z.literal("openai-compatible"),
-            baseUrl: httpUrl().describe("The URL of the API, up to and including /v1."),
-            model: z.string().min(1).describe("The name of the model."),
-            apiKey: secretSchema
-              .optional()
-              .describe("The API key, sent as a bearer token. Default: none is sent."),
-            system: z.string().optional().describe("The system prompt. Default: none."),
-          })
-          .describe("Calls an endpoint with OpenAI's chat completions API and streaming."),
-        z
-          .strictObject({
-            type: z.literal("bedrock"),
-            modelId: z
-              .string()
-              .min(1)
-              .max(2048)
-              .describe("The id or ARN of a model or of an inference profile."),
-            region: regionSchema
-              .optional()
-              .describe("The region of Bedrock. Default: the Execution zone's region."),
-            system: z.string().optional().describe("The system prompt. Default: none."),
-            maxTokens: integer(1)
-              .optional()
-              .describe("The most tokens of an answer. Default: the model's own."),
-            guardrail: z
-              .strictObject({
-                id: z.string().min(1).describe("The id of the guardrail."),
-                version: z
-                  .string()
-                  .regex(/^(DRAFT|\d{1,8})$/, "must be DRAFT or a number")
-                  .describe("Its version: DRAFT or a number."),
-              })
-              .optional()
-              .describe("The Bedrock guardrail that checks messages and answers. Default: none."),
-          })
-          .describe("Calls a model of Amazon Bedrock (ConverseStream)."),
-      ],
-      oneOf("openai-compatible", "bedrock"),
-    ),
-  ],
-  'must be "echo", the path of your agent file such as ./agent.ts, or an object with a type',
-);
+import { integer } from "./values.ts";
 
 /** The paths that the host always serves. The form of `pathSchema` also excludes paths below `/.well-known`. */
 const servedPaths = ["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json", "/metrics"];
@@ -151,8 +91,6 @@ export const executionSchema = z
     path: ["lostAfterMs"],
     message: "plus execution.leaseMs must be at most 300000 (5 minutes); lower one of them",
   });
-
-export type AgentConfig = z.infer<typeof agentSchema>;
 
 /** The two sections of a configuration that the bundles of the Execution zone contain. */
 const sectionsSchema = z.object({

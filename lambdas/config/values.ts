@@ -40,6 +40,15 @@ export const regionSchema = z
   .string()
   .regex(/^([a-z]{2}|eusc)(-[a-z]+)+-\d{1,2}$/, "must be an AWS region such as eu-central-1");
 
+export const runtimeArnSchema = z
+  .string()
+  .regex(
+    /^arn:aws[a-z-]*:bedrock-agentcore:[a-z0-9-]+:\d{12}:runtime\/[A-Za-z0-9_-]+$/,
+    "must be the ARN of an AgentCore runtime",
+  );
+/** The name of a runtime's endpoint. */
+export const qualifierSchema = z.string().min(1).max(48);
+
 export const roleArnSchema = z
   .string()
   .regex(/^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]{1,576}$/, "must be the ARN of an IAM role");

@@ -1,8 +1,8 @@
 /** The settings that the host and its worker share: their defaults, and their values from the configuration. */
 import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
+import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
-import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { computeMaxTaskMs, resolveMaxTaskMs } from "@sekisho/config/stage-config.ts";
 import { type Log, silentLog } from "@sekisho/runtime/log.ts";

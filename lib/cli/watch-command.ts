@@ -1,7 +1,7 @@
 /** `--watch` of the commands that run an agent file. */
 import { join, resolve } from "node:path";
+import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { configFileName } from "@sekisho/config/config-error.ts";
-import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
 import { supervise } from "@sekisho/local/watch/supervise.ts";
 import { type CommandRun, UsageError } from "./command.ts";
 

@@ -1,11 +1,11 @@
 /** The Execution zone on one machine: the host and its agent around one engine. */
 import { resolve } from "node:path";
 import { styleText } from "node:util";
+import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
 import { localSyncBudgetMs } from "@sekisho/config/call-time.ts";
 import { ConfigError } from "@sekisho/config/config-error.ts";
 import { readEnvironment } from "@sekisho/config/environment.ts";
-import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { readSecret } from "@sekisho/config/secrets.ts";
 import { type A2aAgent, createA2aAgent, startPushLoop } from "@sekisho/execution/a2a/a2a-agent.ts";

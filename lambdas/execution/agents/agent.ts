@@ -13,7 +13,7 @@ import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
 
 /**
  * A person's reply to a question of the agent: an option's id, a text, or both; or `fields`, the values of the question's fields by their
- * ids, without those that were left empty. `parts` are those of an A2A message.
+ * ids, without those that were left empty. `parts` are those of an A2A message. `state` is that of the question.
  */
 export type AgentAnswer = Readonly<{
   prompt: string;
@@ -22,6 +22,7 @@ export type AgentAnswer = Readonly<{
   fields?: FieldValues | undefined;
   user_id?: string | undefined;
   parts?: readonly Part[] | undefined;
+  state?: unknown;
 }>;
 
 /**
@@ -86,7 +87,11 @@ export type AgentContext = {
  * with the same task and with `task.answers`. A prompt has 1 to 10,000 characters. A question has up to 20 options, each with
  * an id of 1 to 128 and a label of 1 to 200 characters. Instead of options it may have up to 20 `fields`, which a person fills in; the
  * host checks the values before the agent sees them. A person may still answer with a text, and then there are no values. Other questions
- * are invalid updates. `kind: "auth"` asks for credentials, which the user gives elsewhere.
+ * are invalid updates. `kind: "auth"` asks for credentials, which the user gives elsewhere. `state` is any JSON of up to 64 KiB that the agent
+ * needs to go on; it comes back with the answer, and nobody else sees it.
+ *
+ * A failure with `lost` says that nobody knows what was done, such as after a call of another service that broke off. The person who asked
+ * reads that the task may have run.
  *
  * For a `direct` answer, an A2A client that still waits gets a message instead of a task.
  */
@@ -106,8 +111,13 @@ export type TaskUpdate =
       options?: readonly QuestionOption[];
       fields?: readonly QuestionField[];
       kind?: "auth";
+      state?: unknown;
     }
-  | { type: "failure"; reason: "execution_failed" | "plan_error" | "budget_exceeded" };
+  | {
+      type: "failure";
+      reason: "execution_failed" | "plan_error" | "budget_exceeded";
+      lost?: boolean;
+    };
 
 /**
  * The vote of a person on an answer. `voterId` is the same for all votes of one person and says nothing else about them: of several votes

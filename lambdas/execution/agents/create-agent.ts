@@ -2,24 +2,27 @@
 
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
-import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
+import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { createReadStageSecret } from "@sekisho/config/stage-secrets.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
-import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import type { AwsCredentialsProvider, AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
 import type { Agent } from "./agent.ts";
 
 /** The dependencies that the entry gives an agent in addition to its configuration. */
-type AgentDependencies = {
+export type AgentDependencies = {
   /** Reads the secret at each call, so that a rotated secret takes effect. */
   readSecret: (reference: SecretReference) => Promise<string>;
   /** If undefined, the SDK finds the region. */
   region: string | undefined;
+  /** For calls that AWS signs. */
+  credentials: AwsCredentialsProvider;
 };
 /** The type of `createAgent` in an agent's module. `config` is `execution.agent`. */
 export type CreateAgent = (dependencies: AgentDependencies & { config: AgentConfig }) => Agent;
 
 export function agentDependencies(aws: AwsDependencies): AgentDependencies {
-  return { region: aws.region, readSecret: createReadStageSecret(aws) };
+  const { region, credentials } = aws;
+  return { region, credentials, readSecret: createReadStageSecret(aws) };
 }
 
 const fileName = "agent.cjs";

@@ -3,10 +3,19 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
-import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
+import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
+import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
 import { type Agent, withFeedback } from "./agent.ts";
 import { createEchoAgent } from "./echo.ts";
+
+/** Each is loaded only if it is used, with what it imports. */
+const builtInAgents = {
+  bedrock: () => import("./bedrock.ts"),
+  "openai-compatible": () => import("./openai-compatible.ts"),
+  "ag-ui": () => import("./ag-ui.ts"),
+  http: () => import("./http.ts"),
+};
 
 /** The path of a user's file is relative to `cwd`. The file must export a function `agent`. An error says how to fix it. */
 export async function loadAgent(request: {
@@ -17,11 +26,10 @@ export async function loadAgent(request: {
   const { agent, cwd, readSecret } = request;
   if (agent === "echo") return createEchoAgent();
   if (typeof agent === "string") return loadFile(resolve(cwd, agent));
-  // Loads the SDK only if it is needed.
-  const { createAgent } = await (agent.type === "bedrock"
-    ? import("./bedrock.ts")
-    : import("./openai-compatible.ts"));
-  return createAgent({ config: agent, readSecret, region: undefined });
+  const { createAgent } = await builtInAgents[agent.type]();
+  return createAgent({
+    ...{ config: agent, readSecret, region: undefined, credentials: defaultAwsCredentials() },
+  });
 }
 
 async function loadFile(file: string): Promise<Agent> {

@@ -3,11 +3,11 @@
 import { isSecureUrl } from "@sekisho/contracts/loopback.ts";
 import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
 import { createTraceHeaders } from "@sekisho/runtime/telemetry/telemetry.ts";
-import { createParser } from "eventsource-parser";
 import * as z from "zod/mini";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { type AnswerEnd, createModelAnswers } from "./model-answer.ts";
+import { type ChunkSource, parseServerSentEvents } from "./server-sent-events.ts";
 
 const defaultIdleTimeoutMs = 120_000;
 /** The statuses with which an endpoint rejects an unknown field of the request, before it generates anything. */
@@ -160,8 +160,6 @@ function readPart(part: unknown): string {
 /** Far more than the largest answer, with the JSON around each of its tokens. */
 const maxStreamBytes = 32 * 1024 * 1024;
 
-type ChunkSource = { chunks: AsyncIterable<Uint8Array>; onChunk?: () => void };
-
 /**
  * Reads the stream of a chat completion (https://platform.openai.com/docs/api-reference/chat-streaming). Throws for an error
  * event and for an invalid chunk. There is no reason to stop if the stream ends before the answer does.
@@ -221,29 +219,4 @@ function toChatMessages({
 /** Data parts as JSON, because a chat message holds text only. */
 function listDataTexts({ parts }: AgentTask): string[] {
   return parts.flatMap(({ data }) => (data === undefined ? [] : [JSON.stringify(data)]));
-}
-
-export type ServerSentEvent = { event: string; data: string };
-
-/** Throws if there are more than `maxBytes`, which also limits each line and event, and for invalid UTF-8. */
-export async function* parseServerSentEvents(
-  request: ChunkSource & { maxBytes: number },
-): AsyncGenerator<ServerSentEvent> {
-  const { chunks, onChunk = () => {}, maxBytes } = request;
-  const events: ServerSentEvent[] = [];
-  const parser = createParser({
-    onEvent: ({ event = "", data }) => void events.push({ event, data }),
-  });
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    onChunk();
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new Error("The stream is too large.");
-    parser.feed(decoder.decode(chunk, { stream: true }));
-    yield* events.splice(0);
-  }
-  // Some servers leave out the last empty line, without which the parser would drop the last event.
-  parser.feed(`${decoder.decode()}\n\n`);
-  yield* events;
 }

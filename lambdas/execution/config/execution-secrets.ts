@@ -1,7 +1,12 @@
 /** Lists the secrets that the configuration of an Execution zone refers to. */
 import type { A2aConfig } from "@sekisho/config/a2a-schema.ts";
+import {
+  type AgentConfig,
+  isRemote,
+  resolveAgentAuthorizer,
+} from "@sekisho/config/agent-schema.ts";
 import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
-import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
+import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 
 export function listAuthenticatorSecrets(authenticator: AuthenticatorConfig): SecretReference[] {
@@ -9,6 +14,8 @@ export function listAuthenticatorSecrets(authenticator: AuthenticatorConfig): Se
 }
 
 export function listAgentSecrets(agent: AgentConfig): SecretReference[] {
+  if (isRemote(agent))
+    return listAuthorizerSecrets(resolveAgentAuthorizer(agent)).map(({ reference }) => reference);
   return typeof agent === "object" && agent.type === "openai-compatible" && agent.apiKey
     ? [agent.apiKey]
     : [];

@@ -1,4 +1,5 @@
 /** Runs the Execution zone in a container: the host behind node:http, with its tasks in a sqlite file. */
+
 import { isDeepStrictEqual } from "node:util";
 import { ConfigError } from "@sekisho/config/config-error.ts";
 import type { ExecutionSections } from "@sekisho/config/execution-schema.ts";
@@ -9,6 +10,7 @@ import type { Config } from "@sekisho/config/schema.ts";
 import { shortTokenProblems } from "@sekisho/config/secrets.ts";
 import { openProcessTelemetry } from "@sekisho/config/telemetry/process-telemetry.ts";
 import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
+import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
 import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import { useProxies } from "@sekisho/runtime/http/proxy.ts";
@@ -140,7 +142,10 @@ async function openHost(
     : undefined;
   const host = createHost({
     agent: runAsAgent(log, () =>
-      createAgent({ config: agent, readSecret: readSecretVariable, region }),
+      createAgent({
+        ...{ config: agent, readSecret: readSecretVariable, region },
+        credentials: defaultAwsCredentials(),
+      }),
     ),
     store: tasks,
     a2a: a2a?.settings,

@@ -75,7 +75,7 @@ export async function collectOutcome(request: {
       if (update === undefined) return turn({ type: "failure", reason: "execution_failed" });
       switch (update.type) {
         case "failure":
-          return turn({ type: "failure", reason: update.reason });
+          return turn(createFailure(update));
         case "question":
           return turn(update);
         case "progress":
@@ -120,6 +120,10 @@ export async function collectOutcome(request: {
     if (updates !== undefined) endUpdates(updates);
   }
   return turn({ type: "failure", reason: "execution_failed" });
+}
+
+function createFailure({ reason, lost }: Extract<Update, { type: "failure" }>): ExecutionOutcome {
+  return { type: "failure", reason, ...(lost === true && { lost }) };
 }
 
 type Success = Extract<ExecutionOutcome, { type: "success" }>;

@@ -1,5 +1,6 @@
 /** The shape of what an agent yields. */
 
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import { optionIdSchema, questionOptionSchema, stepSchema } from "@sekisho/contracts/methods.ts";
 import { boundedMembers, optionalField } from "@sekisho/contracts/optional-field.ts";
 import { questionFieldsSchema } from "@sekisho/contracts/question-fields.ts";
@@ -12,6 +13,7 @@ const maxReadSteps = 1000;
 /** More than the token counts of any model API. */
 const maxUsageMembers = 100;
 const maxPromptLength = 10_000;
+const maxStateBytes = 64 * 1024;
 const maxOptions = 20;
 const maxLabelLength = 200;
 
@@ -56,6 +58,10 @@ export const updateSchema = z.discriminatedUnion("type", [
         .optional(),
       fields: questionFieldsSchema.optional(),
       kind: z.literal("auth").optional(),
+      state: z
+        .unknown()
+        .refine((value) => isJsonWithin({ value, maxBytes: maxStateBytes }), "more than 64 KiB")
+        .optional(),
     })
     .refine(
       ({ options, fields, kind }) =>
@@ -68,6 +74,7 @@ export const updateSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("failure"),
     reason: z.enum(["execution_failed", "plan_error", "budget_exceeded"]),
+    lost: z.boolean().optional(),
   }),
 ]);
 export type Update = z.infer<typeof updateSchema>;

@@ -35,7 +35,7 @@ export function createAnswerChange(request: AnswerSubmission & Times): TaskChang
     const { question, answers } = task;
     const isRepeated = !isNew && answers?.some(({ id }) => id === submittedAnswer.id);
     if (question === undefined || isRepeated) return undefined;
-    const { messageId: questionId, prompt } = question;
+    const { messageId: questionId, prompt, state } = question;
     if (submittedAnswer.questionId !== undefined && submittedAnswer.questionId !== questionId)
       return undefined;
     const fields = checkAnswer({
@@ -43,7 +43,13 @@ export function createAnswerChange(request: AnswerSubmission & Times): TaskChang
       question,
       isMessage: message !== undefined,
     });
-    const answer = { ...submittedAnswer, questionId, prompt, ...(fields && { fields }) };
+    const answer = {
+      ...submittedAnswer,
+      questionId,
+      prompt,
+      ...(fields && { fields }),
+      ...(state !== undefined && { state }),
+    };
     const nextTask = answerChange({ answer, message, ...times })(task);
     return nextTask && checkSize(alongside?.(nextTask) ?? nextTask);
   };

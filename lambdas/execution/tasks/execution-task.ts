@@ -36,6 +36,8 @@ const questionSchema = z.object({
   options: z.array(questionOptionSchema).optional(),
   fields: questionFieldsSchema.optional(),
   kind: z.literal("auth").optional(),
+  /** What the agent keeps with the question, and gets back with its answer. */
+  state: z.unknown().optional(),
   /** The question's id, which is also the id of the A2A message that asks it. */
   messageId: z.string(),
   /** When the question ends unanswered. */
@@ -54,6 +56,7 @@ const answerSchema = z.object({
   fields: fieldValuesSchema.optional(),
   user_id: z.string().optional(),
   parts: z.array(partSchema).optional(),
+  state: z.unknown().optional(),
 });
 export type PersonAnswer = z.infer<typeof answerSchema>;
 
@@ -93,7 +96,7 @@ const failureReasonSchema = z.enum([
   "payload_too_large",
 ]);
 
-/** How a task ended. `lost` means that its host stopped without an outcome, so nobody knows what the agent has done. */
+/** How a task ended. `lost` means that the host or its agent lost sight of the work, so nobody knows what was done. */
 const outcomeSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("success"),

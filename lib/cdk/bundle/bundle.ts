@@ -2,14 +2,15 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, relative, resolve } from "node:path";
+import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { ConfigError } from "@sekisho/config/config-error.ts";
-import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { projectDirectory } from "@sekisho/runtime/project-directory.ts";
 import type { BuildOptions, Metafile } from "esbuild";
 import {
   agentFileName,
   type BundleName,
+  besideHttp1,
   configFileName,
   type Entry,
   entries,
@@ -57,7 +58,7 @@ function joinMetafiles(parts: readonly Pick<Bundle, "metafile">[]): Metafile {
  */
 const prebuiltFolder = join(projectDirectory, "prebuilt");
 const isPrebuilt = existsSync(prebuiltFolder);
-const builtInAgents = ["echo", "bedrock", "openai-compatible"] as const;
+const builtInAgents = ["echo", "bedrock", "openai-compatible", "ag-ui", "http"] as const;
 
 /** Returns the files of the prebuilt folder by their paths: these bundles, and the built-in agents for their Node. */
 export function prebuild(names: readonly BundleName[]): ReadonlyMap<string, Uint8Array> {
@@ -247,7 +248,12 @@ function buildBuiltIn({
   target: string;
 }): Bundle {
   return withNotices([
-    build({ ...ownEntry(`lambdas/execution/agents/${kind}.ts`), target, outfile: agentFileName }),
+    build({
+      ...ownEntry(`lambdas/execution/agents/${kind}.ts`),
+      ...besideHttp1,
+      target,
+      outfile: agentFileName,
+    }),
   ]);
 }
 

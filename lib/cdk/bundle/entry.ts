@@ -32,7 +32,7 @@ export type Entry = {
 };
 
 /** Leaves HTTP/2, `FormData` and a second parser out of undici. Only its HTTP/1.1 client is used. */
-const besideHttp1 = {
+export const besideHttp1 = {
   // For bodies that are a `FormData`, and for CPUs without SIMD, which Lambda does not have.
   external: [
     "../web/fetch/body.js",

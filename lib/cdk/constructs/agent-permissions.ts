@@ -1,8 +1,20 @@
 /** The permissions that the configured agent needs: to call its model, and to read the secret with its API key. */
 
-import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
+import {
+  type AgentConfig,
+  isRemote,
+  type RemoteAgentConfig,
+  resolveAgentAuthorizer,
+} from "@sekisho/config/agent-schema.ts";
+import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
+import {
+  invokeRuntime,
+  invokeSigned,
+  listSignedResources,
+  permitCredentials,
+} from "./authorizer-permissions.ts";
 import { acknowledgeWildcards, permit, secretsPermission, shownPartition } from "./permissions.ts";
 
 type BedrockAgent = Extract<AgentConfig, { type: "bedrock" }>;
@@ -23,9 +35,37 @@ export function permitAgent(role: Role, agent: AgentConfig): void {
     });
     return;
   }
+  if (isRemote(agent)) {
+    permitRemoteAgent(role, agent);
+    return;
+  }
   const { apiKey } = agent;
   if (apiKey !== undefined && "secretsManager" in apiKey)
     permit(role, secretsPermission(role, [apiKey.secretsManager]));
+}
+
+function permitRemoteAgent(role: Role, agent: RemoteAgentConfig): void {
+  const { url, runtimeArn, qualifier = "DEFAULT" } = agent;
+  const authorizer = resolveAgentAuthorizer(agent);
+  const secrets = listAuthorizerSecrets(authorizer).flatMap(({ reference }) =>
+    "secretsManager" in reference ? [reference.secretsManager] : [],
+  );
+  if (secrets.length > 0) permit(role, secretsPermission(role, secrets));
+  permitCredentials(role, [authorizer]);
+  if (runtimeArn !== undefined && authorizer.type === "sigv4" && !authorizer.assumeRoleArn) {
+    const arns = [runtimeArn, `${runtimeArn}/runtime-endpoint/${qualifier}`];
+    permit(role, invokeRuntime(arns, { stops: false }));
+  }
+  const addresses = url === undefined ? [] : [url];
+  const resources = listSignedResources(Stack.of(role).partition, { authorizer, addresses });
+  permit(role, ...invokeSigned(resources));
+  acknowledgeWildcards(role, {
+    resources: listSignedResources(shownPartition(role), { authorizer, addresses }).filter((arn) =>
+      arn.includes("*"),
+    ),
+    reason:
+      "The address of an API holds its unique id but not its account. The API's own policy decides.",
+  });
 }
 
 /** IAM checks ConverseStream as InvokeModelWithResponseStream (Service Authorization Reference, Amazon Bedrock). */

@@ -1,7 +1,7 @@
 /** `sekisho config`: checks the configuration, and pushes live settings to a stage without a deploy. */
 import { existsSync } from "node:fs";
+import { type AgentConfig, isRemote } from "@sekisho/config/agent-schema.ts";
 import { isOwnExecution } from "@sekisho/config/destination-address.ts";
-import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
 import { type ConfigLocation, configPath } from "@sekisho/config/load.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { formatSecretName, hasSecret } from "@sekisho/config/secrets.ts";
@@ -76,6 +76,7 @@ function sourceOf(location: ConfigLocation): string {
 
 function agentText(agent: AgentConfig): string {
   if (typeof agent === "string") return agent;
+  if (isRemote(agent)) return `${agent.type}, ${agent.url ?? agent.runtimeArn}`;
   return agent.type === "bedrock"
     ? `bedrock, ${agent.modelId}`
     : `openai-compatible, ${agent.model} at ${agent.baseUrl}`;

@@ -1,8 +1,8 @@
 /** Lists what a configuration needs in addition to its file: the agent's file, and secrets. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { listDestinationSecrets } from "@sekisho/config/destination-address.ts";
-import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 import {

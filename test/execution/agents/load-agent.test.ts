@@ -1,4 +1,5 @@
 /** From the configuration to an agent: those that come with the house, files of the user's own in a real node, and bundled ones. */
+
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -15,6 +16,7 @@ import { loadAgent } from "@sekisho/execution/agents/load-agent.ts";
 import { stop as stopEsbuild } from "esbuild";
 import { agent as example } from "../../../examples/agent.ts";
 import { folderOfFile } from "../../tooling/cleanup.ts";
+import { credentials } from "../../verification/transport/agentcore/sample.ts";
 import { createTestHost, hello } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 import { eventStream, startBedrockServer, stop, text } from "./bedrock-server.ts";
@@ -117,7 +119,10 @@ describe("an agent", () => {
 
 const folder = folderOfFile();
 afterAll(stopEsbuild);
-const dependencies = { config: "echo", region: undefined, readSecret: async () => "" } as const;
+const dependencies = {
+  ...{ config: "echo", region: undefined, readSecret: async () => "" },
+  credentials: async () => credentials,
+} as const;
 
 it("loads a bundled agent when it is created and not before", () => {
   const createAgent = createBundledAgent(join(folder, "nowhere"));

@@ -1,14 +1,15 @@
 /** The agent for endpoints of chat completions, against a real local server. */
+
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { TaskUpdate } from "@sekisho/execution/agents/agent.ts";
 import { runAgent } from "@sekisho/execution/agents/agent.ts";
+import { createOpenAiCompatibleAgent } from "@sekisho/execution/agents/openai-compatible.ts";
 import {
-  createOpenAiCompatibleAgent,
   parseServerSentEvents,
   type ServerSentEvent,
-} from "@sekisho/execution/agents/openai-compatible.ts";
+} from "@sekisho/execution/agents/server-sent-events.ts";
 import { createLog } from "@sekisho/runtime/log.ts";
 import fc from "fast-check";
 import { createTestHost, hello } from "../test-host.ts";

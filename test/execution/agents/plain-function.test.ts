@@ -1,4 +1,5 @@
 /** Agents that are plain async functions: the returned text is the answer, wherever the agent runs. */
+
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
@@ -9,6 +10,7 @@ import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { createBundledAgent } from "@sekisho/execution/agents/create-agent.ts";
 import { stop as stopEsbuild } from "esbuild";
 import { folderOfFile } from "../../tooling/cleanup.ts";
+import { credentials } from "../../verification/transport/agentcore/sample.ts";
 import { createTestHost, hello } from "../test-host.ts";
 
 const folder = folderOfFile();
@@ -81,6 +83,7 @@ describe("a plain async function", () => {
       const agent = createBundledAgent(own)({
         config: "./agent.ts",
         region: undefined,
+        credentials: async () => credentials,
         readSecret,
       });
       expect((await ask(agent)).result?.response_text).toBe(`You: ${hello.text}`);

@@ -1,0 +1,171 @@
+/** The agents of the Execution zone: a file of one's own, or a built-in one that calls a model or an agent elsewhere. */
+
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
+import * as z from "zod";
+import { type AuthorizerConfig, authorizerSchema } from "./authorizer-schema.ts";
+import {
+  httpUrl,
+  integer,
+  oneOf,
+  qualifierSchema,
+  regionSchema,
+  runtimeArnSchema,
+  secretSchema,
+} from "./values.ts";
+
+const agentFile = /^\.{0,2}\/.+\.(ts|mts|js|mjs)$/;
+/** Where an agent that speaks another protocol is called: at an address, or on a runtime of AgentCore. */
+const remoteTarget = {
+  url: httpUrl().optional().describe("The URL to which requests are posted."),
+  runtimeArn: runtimeArnSchema
+    .optional()
+    .describe("The ARN of the AgentCore runtime that is called instead of a URL."),
+  qualifier: qualifierSchema
+    .optional()
+    .describe("The name of the runtime's endpoint. Default: DEFAULT."),
+  authorizer: authorizerSchema
+    .optional()
+    .describe(
+      'How calls prove who makes them. Default: with runtimeArn the signature of the role of the Execution zone (sigv4), else { "type": "none" }.',
+    ),
+  idleTimeoutMs: integer(1000, 3600_000)
+    .optional()
+    .describe(
+      "The longest silence of an answer, in milliseconds. After it, the task may have run. Default: 120000.",
+    ),
+};
+
+/** The agent is called at one place. */
+function withOneTarget<
+  T extends z.ZodType<{ url?: unknown; runtimeArn?: unknown; qualifier?: unknown }>,
+>(schema: T): T {
+  return schema
+    .refine(({ url, runtimeArn }) => (url === undefined) !== (runtimeArn === undefined), {
+      path: ["url"],
+      message: "is needed, or runtimeArn instead of it; set one of the two",
+    })
+    .refine(({ qualifier, runtimeArn }) => qualifier === undefined || runtimeArn !== undefined, {
+      path: ["qualifier"],
+      message: "has no effect without runtimeArn; remove it",
+    });
+}
+
+/** A request or a part of it, in which texts such as {text} are replaced. */
+const templateSchema = z
+  .record(z.string(), z.json())
+  .refine((value) => isJsonWithin({ value, maxBytes: 64 * 1024 }), "must be at most 64 KiB");
+
+export const agentSchema = z.union(
+  [
+    z.literal("echo"),
+    z
+      .string()
+      .regex(agentFile, {
+        error: ({ input }) =>
+          agentFile.test(`./${input}`)
+            ? `must begin with ./, such as "./${input}"`
+            : 'must be "echo", or the path of your agent file such as ./agent.ts',
+      })
+      .describe("The path of your agent file, which exports the function `agent`."),
+    z.discriminatedUnion(
+      "type",
+      [
+        z
+          .strictObject({
+            type: z.literal("openai-compatible"),
+            baseUrl: httpUrl().describe("The URL of the API, up to and including /v1."),
+            model: z.string().min(1).describe("The name of the model."),
+            apiKey: secretSchema
+              .optional()
+              .describe("The API key, sent as a bearer token. Default: none is sent."),
+            system: z.string().optional().describe("The system prompt. Default: none."),
+          })
+          .describe("Calls an endpoint with OpenAI's chat completions API and streaming."),
+        z
+          .strictObject({
+            type: z.literal("bedrock"),
+            modelId: z
+              .string()
+              .min(1)
+              .max(2048)
+              .describe("The id or ARN of a model or of an inference profile."),
+            region: regionSchema
+              .optional()
+              .describe("The region of Bedrock. Default: the Execution zone's region."),
+            system: z.string().optional().describe("The system prompt. Default: none."),
+            maxTokens: integer(1)
+              .optional()
+              .describe("The most tokens of an answer. Default: the model's own."),
+            guardrail: z
+              .strictObject({
+                id: z.string().min(1).describe("The id of the guardrail."),
+                version: z
+                  .string()
+                  .regex(/^(DRAFT|\d{1,8})$/, "must be DRAFT or a number")
+                  .describe("Its version: DRAFT or a number."),
+              })
+              .optional()
+              .describe("The Bedrock guardrail that checks messages and answers. Default: none."),
+          })
+          .describe("Calls a model of Amazon Bedrock (ConverseStream)."),
+        withOneTarget(
+          z.strictObject({
+            type: z.literal("ag-ui"),
+            ...remoteTarget,
+            protocolVersion: z
+              .enum(["1.0", "none"])
+              .default("1.0")
+              .describe(
+                "The version of AG-UI that requests name. none: for Python servers before November 2025, which refuse the member.",
+              ),
+          }),
+        ).describe(
+          "Calls an agent that speaks AG-UI, such as one of LangGraph, CrewAI, Mastra, Pydantic AI, Strands, ADK or Agno.",
+        ),
+        withOneTarget(
+          z.strictObject({
+            type: z.literal("http"),
+            ...remoteTarget,
+            request: templateSchema
+              .default({ prompt: "{text}" })
+              .describe(
+                "The body of the request as JSON. {text}, {history}, {session}, {user}, {channel}, {team}, {task_id} and {data} in its texts are replaced; a text that is nothing else becomes the value itself.",
+              ),
+            answer: z
+              .string()
+              .regex(
+                /^\$(\.[\w-]+|\[-?\d+\])*$/,
+                "must be a path such as $.result or $.messages[-1].content",
+              )
+              .optional()
+              .describe(
+                "Where the text of the answer is. Default: the body itself if it is a text, or the first member of result, response, output, answer, text and message.",
+              ),
+          }),
+        ).describe(
+          'Posts JSON to an endpoint that answers with JSON or a stream of events, such as {"prompt": "…"} of AgentCore\'s templates.',
+        ),
+      ],
+      oneOf("openai-compatible", "bedrock", "ag-ui", "http"),
+    ),
+  ],
+  'must be "echo", the path of your agent file such as ./agent.ts, or an object with a type',
+);
+
+export type AgentConfig = z.infer<typeof agentSchema>;
+
+/** An agent that is called over HTTP, in its own protocol. */
+export type RemoteAgentConfig = Extract<AgentConfig, { authorizer?: unknown }>;
+
+export function isRemote(agent: AgentConfig): agent is RemoteAgentConfig {
+  return typeof agent !== "string" && (agent.type === "ag-ui" || agent.type === "http");
+}
+
+/** How calls of the agent are authorized: a runtime of AgentCore takes signatures of its region by default. */
+export function resolveAgentAuthorizer(agent: RemoteAgentConfig): AuthorizerConfig {
+  const { authorizer, runtimeArn } = agent;
+  if (authorizer !== undefined) return authorizer;
+  if (runtimeArn === undefined) return { type: "none" };
+  const [, , , region = ""] = runtimeArn.split(":");
+  return { type: "sigv4", service: "bedrock-agentcore", region };
+}

@@ -1,0 +1,212 @@
+/** Calls an agent that runs elsewhere and speaks its own protocol: one POST, whose response is read while the agent still writes it. */
+
+import { type RemoteAgentConfig, resolveAgentAuthorizer } from "@sekisho/config/agent-schema.ts";
+import { createAuthorizer } from "@sekisho/config/authorizers.ts";
+import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
+import { type AddedCredentials, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
+import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { createHttpClient, HttpError } from "@sekisho/runtime/http/client.ts";
+import { openStream, type StreamedResponse } from "@sekisho/runtime/http/stream.ts";
+import { createTraceHeaders } from "@sekisho/runtime/telemetry/telemetry.ts";
+import type { AgentContext, TaskUpdate } from "./agent.ts";
+import type { AgentDependencies } from "./create-agent.ts";
+import { parseServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
+
+/**
+ * Why a call has no answer. `kind` is for the log: it names an event, a member or a status, and never repeats what the agent wrote. `lost`
+ * means that the agent may have done the work.
+ */
+export class RemoteError extends Error {
+  readonly kind: string;
+  readonly lost: boolean;
+  readonly status: number | undefined;
+
+  constructor(kind: string, { lost, status }: { lost: boolean; status?: number | undefined }) {
+    super(`The agent elsewhere gave no answer: ${kind}.`);
+    this.name = "RemoteError";
+    this.kind = kind;
+    this.lost = lost;
+    this.status = status;
+  }
+}
+
+/** `body` is sent as JSON. */
+export type RemoteRequest = {
+  body: unknown;
+  accept: string;
+  headers?: Readonly<Record<string, string>>;
+  context: AgentContext;
+};
+
+export type RemoteResponse = {
+  /** True for `text/event-stream`. */
+  isStream: boolean;
+  /** Rejects with a RemoteError if the response breaks off, is silent for too long or is too large. */
+  events(): AsyncGenerator<ServerSentEvent>;
+  /** The whole body as text. Rejects likewise. */
+  text(): Promise<string>;
+};
+
+/**
+ * Sends the request once, and again only after a 401, with renewed credentials. Resolves with a response of status 2xx, else rejects with a
+ * RemoteError. `use` reads the response; the connection is closed when it ends.
+ */
+export type CallRemote = <T>(
+  request: RemoteRequest,
+  use: (response: RemoteResponse) => AsyncGenerator<T>,
+) => AsyncGenerator<T>;
+
+const defaultIdleTimeoutMs = 120_000;
+/** Far more than the largest answer, with what streams hold beside it. */
+const maxResponseBytes = 32 * 1024 * 1024;
+/** The agent itself did not get the request. 408 and 5xx say nothing of the kind. */
+const refusals = { min: 300, max: 499, but: 408 };
+/** A proxy in front of the agent does not know what became of the request. */
+const unknownStatuses: readonly number[] = [408, 502, 504];
+
+export function createRemoteCall(options: {
+  config: RemoteAgentConfig;
+  dependencies: Omit<AgentDependencies, "config">;
+}): CallRemote {
+  const { config, dependencies } = options;
+  const { idleTimeoutMs = defaultIdleTimeoutMs } = config;
+  const url = resolveUrl(config);
+  const authorizer = createAuthorizer({
+    ...dependencies,
+    authorizer: resolveAgentAuthorizer(config),
+    url: url.href,
+  });
+  const http = createHttpClient();
+
+  async function post(
+    request: RemoteRequest,
+    signal: AbortSignal,
+  ): Promise<{ response: StreamedResponse; credentials: AddedCredentials }> {
+    const { body, accept, headers: ownHeaders, context } = request;
+    const headers = {
+      ...{ "content-type": "application/json", accept, "accept-encoding": "identity" },
+      ...createTraceHeaders(context.trace),
+      ...(config.runtimeArn !== undefined && createSessionHeader(context)),
+      ...ownHeaders,
+    };
+    const outgoing = {
+      ...{ method: "POST" as const, url, headers, signal },
+      body: Buffer.from(JSON.stringify(body)),
+    };
+    const credentials = await Promise.resolve(authorizer.authorize(outgoing)).catch(
+      (error: unknown) => {
+        throw new RemoteError(errorKind(Object(error).cause ?? error), { lost: false });
+      },
+    );
+    const signed = { ...outgoing, headers: { ...headers, ...credentials.headers } };
+    const response = await openStream({
+      http,
+      request: { ...signed, certificate: credentials.tls },
+      maxBytes: maxResponseBytes,
+    }).catch((error: unknown) => {
+      throw toRemoteError(error);
+    });
+    return { response, credentials };
+  }
+
+  async function postAuthorized(
+    request: RemoteRequest,
+    signal: AbortSignal,
+  ): Promise<StreamedResponse> {
+    const { response, credentials } = await post(request, signal);
+    if (response.status !== 401 || authorizer.refresh === undefined) return response;
+    authorizer.refresh(credentials);
+    return (await post(request, signal)).response;
+  }
+
+  return async function* callRemote(request, use) {
+    const limit = createIdleLimit({ idleMs: idleTimeoutMs, signal: request.context.signal });
+    try {
+      const response = await postAuthorized(request, limit.signal);
+      const { status, headers } = response;
+      if (status < 200 || status > 299) throw createStatusError(status);
+      const chunks = readChunks({ chunks: response.chunks, onChunk: limit.refresh });
+      yield* use({
+        isStream: /^text\/event-stream *(;|$)/i.test(headers["content-type"] ?? ""),
+        events: () => parseServerSentEvents({ chunks, maxBytes: maxResponseBytes }),
+        text: () => readText(chunks),
+      });
+    } finally {
+      limit.end();
+    }
+  };
+}
+
+/**
+ * The updates, with a failure in place of a RemoteError, which is logged. Nobody may repeat a call that may have reached the agent, because
+ * none of these protocols recognizes a repetition.
+ */
+export async function* withRemoteFailure(
+  updates: AsyncGenerator<TaskUpdate>,
+  { log }: Pick<AgentContext, "log">,
+): AsyncGenerator<TaskUpdate> {
+  try {
+    yield* updates;
+  } catch (error) {
+    if (!(error instanceof RemoteError)) throw error;
+    const { kind, lost, status } = error;
+    log.warn("remote_agent_failed", { reason: "execution_failed", cause_kind: kind, status });
+    yield { type: "failure", reason: "execution_failed", lost };
+  }
+}
+
+/** A runtime of AgentCore has its address below that of its region (InvokeAgentRuntime). */
+function resolveUrl({ url, runtimeArn, qualifier = "DEFAULT" }: RemoteAgentConfig): URL {
+  if (runtimeArn === undefined) return parseCheckedUrl(url ?? "");
+  const [, , , region = ""] = runtimeArn.split(":");
+  const address = createEndpointResolver({ region })("bedrock-agentcore");
+  const path = `/runtimes/${encodeURIComponent(runtimeArn)}/invocations`;
+  return new URL(`${path}?qualifier=${encodeURIComponent(qualifier)}`, address);
+}
+
+/** One session for each conversation, so that the agent finds what it remembers. It needs at least 33 characters, as a UUID has. */
+function createSessionHeader({ contextId, taskId }: AgentContext): Record<string, string> {
+  return { "x-amzn-bedrock-agentcore-runtime-session-id": contextId ?? taskId };
+}
+
+async function* readChunks(source: {
+  chunks: AsyncIterable<Uint8Array>;
+  onChunk: () => void;
+}): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of source.chunks) {
+      source.onChunk();
+      yield chunk;
+    }
+  } catch (error) {
+    throw toRemoteError(error);
+  }
+}
+
+async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  for await (const chunk of chunks) pieces.push(chunk);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces));
+  } catch {
+    throw new RemoteError("the response is not in UTF-8", { lost: false });
+  }
+}
+
+function createStatusError(status: number): RemoteError {
+  const isRefusal = status >= refusals.min && status <= refusals.max && status !== refusals.but;
+  const what = isRefusal ? "it refuses the request" : "it reports a failure";
+  return new RemoteError(`HTTP ${status}: ${what}`, {
+    status,
+    lost: unknownStatuses.includes(status),
+  });
+}
+
+function toRemoteError(error: unknown): RemoteError {
+  if (!(error instanceof HttpError)) return new RemoteError(errorKind(error), { lost: true });
+  const { kind, cause } = error;
+  return new RemoteError(cause === undefined ? kind : `${kind} ${errorKind(cause)}`, {
+    lost: kind === "ambiguous",
+  });
+}

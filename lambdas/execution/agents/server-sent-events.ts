@@ -1,0 +1,33 @@
+/** Reads Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html) from the bytes of a response. */
+import { createParser } from "eventsource-parser";
+
+export type ServerSentEvent = { event: string; data: string };
+
+export type ChunkSource = {
+  chunks: AsyncIterable<Uint8Array>;
+  /** Called for each chunk. */
+  onChunk?: () => void;
+};
+
+/** Throws if there are more than `maxBytes`, which also limits each line and event, and for invalid UTF-8. */
+export async function* parseServerSentEvents(
+  request: ChunkSource & { maxBytes: number },
+): AsyncGenerator<ServerSentEvent> {
+  const { chunks, onChunk = () => {}, maxBytes } = request;
+  const events: ServerSentEvent[] = [];
+  const parser = createParser({
+    onEvent: ({ event = "", data }) => void events.push({ event, data }),
+  });
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    onChunk();
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new Error("The stream is too large.");
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    yield* events.splice(0);
+  }
+  // Some servers leave out the last empty line, without which the parser would drop the last event.
+  parser.feed(`${decoder.decode()}\n\n`);
+  yield* events;
+}
