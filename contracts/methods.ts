@@ -120,6 +120,9 @@ export const executeTaskParamsSchema = z
     timeout_ms: optionalField(z.int().min(1)).describe(
       "Time left for the task, in milliseconds from the receipt. It stops while the task waits for an answer",
     ),
+    agent: optionalField(z.string().min(1).max(63)).describe(
+      "Which of the host's agents runs the task, by its name. Default: the host's main agent",
+    ),
     callback: optionalField(z.boolean()).describe(
       "Asks for a push when the task changes. Without it, the caller polls",
     ),

@@ -1,13 +1,14 @@
 /** Checks the parts of the configuration against each other, after each part alone is valid. */
 import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
-import { type AgentConfig, isRemote } from "./agent-schema.ts";
+import { type AgentConfig, isRemote, resolveAgentAuthorizer } from "./agent-schema.ts";
 import { callTimes, localSyncBudgetMs, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
 import {
   factsOf,
   isLocalOnly,
   isOwnExecution,
   listAddresses,
+  readHostAgent,
   resolveAuthorizerConfig,
 } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
@@ -30,7 +31,7 @@ export function crossCheck({ config, destinationNames, invalidSections }: ValidP
     ...callTimeProblems(config),
     ...(areValid("execution", "limits") ? budgetProblems(config) : []),
     ...(areValid("limits") ? longPollProblems(config) : []),
-    ...(areValid("execution") ? tokenProblems(config) : []),
+    ...(areValid("execution") ? [...tokenProblems(config), ...agentProblems(config)] : []),
     ...(areValid("execution", "limits") ? stageProblems(config) : []),
   ];
 }
@@ -241,12 +242,56 @@ function signingProblems(name: string, destination: Destination): Problem[] {
   });
 }
 
-function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
+/** Each agent, with the field that names it. */
+function listAgents({ execution }: Config): { agent: AgentConfig; path: Problem["path"] }[] {
+  const named = Object.entries(execution.agents).map(([name, agent]) => ({
+    agent,
+    path: ["execution", "agents", name],
+  }));
+  const isNamed = Object.values(execution.agents).includes(execution.agent);
+  return isNamed ? named : [{ agent: execution.agent, path: ["execution", "agent"] }, ...named];
+}
+
+function agentProblems(config: Config): Problem[] {
+  const { agents } = config.execution;
+  const unknown = Object.entries(config.destinations).flatMap(([name, destination]): Problem[] => {
+    const agent = readHostAgent(destination);
+    if (agent === undefined && Object.hasOwn(agents, name)) {
+      const message = `is also the name of an agent; set destinations.${name}.agent to "${name}", or rename one of them`;
+      return [{ path: ["destinations", name], message }];
+    }
+    const isOwn = destination.transport === "in-process" || isOwnExecution(destination);
+    if (agent === undefined || !isOwn || Object.hasOwn(agents, agent)) return [];
+    const names = Object.keys(agents).join(", ") || "none";
+    const message = `there is no agent "${agent}"; add it to execution.agents, or choose from: ${names}`;
+    return [{ path: ["destinations", name, "agent"], message }];
+  });
+  const unauthorized = listAgents(config).flatMap(({ agent, path }): Problem[] => {
+    if (!isRemote(agent) || agent.url === undefined || !isElsewhere(agent.url)) return [];
+    if (resolveAgentAuthorizer(agent).type !== "none") return [];
+    const message = 'must not be "none" for an address beyond loopback; choose another authorizer';
+    return [{ path: [...path, "authorizer"], message }];
+  });
+  return [...unknown, ...unauthorized];
+}
+
+function loopbackProblems(config: Config, stageName: string): Problem[] {
+  return listAgents(config).flatMap(({ agent, path }) =>
+    loopbackProblem({ agent, path, stageName }),
+  );
+}
+
+function loopbackProblem(request: {
+  agent: AgentConfig;
+  path: Problem["path"];
+  stageName: string;
+}): Problem[] {
+  const { agent, path, stageName } = request;
   if (typeof agent === "string" || agent.type === "bedrock") return [];
   const [field, address = ""] = isRemote(agent) ? ["url", agent.url] : ["baseUrl", agent.baseUrl];
   if (!isLoopbackHost(URL.parse(address)?.hostname ?? "")) return [];
   const message = `must be an address that the stage ${stageName} can reach; a loopback address reaches nothing on AWS`;
-  return [{ path: ["execution", "agent", field], message }];
+  return [{ path: [...path, field], message }];
 }
 
 /** Even a new session could not accept a longer task. */
@@ -281,7 +326,7 @@ function kindProblems(config: Config, name: string): Problem[] {
     const message = `is for the kind lambda only, but the kind of ${name} is ${kind}; remove it`;
     problems.push({ path: ["stages", name, "scale", "agentConcurrency"], message });
   }
-  if (kind !== "external") problems.push(...agentProblems(execution.agent, name));
+  if (kind !== "external") problems.push(...loopbackProblems(config, name));
   const usedDestinations = routes.flatMap((route, index) =>
     route.destination.map((destinationName) => ({ destinationName, index })),
   );

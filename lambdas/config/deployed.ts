@@ -19,3 +19,8 @@ export function readBundledConfig(directory: string): Config {
     throw new Error(`${file} ${problem}. Bundle it again.`);
   }
 }
+
+/** The file of an agent in the handler's folder. The extension makes it CommonJS even below a package.json of type "module". */
+export function bundledAgentFile(name?: string): string {
+  return name === undefined ? "agent.cjs" : `agent-${name}.cjs`;
+}

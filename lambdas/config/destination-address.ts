@@ -52,6 +52,11 @@ export function isOwnExecution(destination: Destination): boolean {
   );
 }
 
+/** The name of the agent of the host that runs the tasks. Undefined for the host's main agent. */
+export function readHostAgent(destination: Destination): string | undefined {
+  return "agent" in destination ? destination.agent : undefined;
+}
+
 /** True if the destination is the Execution host of the same machine, which no stage has. */
 export function isLocalOnly(destination: Destination): boolean {
   return (

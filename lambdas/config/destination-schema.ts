@@ -9,6 +9,7 @@ import {
   httpUrl,
   idleSecondsSchema,
   integer,
+  nameSchema,
   qualifierSchema,
   runtimeArnSchema,
 } from "./values.ts";
@@ -88,11 +89,21 @@ const anyDestination = {
     .describe("Questions and approval requests of the agent."),
 };
 
+/** For transports of the zone contract. */
+const hostAgent = {
+  agent: nameSchema
+    .optional()
+    .describe(
+      "The agent of the Execution host that runs the tasks, by its name in execution.agents there. Default: its main agent, execution.agent.",
+    ),
+};
+
 export const destinationSchema = z.discriminatedUnion("transport", [
   z
     .strictObject({
       transport: z.literal("in-process"),
       ...anyDestination,
+      ...hostAgent,
       idempotent: anyDestination.idempotent.default(true),
     })
     .describe("Calls the Execution host in the same process. For one machine only."),
@@ -100,6 +111,7 @@ export const destinationSchema = z.discriminatedUnion("transport", [
     .strictObject({
       transport: z.literal("https"),
       ...anyDestination,
+      ...hostAgent,
       url: httpUrl()
         .optional()
         .describe("The URL of the peer. Default: the Execution zone of this configuration."),
@@ -164,6 +176,7 @@ export const destinationSchema = z.discriminatedUnion("transport", [
     .strictObject({
       transport: z.literal("agentcore"),
       ...anyDestination,
+      ...hostAgent,
       runtimeArn: runtimeArnSchema.describe("The ARN of the runtime."),
       qualifier: qualifierSchema.default("DEFAULT").describe("The name of the runtime's endpoint."),
       endpoint: httpUrl()

@@ -7,7 +7,7 @@ import { agentSchema } from "./agent-schema.ts";
 import { authenticatorSchema } from "./authenticator-schema.ts";
 import { configFileName, parseWith } from "./config-error.ts";
 import { telemetrySchema } from "./telemetry-schema.ts";
-import { integer } from "./values.ts";
+import { integer, nameSchema } from "./values.ts";
 
 /** The paths that the host always serves. The form of `pathSchema` also excludes paths below `/.well-known`. */
 const servedPaths = ["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json", "/metrics"];
@@ -30,8 +30,16 @@ const dialectPathsSchema = z.record(pathSchema, dialectSchema);
 export const executionSchema = z
   .strictObject({
     agent: agentSchema
-      .default("echo")
-      .describe("The agent that runs tasks. echo repeats the message, for first tests."),
+      .optional()
+      .describe(
+        "The agent that runs tasks. echo repeats the message, for first tests. Default: the first of agents, or echo.",
+      ),
+    agents: z
+      .record(nameSchema, agentSchema)
+      .default({})
+      .describe(
+        "Agents by name. Each is also a destination of its name, for routes and quotas. The tasks of A2A clients name no agent, so execution.agent runs them.",
+      ),
     authenticator: authenticatorSchema
       .default({ type: "none" })
       .describe("How the host authenticates its callers."),
@@ -90,7 +98,11 @@ export const executionSchema = z
   .refine(({ leaseMs, lostAfterMs }) => leaseMs + lostAfterMs <= 300_000, {
     path: ["lostAfterMs"],
     message: "plus execution.leaseMs must be at most 300000 (5 minutes); lower one of them",
-  });
+  })
+  .transform(({ agent, ...section }) => ({
+    ...section,
+    agent: agent ?? Object.values(section.agents)[0] ?? ("echo" as const),
+  }));
 
 /** The two sections of a configuration that the bundles of the Execution zone contain. */
 const sectionsSchema = z.object({

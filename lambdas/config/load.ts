@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { findRepeatedKeys } from "@sekisho/runtime/repeated-keys.ts";
 import { readTextFile } from "@sekisho/runtime/text-file.ts";
 import { isJsonObject } from "@sekisho/runtime/untrusted-input.ts";
+import { addAgentDestinations } from "./agent-destinations.ts";
 import { ConfigError, configFileName, describeIssues, formatPath } from "./config-error.ts";
 import { crossCheck } from "./cross-checks.ts";
 import { type Config, configFields } from "./schema.ts";
@@ -79,7 +80,9 @@ function parseJson({
 type GivenConfig = { json: unknown; name?: string; problems?: string[] };
 
 /** Throws a ConfigError with all problems, which come after those that are given. */
-export function parseConfig({ json, name = configFileName, problems = [] }: GivenConfig): Config {
+export function parseConfig(given: GivenConfig): Config {
+  const { name = configFileName, problems = [] } = given;
+  const json = addAgentDestinations(given.json);
   const result = configFields.safeParse(json);
   const issues = result.success ? [] : result.error.issues;
   const all = [

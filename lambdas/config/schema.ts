@@ -6,11 +6,7 @@ import { executionSchema } from "./execution-schema.ts";
 import { botIdSchema, slackIdSchema, slackSchema } from "./slack-schema.ts";
 import { stageNameSchema, stageSchema } from "./stage-schema.ts";
 import { telemetrySchema } from "./telemetry-schema.ts";
-import { integer } from "./values.ts";
-
-const nameSchema = z
-  .string()
-  .regex(/^[a-z][a-z0-9-]{0,62}$/, "must be lower-case letters, digits and hyphens");
+import { integer, nameSchema } from "./values.ts";
 
 /** A message is allowed if it matches every field of at least one rule. */
 export const allowlistRuleSchema = z

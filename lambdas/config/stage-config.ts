@@ -1,5 +1,5 @@
 /** The configuration of one stage on AWS: destinations with their addresses, and secrets as names in Secrets Manager. */
-import { isLocalOnly, isOwnExecution } from "./destination-address.ts";
+import { isLocalOnly, isOwnExecution, readHostAgent } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";
 import type { ExecutionKind, Stage } from "./stage-schema.ts";
@@ -114,9 +114,11 @@ function applyAddress(destination: Destination, address: ExecutionAddress): Dest
     callTimeoutMs,
     sendsAtOnce = address.transport === "https" ? address.sendsAtOnce : undefined,
   } = destination;
+  const agent = readHostAgent(destination);
   const common = {
     ...(callTimeoutMs !== undefined && { callTimeoutMs }),
     ...(sendsAtOnce !== undefined && { sendsAtOnce }),
+    ...(agent !== undefined && { agent }),
     ...{
       deadlineMs,
       concurrency,

@@ -27,6 +27,11 @@ export const secretSchema = z
   );
 export type SecretReference = z.infer<typeof secretSchema>;
 
+/** The name of a destination or an agent. */
+export const nameSchema = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,62}$/, "must be lower-case letters, digits and hyphens");
+
 /** A whole number from `least` to `most`. */
 export function integer(min: number, max?: number) {
   const schema = z.int().min(min);

@@ -10,7 +10,10 @@ import { noTelemetry, type Telemetry } from "@sekisho/runtime/telemetry/telemetr
 import { type RunTimes, runDefaults } from "./tasks/execution-task.ts";
 
 type Defaults = RunTimes & {
+  /** The name of the main agent in metrics and logs. */
   agentName: string;
+  /** The agents that tasks may choose by name. */
+  agentNames: readonly string[];
   log: Log;
   telemetry: Telemetry;
   now: () => number;
@@ -24,7 +27,7 @@ export function withDefaults<T extends Partial<Defaults>>(options: T): Defaults 
   const defaults = {
     ...runDefaults,
     renewMs: leaseMs / 2,
-    agentName: "agent",
+    ...{ agentName: "agent", agentNames: [] },
     log: silentLog,
     telemetry: noTelemetry,
   };
@@ -68,8 +71,9 @@ export function createHostSettings({
 
 /** A worker needs the same times as the host that queues its tasks. */
 export function workerSettings({ execution }: { execution: Config["execution"] }) {
-  const { agent, syncBudgetMs = defaultSyncBudgetMs, leaseMs, lostAfterMs } = execution;
-  return { agentName: readAgentName(agent), syncBudgetMs, leaseMs, lostAfterMs };
+  const { agent, agents, syncBudgetMs = defaultSyncBudgetMs, leaseMs, lostAfterMs } = execution;
+  const names = { agentName: readAgentName(agent), agentNames: Object.keys(agents) };
+  return { ...names, syncBudgetMs, leaseMs, lostAfterMs };
 }
 
 function readAgentName(agent: AgentConfig): string {

@@ -3,6 +3,7 @@
 import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
 import { createAuthorizer } from "@sekisho/config/authorizers.ts";
 import { callTimes, resolveLongPollMs } from "@sekisho/config/call-time.ts";
+import { readHostAgent } from "@sekisho/config/destination-address.ts";
 import type { Destination } from "@sekisho/config/destination-schema.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
@@ -78,6 +79,7 @@ export function createDestinations(
         transport,
         destination: {
           ...{ name, dialect, idempotent, omitFields, callTimeoutMs: times.sendTimeoutMs },
+          agent: readHostAgent(destination),
           url: readUrl(destination, dependencies.localUrl),
         },
         log,

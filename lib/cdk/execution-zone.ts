@@ -7,7 +7,7 @@ import type { Alarm } from "aws-cdk-lib/aws-cloudwatch";
 import type { Role } from "aws-cdk-lib/aws-iam";
 import type { Topic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
-import { permitAgent } from "./constructs/agent-permissions.ts";
+import { permitAgents } from "./constructs/agent-permissions.ts";
 import { createAgentRuntime, createRuntimeRole } from "./constructs/agent-runtime.ts";
 import { createAlarms, watchRuntime } from "./constructs/alarms.ts";
 import { createExecutionFunctions } from "./constructs/execution-functions.ts";
@@ -72,7 +72,7 @@ export class ExecutionZone extends Construct {
       tablePermission(table),
       keyPermission(key, { sends: false, through: ["dynamodb"] }),
     );
-    permitAgent(role, config.execution.agent);
+    permitAgents(role, config.execution);
     permitSpans(role, { config });
     const { runtime, endpoint } = createAgentRuntime(this, {
       folder: settings.writeBundle("agentcore"),

@@ -9,7 +9,8 @@ import { readEnvironment } from "@sekisho/config/environment.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { readSecret } from "@sekisho/config/secrets.ts";
 import { type A2aAgent, createA2aAgent, startPushLoop } from "@sekisho/execution/a2a/a2a-agent.ts";
-import { loadAgent } from "@sekisho/execution/agents/load-agent.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { loadAgent, loadAgents } from "@sekisho/execution/agents/load-agent.ts";
 import {
   type Authenticator,
   createNoneAuthenticator,
@@ -60,14 +61,10 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
     log,
     telemetry,
   } = options;
-  const file = agentFile({ agent: config.agent, directory });
-  const load = () => loadAgent({ agent: config.agent, cwd: directory, readSecret });
-  const loadedAgent = await runAsAgent(log, load).catch((cause: unknown) => {
-    throw toAgentError({ cause, file });
+  const agent = await loadAgents({
+    execution: config,
+    load: (agentConfig) => loadOne({ agent: agentConfig, directory, log }),
   });
-  const agent = readEnvironment().showAgentErrors
-    ? reportAgent({ agent: loadedAgent, file, show: showError })
-    : loadedAgent;
   const engine = openEngine();
   const store = engine.taskStore({ parse: parseExecutionTask });
   const notifications = engine.notifications?.();
@@ -98,6 +95,22 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
       await engine.close();
     },
   };
+}
+
+async function loadOne(request: {
+  agent: AgentConfig;
+  directory: string;
+  log: Log;
+}): Promise<Agent> {
+  const { agent, directory, log } = request;
+  const file = agentFile({ agent, directory });
+  const load = () => loadAgent({ agent, cwd: directory, readSecret });
+  const loadedAgent = await runAsAgent(log, load).catch((cause: unknown) => {
+    throw toAgentError({ cause, file });
+  });
+  return readEnvironment().showAgentErrors
+    ? reportAgent({ agent: loadedAgent, file, show: showError })
+    : loadedAgent;
 }
 
 /** The path of the user's own file. Undefined for a built-in agent. */

@@ -1,10 +1,12 @@
 /** The contents and sizes of the bundles. */
+
 import { readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, jest } from "@jest/globals";
 import * as bundler from "@sekisho/cdk/bundle/bundle.ts";
-import { agentFileName, type BundleName, bundleNames, entries } from "@sekisho/cdk/bundle/entry.ts";
+import { type BundleName, bundleNames, entries } from "@sekisho/cdk/bundle/entry.ts";
+import { bundledAgentFile } from "@sekisho/config/deployed.ts";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { createStageConfig } from "@sekisho/config/stage-config.ts";
 import { stop } from "esbuild";
@@ -121,7 +123,7 @@ describe("a bundle", () => {
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 25],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("bundles the agent %j with at most %s KB", (agent, most) => {
-    expect(bundleOf("container", agent).kilobytesOf(agentFileName)).toBeLessThanOrEqual(most);
+    expect(bundleOf("container", agent).kilobytesOf(bundledAgentFile())).toBeLessThanOrEqual(most);
   });
 
   it.each(bundleNames)(

@@ -129,6 +129,8 @@ export type AgentVote = Readonly<{
   requestId: string;
   taskId: string;
   caller: string;
+  /** The name of the agent that gave the answer. Undefined for the host's main agent. */
+  agent?: string | undefined;
 }>;
 
 /**

@@ -3,10 +3,12 @@
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
+import { bundledAgentFile } from "@sekisho/config/deployed.ts";
 import { createReadStageSecret } from "@sekisho/config/stage-secrets.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 import type { AwsCredentialsProvider, AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
 import type { Agent } from "./agent.ts";
+import { combineAgents } from "./named-agents.ts";
 
 /** The dependencies that the entry gives an agent in addition to its configuration. */
 export type AgentDependencies = {
@@ -17,29 +19,45 @@ export type AgentDependencies = {
   /** For calls that AWS signs. */
   credentials: AwsCredentialsProvider;
 };
-/** The type of `createAgent` in an agent's module. `config` is `execution.agent`. */
-export type CreateAgent = (dependencies: AgentDependencies & { config: AgentConfig }) => Agent;
+/** The type of `createAgent` in an agent's module. `config` is `execution.agent`, or the one of `name` in `execution.agents`. */
+export type CreateAgent = (
+  dependencies: AgentDependencies & { config: AgentConfig; name?: string | undefined },
+) => Agent;
+
+/** Creates the main agent of the configuration and those by name, as one. Call it within `runAsAgent`. */
+export function createAgents(options: {
+  execution: { agent: AgentConfig; agents: Readonly<Record<string, AgentConfig>> };
+  createAgent: CreateAgent;
+  dependencies: AgentDependencies;
+}): Agent {
+  const { execution, createAgent, dependencies } = options;
+  const named = Object.entries(execution.agents).map(
+    ([name, config]) => [name, createAgent({ ...dependencies, config, name })] as const,
+  );
+  const main = createAgent({ ...dependencies, config: execution.agent, name: undefined });
+  return combineAgents({ main, named: new Map(named) });
+}
 
 export function agentDependencies(aws: AwsDependencies): AgentDependencies {
   const { region, credentials } = aws;
   return { region, credentials, readSecret: createReadStageSecret(aws) };
 }
 
-const fileName = "agent.cjs";
-
-/** True for the agent in the handler's folder, which includes the packages of the agent. */
+/** True for an agent in the handler's folder, which includes the packages of the agent. */
 export function isBundledAgent(file: string): boolean {
-  return basename(file) === fileName;
+  return /^agent(-[a-z0-9-]+)?\.cjs$/.test(basename(file));
 }
 
 /**
- * Loads `agent.cjs` from the handler's folder when the agent is created, so that a health check does not load it. The module
+ * Loads an agent's file from the handler's folder when the agent is created, so that a health check does not load it. The module
  * has its own copies of shared classes, so `instanceof` works across the two for `SekishoError` only.
  */
 export function createBundledAgent(directory: string): CreateAgent {
   return (dependencies) => {
     const load = createRequire(join(directory, "index.js"));
-    const { createAgent }: { createAgent: CreateAgent } = load(`./${fileName}`);
+    const { createAgent }: { createAgent: CreateAgent } = load(
+      `./${bundledAgentFile(dependencies.name)}`,
+    );
     return createAgent(dependencies);
   };
 }

@@ -8,6 +8,18 @@ import type { SecretReference } from "@sekisho/config/values.ts";
 import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
 import { type Agent, withFeedback } from "./agent.ts";
 import { createEchoAgent } from "./echo.ts";
+import { combineAgents } from "./named-agents.ts";
+
+/** Loads the main agent and those by name, as one. */
+export async function loadAgents(request: {
+  execution: { agent: AgentConfig; agents: Readonly<Record<string, AgentConfig>> };
+  load: (agent: AgentConfig) => Promise<Agent>;
+}): Promise<Agent> {
+  const { execution, load } = request;
+  const named = new Map<string, Agent>();
+  for (const [name, agent] of Object.entries(execution.agents)) named.set(name, await load(agent));
+  return combineAgents({ main: await load(execution.agent), named });
+}
 
 /** Each is loaded only if it is used, with what it imports. */
 const builtInAgents = {

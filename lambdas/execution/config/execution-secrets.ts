@@ -13,7 +13,14 @@ export function listAuthenticatorSecrets(authenticator: AuthenticatorConfig): Se
   return authenticator.type === "bearer" ? authenticator.tokens : [];
 }
 
-export function listAgentSecrets(agent: AgentConfig): SecretReference[] {
+export function listAgentSecrets(execution: {
+  agent: AgentConfig;
+  agents: Readonly<Record<string, AgentConfig>>;
+}): SecretReference[] {
+  return [execution.agent, ...Object.values(execution.agents)].flatMap(secretsOfAgent);
+}
+
+function secretsOfAgent(agent: AgentConfig): SecretReference[] {
   if (isRemote(agent))
     return listAuthorizerSecrets(resolveAgentAuthorizer(agent)).map(({ reference }) => reference);
   return typeof agent === "object" && agent.type === "openai-compatible" && agent.apiKey

@@ -17,7 +17,7 @@ import { useProxies } from "@sekisho/runtime/http/proxy.ts";
 import { createLog, type Log } from "@sekisho/runtime/log.ts";
 import type { ProcessTelemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { createA2aAgent, startPushLoop } from "../a2a/a2a-agent.ts";
-import type { CreateAgent } from "../agents/create-agent.ts";
+import { type CreateAgent, createAgents } from "../agents/create-agent.ts";
 import { createAuthenticator } from "../authenticator/create-authenticator.ts";
 import {
   type ContainerEnvironment,
@@ -65,11 +65,11 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
     bundledConfig: readConfig(),
     configFile,
   });
-  const { agent, authenticator } = execution;
+  const { authenticator } = execution;
   const tokens = listAuthenticatorSecrets(authenticator);
   requireSecretVariables([
     ...tokens,
-    ...listAgentSecrets(agent),
+    ...listAgentSecrets(execution),
     ...listCardSecrets(execution.a2a),
   ]);
   const shortTokens = shortTokenProblems({ references: tokens });
@@ -126,7 +126,7 @@ async function openHost(
 ): Promise<() => Promise<void>> {
   const { environment, execution, createAgent, closeFunctions, telemetry, log } = options;
   const { hostname, port, store, region } = environment;
-  const { agent, authenticator } = execution;
+  const { authenticator } = execution;
   const database = openDatabase({ file: store });
   closeFunctions.push(database.close);
   const tasks = createSqliteTaskStore({ database, parse: parseExecutionTask });
@@ -142,9 +142,11 @@ async function openHost(
     : undefined;
   const host = createHost({
     agent: runAsAgent(log, () =>
-      createAgent({
-        ...{ config: agent, readSecret: readSecretVariable, region },
-        credentials: defaultAwsCredentials(),
+      createAgents({
+        ...{ execution, createAgent },
+        dependencies: {
+          ...{ readSecret: readSecretVariable, region, credentials: defaultAwsCredentials() },
+        },
       }),
     ),
     store: tasks,
@@ -175,7 +177,7 @@ async function openHost(
   return () => host.stop({ graceMs });
 }
 
-/** A configuration file may change everything except the agent, whose code is part of the bundle. */
+/** A configuration file may change everything except the agents, whose code is part of the bundle. */
 function createSettings(options: {
   bundledConfig: ExecutionSections;
   configFile: string | undefined;
@@ -183,9 +185,12 @@ function createSettings(options: {
   const { bundledConfig, configFile } = options;
   if (configFile === undefined) return bundledConfig;
   const settings = loadExecutionConfig({ directory: process.cwd(), file: configFile });
-  if (isDeepStrictEqual(settings.execution.agent, bundledConfig.execution.agent)) return settings;
-  const agent = JSON.stringify(bundledConfig.execution.agent);
-  throw new Error(
-    `${configFile}: execution.agent must be ${agent}, the agent of this bundle. To use another agent, bundle again.`,
-  );
+  for (const field of ["agent", "agents"] as const) {
+    const bundledValue = bundledConfig.execution[field];
+    if (isDeepStrictEqual(settings.execution[field], bundledValue)) continue;
+    throw new Error(
+      `${configFile}: execution.${field} must be ${JSON.stringify(bundledValue)}, as in this bundle. To use another agent, bundle again.`,
+    );
+  }
+  return settings;
 }

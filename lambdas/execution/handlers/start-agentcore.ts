@@ -4,7 +4,7 @@ import { openProcessTelemetry } from "@sekisho/config/telemetry/process-telemetr
 import { createLog } from "@sekisho/runtime/log.ts";
 import { createXrayTarget } from "@sekisho/runtime/telemetry/otlp-target.ts";
 import { createId } from "@sekisho/runtime/unique-id.ts";
-import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
+import { agentDependencies, type CreateAgent, createAgents } from "../agents/create-agent.ts";
 import { type Authenticator, createPlatformAuthenticator } from "../authenticator/authenticator.ts";
 import { openCompletionQueue, openTaskStore } from "../aws-engine.ts";
 import { readAgentCoreEnvironment } from "../config/aws-environment.ts";
@@ -42,7 +42,7 @@ export async function startAgentCore(options: {
   });
   const life = createSessionLife({ maxLifetimeMs, authenticator: createPlatformAuthenticator() });
   const host = createHost({
-    agent: runAsAgent(log, () => createAgent({ ...dependencies, config: execution.agent })),
+    agent: runAsAgent(log, () => createAgents({ execution, createAgent, dependencies })),
     store: openTaskStore({ table, aws }),
     completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),
     authenticator: life.authenticator,

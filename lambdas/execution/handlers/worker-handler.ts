@@ -16,7 +16,7 @@ import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
 import { isNewerRecord } from "@sekisho/runtime/engine/record-version.ts";
 import { createLog, type Log } from "@sekisho/runtime/log.ts";
 import { createPushDelivery, type PushDelivery } from "../a2a/push-delivery.ts";
-import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
+import { agentDependencies, type CreateAgent, createAgents } from "../agents/create-agent.ts";
 import { openCompletionQueue, openTaskQueue, openTaskStore } from "../aws-engine.ts";
 import { readExecutionWorkerEnvironment } from "../config/aws-environment.ts";
 import { createExecutionWorker, type ExecutionWorker } from "../execution-worker.ts";
@@ -46,7 +46,7 @@ export function createExecutionWorkerHandler(options: {
   const queue = queueUrl === undefined ? undefined : openTaskQueue({ queueUrl, aws });
   const { allowLoopback } = execution.a2a.push;
   const worker = createExecutionWorker({
-    agent: runAsAgent(log, () => createAgent({ ...dependencies, config: execution.agent })),
+    agent: runAsAgent(log, () => createAgents({ execution, createAgent, dependencies })),
     store,
     notifications: queue,
     completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),

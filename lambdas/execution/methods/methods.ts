@@ -133,12 +133,15 @@ type MethodSettings = Pick<RunTimes, MethodTimes> & {
   passVote: PassVote;
   isStopping: () => boolean;
   newId: () => string;
+  /** The agents that a task may choose by name. */
+  agentNames: readonly string[];
 };
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createMethods(settings: MethodSettings): MethodHandlers {
   const { tasks, syncBudgetMs, writingBudgetMs, progressMs, passVote, isStopping, newId, now } =
     settings;
+  const { agentNames } = settings;
   const { pollAfterMs, pushedPollAfterMs = pollAfterMs } = settings;
   const lastPolls = createLastPolls();
 
@@ -189,6 +192,8 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
     async execute_task({ params, id, caller: { principal, trace, receivedAtMs } }) {
       if (isStopping()) throw new SekishoError("unavailable");
       const { bot_token: botToken, ...input } = params;
+      if (input.agent !== undefined && !agentNames.includes(input.agent))
+        throw new SekishoError("agent_not_found");
       const task = await tasks.submit({
         ...{ principal, input, botToken, receivedAtMs },
         taskId: deriveTaskId({ principal, requestId: id }),

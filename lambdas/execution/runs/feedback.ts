@@ -21,8 +21,8 @@ export function createPassVote({ agent: { feedback }, log }: { agent: Agent; log
   return async ({ task, voterId }) => {
     const storedVote = task.votes?.find((one) => one.voterId === voterId);
     if (feedback === undefined || storedVote === undefined) return;
-    const { id: taskId, requestId, principal } = task;
-    const ids = { requestId: String(requestId), taskId, caller: deriveCallerId(principal) };
+    const { id: taskId, requestId, principal, agent } = task;
+    const ids = { requestId: String(requestId), taskId, caller: deriveCallerId(principal), agent };
     try {
       const agentPromise = runAsAgent(log, () =>
         feedback({ vote: storedVote.vote, voterId, ...ids }),

@@ -42,7 +42,7 @@ export type RunSettings = RecordSettings & {
   agent: Agent;
   /** Reads attachments. Default: only from public addresses. */
   publicFetch?: PublicFetch;
-  /** The name of the agent in metrics and logs. */
+  /** The name of the main agent in metrics and logs. */
   agentName: string;
   metrics: Metrics;
   spans: Spans;
@@ -57,7 +57,8 @@ export function startRun(request: {
   log: Log;
 }): Run {
   const { settings, task, owner, params, log } = request;
-  const { agent, agentName, spans, now, publicFetch = createPublicFetch() } = settings;
+  const { agent, spans, now, publicFetch = createPublicFetch() } = settings;
+  const { agent: agentName = settings.agentName } = task;
   const startedAtMs = now();
   const abort = new AbortController();
   /** Resolves when the agent ends its turn, or to undefined when it is stopped. */
@@ -133,7 +134,8 @@ function countRun(run: {
   workedMs: number;
 }): void {
   const { settings, task, cause, workedMs } = run;
-  const { agentName, metrics } = settings;
+  const { metrics } = settings;
+  const { agent: agentName = settings.agentName } = task;
   metrics.observe("sekisho_agent_seconds", { agent: agentName }, Math.max(0, workedMs) / 1000);
   if (cause === "superseded") return;
   const failure = task.outcome?.type === "failure" ? task.outcome : undefined;

@@ -79,7 +79,7 @@ export function createRuns(
       ...claimResult.task.params,
       ...(botToken !== undefined && { bot_token: botToken }),
     };
-    const taskLog = log.with({ ...createLogIds(task), agent: agentName });
+    const taskLog = log.with({ ...createLogIds(task), agent: task.agent ?? agentName });
     taskLog.info("task_started");
     const run = startRun({ settings, task: claimResult.task, owner, params, log: taskLog });
     runs.set(task.id, run);

@@ -135,6 +135,8 @@ const executionTaskSchema = z.object({
   queuedAtMs: z.number().optional(),
   /** When the task times out. A reply moves the deadline by the time that the question was open. */
   deadlineAtMs: z.number(),
+  /** The name of the agent that runs the task. Absent for the host's main agent. */
+  agent: executeTaskParamsSchema.shape.agent,
   /** True if the caller asked for a completion push. */
   callback: z.literal(true).optional(),
   /** Removed when the task is over, because it holds texts. */
@@ -194,6 +196,7 @@ export function createFingerprint({
   text,
   thread_ts,
   user_id,
+  agent,
   attachments = [],
 }: ExecuteTaskParams): string {
   return digest([
@@ -202,6 +205,7 @@ export function createFingerprint({
     thread_ts ?? null,
     user_id ?? null,
     attachments.map(({ id }) => id),
+    ...(agent === undefined ? [] : [agent]),
   ]);
 }
 

@@ -64,6 +64,7 @@ export function createExecutionTask(options: {
     changedAtMs: receivedAtMs,
     deadlineAtMs,
     expiresAtMs: deadlineAtMs + retentionMs,
+    ...(input.agent !== undefined && { agent: input.agent }),
     ...(input.callback === true && { callback: true as const }),
     params: input,
   };

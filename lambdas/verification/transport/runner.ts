@@ -26,6 +26,8 @@ type ClientDestination = {
   idempotent: boolean;
   /** Fields of `execute_task` that are not sent. */
   omitFields?: readonly OmittableField[];
+  /** The agent of the host that runs the tasks. Default: its main agent. */
+  agent?: string | undefined;
   callTimeoutMs: number;
   url?: string | undefined;
 };
@@ -45,7 +47,15 @@ export function createClient(options: {
   const { transport, log: processLog, telemetry = noTelemetry, now = Date.now } = options;
   const { sleep = ({ ms, signal }) => wait(ms, undefined, { signal }), random = Math.random } =
     options;
-  const { name, dialect, idempotent, omitFields = [], callTimeoutMs, url } = options.destination;
+  const {
+    name,
+    dialect,
+    idempotent,
+    omitFields = [],
+    agent,
+    callTimeoutMs,
+    url,
+  } = options.destination;
   const log = processLog.with({ destination: name });
   const { metrics, spans } = telemetry;
   const onState = ({ isOpen }: { isOpen: boolean }) =>
@@ -64,7 +74,7 @@ export function createClient(options: {
       span({ spans, peer: { destination: name, ...readAddress(url) } }),
       callLog({ log, now }),
     ],
-    innermost: exchange({ transport, dialect, omitFields }),
+    innermost: exchange({ transport, dialect, omitFields, agent }),
   });
   return {
     async call<M extends MethodName>({ timeoutMs, signal = never, ...call }: ClientCall<M>) {
@@ -91,11 +101,12 @@ function exchange(options: {
   transport: Transport;
   dialect: Dialect;
   omitFields: readonly OmittableField[];
+  agent: string | undefined;
 }): CallHandler {
-  const { transport, dialect, omitFields } = options;
-  const omittedFields = Object.fromEntries(omitFields.map((field) => [field, undefined]));
+  const { transport, dialect, omitFields, agent } = options;
+  const ownFields = { ...Object.fromEntries(omitFields.map((field) => [field, undefined])), agent };
   return async ({ method, params, id, requestId, sessionId, signal, trace, span }) => {
-    const sentParams = method === "execute_task" ? { ...params, ...omittedFields } : params;
+    const sentParams = method === "execute_task" ? { ...params, ...ownFields } : params;
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: sentParams }));
     const response = await transport.send({ body, sessionId, signal, trace });
     span?.set({ "http.response.status_code": response.status });

@@ -4,11 +4,11 @@ import { createRequire } from "node:module";
 import { join, relative, resolve } from "node:path";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { ConfigError } from "@sekisho/config/config-error.ts";
+import { bundledAgentFile } from "@sekisho/config/deployed.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { projectDirectory } from "@sekisho/runtime/project-directory.ts";
 import type { BuildOptions, Metafile } from "esbuild";
 import {
-  agentFileName,
   type BundleName,
   besideHttp1,
   configFileName,
@@ -35,7 +35,8 @@ type BundleSource = { name: BundleName; config: Config; configDirectory: string 
 export function bundle({ name, config, configDirectory }: BundleSource): Bundle {
   const { target, cutConfig, runsAgent } = entries[name];
   const parts = [buildOwn(name)];
-  if (runsAgent) parts.push(buildAgent({ agent: config.execution.agent, configDirectory, target }));
+  if (runsAgent)
+    parts.push(...buildAgents({ execution: config.execution, configDirectory, target }));
   const files = new Map(parts.flatMap((part) => [...part.files]));
   if (cutConfig !== undefined)
     files.set(configFileName, new TextEncoder().encode(JSON.stringify(cutConfig(config))));
@@ -58,6 +59,7 @@ function joinMetafiles(parts: readonly Pick<Bundle, "metafile">[]): Metafile {
  */
 const prebuiltFolder = join(projectDirectory, "prebuilt");
 const isPrebuilt = existsSync(prebuiltFolder);
+const mainAgentFile = bundledAgentFile();
 const builtInAgents = ["echo", "bedrock", "openai-compatible", "ag-ui", "http"] as const;
 
 /** Returns the files of the prebuilt folder by their paths: these bundles, and the built-in agents for their Node. */
@@ -118,10 +120,10 @@ export function bundleBytes({ files }: Pick<Bundle, "files">): number {
 export function coldBytes({ name, files }: Pick<Bundle, "files"> & { name: BundleName }): number {
   const unloaded = new Set([
     noticesFileName,
-    agentMapName,
     ...(entries[name].lazy ?? []).map(({ fileName }) => fileName),
   ]);
-  return bundleBytes({ files: new Map([...files].filter(([file]) => !unloaded.has(file))) });
+  const isLoaded = (file: string) => !unloaded.has(file) && !file.endsWith(mapEnding);
+  return bundleBytes({ files: new Map([...files].filter(([file]) => isLoaded(file))) });
 }
 
 type BundleFolder = { config: Config; configDirectory: string; folder: string };
@@ -186,9 +188,25 @@ function buildPackage({
 }
 
 /** It leads from the lines of the bundled agent to those of its author, for log lines. Only an agent of one's own has it. */
-const agentMapName = `${agentFileName}.map`;
+const mapEnding = ".map";
 
-type AgentSource = { agent: AgentConfig; configDirectory: string; target: string };
+type AgentSource = {
+  agent: AgentConfig;
+  /** The name in `execution.agents`. Undefined for the main agent. */
+  name?: string;
+  configDirectory: string;
+  target: string;
+};
+
+function buildAgents({
+  execution: { agent, agents },
+  ...source
+}: Omit<AgentSource, "agent"> & { execution: Config["execution"] }): Bundle[] {
+  const named = Object.entries(agents).map(([name, agent]) =>
+    buildAgent({ agent, name, ...source }),
+  );
+  return [buildAgent({ agent, ...source }), ...named];
+}
 
 /** The spread keeps esbuild from a warning about a file without `feedback`. */
 const agentModule = (file: string) => `import { agent } from ${file};
@@ -199,17 +217,19 @@ export const createAgent = () => (typeof feedback === "function" ? Object.assign
 `;
 
 /** Bundles the configured agent alone. A built-in agent is a file that exports `createAgent`. */
-function buildAgent({ agent, configDirectory, target }: AgentSource): Bundle {
-  const outfile = agentFileName;
+function buildAgent({ agent, name, configDirectory, target }: AgentSource): Bundle {
+  const outfile = bundledAgentFile(name);
+  const field = name === undefined ? "execution.agent" : `execution.agents.${name}`;
   if (agent === "echo" || typeof agent !== "string") {
     const kind = agent === "echo" ? agent : agent.type;
-    return isPrebuilt
-      ? readPrebuilt(join(target, kind), [agentFileName])
+    const built = isPrebuilt
+      ? readPrebuilt(join(target, kind), [mainAgentFile])
       : buildBuiltIn({ kind, target });
+    return renameFile(built, { from: mainAgentFile, to: outfile });
   }
   const file = resolve(configDirectory, agent);
   if (!existsSync(file))
-    throw new ConfigError("The agent", [`${file} does not exist; execution.agent names it`]);
+    throw new ConfigError("The agent", [`${file} does not exist; ${field} names it`]);
   const contents = agentModule(JSON.stringify(file));
   const sourcefile = "agent-module.ts";
   try {
@@ -219,7 +239,10 @@ function buildAgent({ agent, configDirectory, target }: AgentSource): Bundle {
     return {
       files: new Map([
         ...files,
-        [agentMapName, relateMap({ map: output.map, entry: sourcefile, configDirectory })],
+        [
+          `${outfile}${mapEnding}`,
+          relateMap({ map: output.map, entry: sourcefile, configDirectory }),
+        ],
       ]),
       metafile,
     };
@@ -240,6 +263,11 @@ function relateMap({ map, entry, configDirectory }: MapSource): Uint8Array {
   return new TextEncoder().encode(JSON.stringify({ ...parts, sources: relatedSources }));
 }
 
+function renameFile(built: Bundle, { from, to }: { from: string; to: string }): Bundle {
+  const files = [...built.files].map(([name, content]) => [name === from ? to : name, content]);
+  return { ...built, files: new Map(files as [string, Uint8Array][]) };
+}
+
 function buildBuiltIn({
   kind,
   target,
@@ -252,7 +280,7 @@ function buildBuiltIn({
       ...ownEntry(`lambdas/execution/agents/${kind}.ts`),
       ...besideHttp1,
       target,
-      outfile: agentFileName,
+      outfile: mainAgentFile,
     }),
   ]);
 }

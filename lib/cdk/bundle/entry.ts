@@ -5,12 +5,6 @@ import { projectDirectory } from "@sekisho/runtime/project-directory.ts";
 
 /** The configuration in the handler's folder. `lambdas/config/deployed.ts` reads it. */
 export const configFileName = "config.json";
-/**
- * The agent in the folder of a handler that runs tasks. `lambdas/execution/agents/create-agent.ts` loads it. The extension makes
- * it CommonJS even below a package.json of type "module".
- */
-export const agentFileName = "agent.cjs";
-
 type CutConfig = Partial<Omit<Config, "execution">> & { execution?: Partial<Config["execution"]> };
 export type Entry = {
   /** The file that exports the handler or starts the process. */

@@ -7,6 +7,7 @@ import {
   resolveAgentAuthorizer,
 } from "@sekisho/config/agent-schema.ts";
 import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
+import type { Config } from "@sekisho/config/schema.ts";
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
 import {
@@ -19,8 +20,12 @@ import { acknowledgeWildcards, permit, secretsPermission, shownPartition } from 
 
 type BedrockAgent = Extract<AgentConfig, { type: "bedrock" }>;
 
-/** Lets the role that runs the agent make the agent's calls. */
-export function permitAgent(role: Role, agent: AgentConfig): void {
+/** Lets the role that runs the agents make their calls. */
+export function permitAgents(role: Role, { agent, agents }: Config["execution"]): void {
+  for (const each of new Set([agent, ...Object.values(agents)])) permitAgent(role, each);
+}
+
+function permitAgent(role: Role, agent: AgentConfig): void {
   if (typeof agent === "string") return;
   if (agent.type === "bedrock") {
     permit(role, ...bedrockPermissions(role, agent));

@@ -10,7 +10,7 @@ import type { Key } from "aws-cdk-lib/aws-kms";
 import { type CfnFunction, FunctionUrlAuthType } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import { type ExecutionEntry, metricsEnvironment, type StageSettings } from "../stage-settings.ts";
-import { permitAgent } from "./agent-permissions.ts";
+import { permitAgents } from "./agent-permissions.ts";
 import { type AddAlarm, watchFunctions } from "./alarms.ts";
 import { consumeMessages, createNodeFunction } from "./node-function.ts";
 import {
@@ -131,7 +131,7 @@ export function createExecutionFunctions(
     consumePermission(...queues),
   );
   if (clientsQueue !== undefined) permit(role, sendPermission(clientsQueue));
-  permitAgent(role, config.execution.agent);
+  permitAgents(role, config.execution);
   for (const sender of [url.role, role])
     if (sender !== undefined) permitSpans(sender, { config, layer });
   consumeMessages(worker, { queue, batchSize: 1, maxConcurrency: agentConcurrency });

@@ -104,7 +104,7 @@ function listVerificationSecrets(
 function listExecutionSecrets(config: Config, stage: Stage): Draft[] {
   const executionTarget = findExecutionTarget(stage);
   if (executionTarget === undefined) return [];
-  const { agent, a2a } = config.execution;
+  const { a2a } = config.execution;
   const owner = {
     zone: "Execution" as const,
     account: executionTarget.account,
@@ -115,7 +115,7 @@ function listExecutionSecrets(config: Config, stage: Stage): Draft[] {
     : [];
   return [
     ...listCollectorSecrets(config, owner),
-    ...listAgentSecrets(agent).map((reference) => {
+    ...listAgentSecrets(config.execution).map((reference) => {
       return {
         ...owner,
         use: "API key" as const,

@@ -23,7 +23,7 @@ export function checkConfig(location: ConfigLocation): Config {
     problems.length === 0 ? loadConfig(location) : parseConfig({ json, name: path, problems });
   // Nothing is certain of the content if it is not clear what it is.
   if (problems.length > 0 && json === undefined) throw new ConfigError(path, problems);
-  const agentProblems = agentFileProblems(agentOf(json), configDirectory(location));
+  const agentProblems = agentFileProblems(executionOf(json), configDirectory(location));
   try {
     const config = parse();
     if (agentProblems.length === 0) return config;
@@ -34,7 +34,6 @@ export function checkConfig(location: ConfigLocation): Config {
   throw new ConfigError(path, agentProblems);
 }
 
-function agentOf(json: unknown): unknown {
-  const { execution } = isJsonObject(json) ? json : {};
-  return isJsonObject(execution) ? execution.agent : undefined;
+function executionOf(json: unknown): unknown {
+  return isJsonObject(json) ? json.execution : undefined;
 }

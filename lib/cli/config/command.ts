@@ -36,6 +36,8 @@ depends on a wrong value is left out until that value is right.`,
     print(
       `Agent: ${agentText(config.execution.agent)}${isAgentUsed(config) ? "" : ", to which no route leads"}.`,
     );
+    for (const [name, agent] of Object.entries(config.execution.agents))
+      print(`Agent ${name}: ${agentText(agent)}.`);
     const stages = Object.entries(config.stages);
     for (const [name, stage] of stages) print(`Stage ${name}: ${stageText(stage)}.`);
     for (const [name, stage] of stages) {

@@ -12,7 +12,7 @@ import { type Database, openDatabase } from "@sekisho/runtime/engine/sqlite/data
 import { createSqliteQueue } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import { EngineFileError, toFileError } from "@sekisho/runtime/engine/sqlite/file-error.ts";
 import { callerIdentity } from "../aws/account.ts";
-import { listNonSlackSecrets, requireAgentFile } from "../config/config-needs.ts";
+import { listNonSlackSecrets, requireAgentFiles } from "../config/config-needs.ts";
 import { noRouteText } from "../destinations/route-key.ts";
 import { type Finding, failure, ok, skip, warning } from "./check.ts";
 import { requireSecret } from "./slack.ts";
@@ -41,7 +41,7 @@ export function checkProxy(): Finding {
 export function checkConfiguration({ location, readConfig }: Targets["here"]): Finding {
   const { routes, destinations, execution } = readConfig();
   try {
-    requireAgentFile(execution.agent, configDirectory(location));
+    requireAgentFiles(execution, configDirectory(location));
   } catch (error) {
     const remedy =
       "Correct the path, which is relative to the configuration's folder, or put the file there.";

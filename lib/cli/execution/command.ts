@@ -2,8 +2,9 @@
 
 import { join, resolve } from "node:path";
 import { bundle, bundleBytes, writeFiles } from "@sekisho/cdk/bundle/bundle.ts";
-import { agentFileName, configFileName, entries } from "@sekisho/cdk/bundle/entry.ts";
+import { configFileName, entries } from "@sekisho/cdk/bundle/entry.ts";
 import { noticesFileName } from "@sekisho/cdk/bundle/notices.ts";
+import { bundledAgentFile } from "@sekisho/config/deployed.ts";
 import { readEnvironment } from "@sekisho/config/environment.ts";
 import { configDirectory, loadExecutionConfig, parseConfig } from "@sekisho/config/load.ts";
 import { toLogSettings } from "@sekisho/config/log-settings.ts";
@@ -123,8 +124,8 @@ function agentOf(agent: string) {
 export const executionBundle = defineCommand({
   name: "execution bundle",
   about: `
-Writes the Execution zone as three files that need only Node 24: ${fileName}, ${agentFileName} with the agent, and ${configFileName}
-with the sections execution and telemetry of the configuration. ${agentFileName}.map beside them has the lines of your own agent,
+Writes the Execution zone as three files that need only Node 24: ${fileName}, ${bundledAgentFile()} with the agent, and ${configFileName}
+with the sections execution and telemetry of the configuration. ${bundledAgentFile()}.map beside them has the lines of your own agent,
 for log lines. The files must stay in one folder. ${noticesFileName}
 beside them has the licenses of the packages in them. The Dockerfile makes an image of the files.`,
   options: {
