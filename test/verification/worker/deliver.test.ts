@@ -250,6 +250,14 @@ describe("the last words", () => {
     expect(posts.map(({ key }) => key?.kind)).toEqual(["own_text"]);
   });
 
+  it("posts the failure notice beside a further part whose first one a person has deleted", async () => {
+    const { slack, posts, add } = slackThread();
+    add({ key: key("own_text", 1) });
+    await deliver({ ...request, task: undelivered, slack, reconcile: true });
+    await cleanUpThread({ ...request, task: { ...undelivered, state: "done" }, slack });
+    expect(posts.map(({ key }) => [key?.kind, key?.index])).toEqual([["own_text", 0]]);
+  });
+
   it("keeps the posted parts of an answer if the failure notice was not posted", async () => {
     const { slack, posts, add } = slackThread();
     add({ key: key("answer") });
