@@ -105,6 +105,8 @@ export type TaskEvent =
       act: Act["type"];
       kind: SlackErrorKind;
       retryAfterMs?: number | undefined;
+      /** Slack's rate limit met a read of the task's thread. */
+      isReadLimited?: boolean;
     }
   /** Sekisho's own code failed on the task's data. `causeKind` is the class of the error. */
   | { type: "step_failed"; nowMs: number; causeKind: string }

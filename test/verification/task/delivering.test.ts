@@ -305,6 +305,7 @@ const fullTask = {
   attempts: 0,
   reconcile: true,
   nonTransientFailures: 0,
+  limitedReads: undefined,
   receivedAtMs: askedAtMs,
   history: base.history,
   retryOf: undefined,

@@ -110,9 +110,9 @@ describe("a delivery", () => {
 
   it("relies on the record only after six rate-limited reads of the thread", async () => {
     const { slack, texts } = slackThread({ replies: "rate_limited" });
-    const tried = (attempts: number) => ({
+    const tried = (limitedReads: number) => ({
       ...request,
-      task: { ...task, attempts },
+      task: { ...task, attempts: 100, limitedReads },
       slack,
       reconcile: true,
     });
@@ -545,4 +545,27 @@ it("an answer is posted once if the thread cannot be read and nothing beside it 
   });
   await world.deliver(askOf(1)).run({ maxSteps: 300 });
   expect(world.answers()).toHaveLength(1);
+});
+
+it("posts an answer once if Slack limits the first read of the thread after an outage", async () => {
+  let outageEndsAtMs: number | undefined;
+  let reads = 0;
+  const world: ReturnType<typeof createWorld> = createWorld({
+    pollsUntilDone: 26,
+    fate({ party, name, content }): Fate {
+      if (party !== "slack") return "ok";
+      if (outageEndsAtMs === undefined) {
+        if (name !== "post" || content?.text !== "A checkpoint.") return "ok";
+        outageEndsAtMs = world.now() + 120_000;
+        return "answer_lost";
+      }
+      if (world.now() < outageEndsAtMs) return "refused";
+      if (name === "replies" && reads++ === 0) throw new SlackError("rate_limited");
+      return "ok";
+    },
+  });
+  await world.deliver(askOf(1)).run();
+  expect(reads).toBeGreaterThan(1);
+  expect(world.answers()).toEqual(["A checkpoint."]);
+  expect(world.doubled()).toBe(0);
 });
