@@ -57,7 +57,7 @@ export function planDelivery(request: PlanRequest): DeliveryPlan {
     tidying: [
       ...toRemovals(task, surplus),
       // The task is over, so the question's buttons go.
-      ...(question === undefined || ts === undefined ? [] : [closeQuestion(request, ts)]),
+      ...(ts !== undefined && hasQuestionText(task) ? [closeQuestion(request, ts)] : []),
     ],
   };
 }
@@ -159,9 +159,14 @@ function planButtonRemoval(request: PlanRequest, post: OwnPost): ThreadAction[] 
   const { task } = request;
   const { ts, kind, index, buttons } = post;
   if (buttons === undefined || isOutcome(post)) return [];
-  return task.question !== undefined && isSamePost(post, questionIdOf(task))
+  return hasQuestionText(task) && isSamePost(post, questionIdOf(task))
     ? [closeQuestion(request, ts)]
     : [{ type: "remove_buttons", ts, kind, index, contents: [{ text: buttons.text }] }];
+}
+
+/** False after the cleanup has erased the texts. A redrive then leaves the question in the thread as it is. */
+function hasQuestionText({ question, textsErased }: Task): boolean {
+  return question !== undefined && !textsErased;
 }
 
 function closeQuestion({ task, text }: PlanRequest, ts: string) {

@@ -194,6 +194,23 @@ describe("a delivery", () => {
     expect(posts.map((post) => post.text)).toContain("A checkpoint.");
   });
 
+  it("keeps the question in the thread if its text is erased from the record", async () => {
+    const { slack, posts, add } = slackThread();
+    add({ text: "Shall I?", key: key("question") });
+    add({ text: "Which one?", key: key("question", 1), hasButtons: true });
+    const times = { askedAtMs: task.receivedAtMs, expiresAtMs: task.receivedAtMs };
+    for (const index of [0, 1]) {
+      const question = { index, prompt: "", options: [], ...times, ts: posts[index + 1]?.ts };
+      const erasedTask: Task = { ...task, question, textsErased: true };
+      await deliver({ ...request, task: erasedTask, slack, reconcile: true });
+      await cleanUpThread({ ...request, task: erasedTask, slack });
+    }
+    expect(posts.filter((post) => post.key?.kind === "question")).toMatchObject([
+      { text: "Shall I?" },
+      { text: "Which one?", blocks: [], hasButtons: undefined },
+    ]);
+  });
+
   it("takes only a known stream, or a possible one in doubt, as its own", async () => {
     const known = slackThread();
     known.add({ text: "A check" });
@@ -296,12 +313,15 @@ describe("the sweep", () => {
     ]);
   });
 
-  it("deletes a question that cannot be edited, because its buttons would stay", async () => {
-    const { slack, posts, add } = slackThread({ update: "refused" }, "answer");
-    add({ text: "Shall I?", key: key("question", 1), hasButtons: true });
-    await cleanUpThread({ ...request, task: { ...task, question }, slack });
-    expect(posts.map(({ key: found }) => found?.kind)).toEqual(["answer"]);
-  });
+  it.each(["refused", "no_such_message"] as const)(
+    "deletes a question that cannot be edited (%s), because its buttons would stay",
+    async (kind) => {
+      const { slack, posts, add } = slackThread({ update: kind }, "answer");
+      add({ text: "Shall I?", key: key("question", 1), hasButtons: true });
+      await cleanUpThread({ ...request, task: { ...task, question }, slack });
+      expect(posts.map(({ key: found }) => found?.kind)).toEqual(["answer"]);
+    },
+  );
 
   it.each([undefined, { channel, threadTs: "7.7" }])(
     "keeps only the opening of the thread of the command: %j",
