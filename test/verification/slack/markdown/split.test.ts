@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { escapeMrkdwn } from "@sekisho/verification/slack/markdown/characters.ts";
 import { parseMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
+import { mrkdwnBlocks } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
 import { walkBlocks } from "@sekisho/verification/slack/markdown/nodes.ts";
 import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
 import { splitMarkdown } from "@sekisho/verification/slack/markdown/safe-parts.ts";
@@ -178,6 +179,16 @@ describe("splitting an answer", () => {
       });
       expect(parts.filter((part) => part.includes(link))).toHaveLength(1);
       expect(parts.filter((part) => part.includes("**two words**"))).toHaveLength(1);
+    }
+  });
+
+  it("cuts between links without blanks", () => {
+    const markdown = parseMarkdown("[a](https://b.example)".repeat(30));
+    for (const blocks of [sourceBlocks(markdown), mrkdwnBlocks(markdown)]) {
+      const parts = [...splitBlocks({ blocks, maxLength })];
+      expect(parts.length).toBeGreaterThan(2);
+      for (const { text } of parts)
+        expect(text).toMatch(/^(?:\[a\]\(https:\/\/b\.example\)|<https:\/\/b\.example\|a>)+$/);
     }
   });
 
