@@ -224,7 +224,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "look-up-in-doubt",
     file: "lambdas/verification/task/sent.ts",
-    find: "const inDoubt = resumed || mayHaveArrived(task);",
+    find: "const inDoubt = workerDied || mayHaveArrived(task);",
     replace: "const inDoubt = false as boolean;",
     story: "foreign",
     engine: "sqlite",

@@ -43,7 +43,12 @@ describe("the timeline of a task", () => {
   it("recognizes the polls of a task that was accepted before this process began", () => {
     const { steps, observe, tap } = watch();
     const task = { state: "waiting", call: { taskId: "t" } } as Task;
-    observe({ requestId, event: { type: "woken", nowMs: 1, resumed: false }, task, effects: [] });
+    observe({
+      requestId,
+      event: { type: "woken", nowMs: 1, workerDied: false },
+      task,
+      effects: [],
+    });
     tap({
       direction: "request",
       id: "a",

@@ -11,7 +11,7 @@ import { play } from "./play.ts";
 import { askedAtMs, sampleCall, sampleTask } from "./sample.ts";
 
 const nowMs = askedAtMs;
-const wake: TaskEvent = { type: "woken", nowMs, resumed: false };
+const wake: TaskEvent = { type: "woken", nowMs, workerDied: false };
 
 function successWith(text: string): TaskEvent {
   return {
@@ -73,7 +73,7 @@ describe("the record of a task", () => {
       outcome: { type: "answer", text: "A checkpoint." },
     });
     expect(undelivered.message.text).toBe("");
-    const { task, last } = play([{ type: "redriven", nowMs, resumed: false }], {
+    const { task, last } = play([{ type: "redriven", nowMs, workerDied: false }], {
       task: undelivered,
     });
     expect(task).toMatchObject({ state: "delivering", cleanupDone: false, textsErased: true });
@@ -267,7 +267,7 @@ describe("an act that was left to the next wake-up", () => {
   });
 
   it("ignores an owed release of the thread once the task is delivered again", () => {
-    const again = recordAfter(endedTask, { type: "redriven", nowMs, resumed: false });
+    const again = recordAfter(endedTask, { type: "redriven", nowMs, workerDied: false });
     const { task, last } = play([wake], { task: { ...again, owed: "leave_thread" } });
     expect(task).toEqual(again);
     expect(last).toEqual([{ type: "wake", delayMs: 0 }]);

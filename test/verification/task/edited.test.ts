@@ -23,10 +23,10 @@ const versionOf = (change: Partial<UserMessage>): UserMessage => ({
   editedTs: "9.9",
   ...change,
 });
-const editEvent = (change: Partial<UserMessage> = {}, isResumed = false): TaskEvent => {
-  return { type: "message_edited", nowMs, resumed: isResumed, message: versionOf(change) };
+const editEvent = (change: Partial<UserMessage> = {}, workerDied = false): TaskEvent => {
+  return { type: "message_edited", nowMs, workerDied, message: versionOf(change) };
 };
-const deletion = { type: "message_deleted", nowMs, resumed: false } as const;
+const deletion = { type: "message_deleted", nowMs, workerDied: false } as const;
 const cancellation = { type: "failed", reason: "canceled" };
 
 const queuedTask = sampleTask({
@@ -97,7 +97,7 @@ describe("an edit", () => {
       [
         editEvent(),
         { type: "progress_shown", nowMs, shown: {} },
-        { type: "woken", nowMs, resumed: false },
+        { type: "woken", nowMs, workerDied: false },
       ],
       { task: queuedTask },
     );
@@ -114,7 +114,7 @@ describe("an edit", () => {
     const late: TaskEvent = {
       type: "message_edited",
       nowMs,
-      resumed: false,
+      workerDied: false,
       message: { ...original, files: [sampleFile] },
     };
     const completion = next({ task: withForward, event: late, policy: samplePolicy() });
@@ -225,7 +225,7 @@ describe("a deletion", () => {
   });
 
   it("looks for leftovers in the thread when a message is deleted after its worker died", () => {
-    const { task, last } = play([{ ...deletion, resumed: true }]);
+    const { task, last } = play([{ ...deletion, workerDied: true }]);
     expect(task).toMatchObject({ state: "done", cleanupDone: false });
     expect(last).toMatchObject([{ type: "wake" }]);
   });
@@ -271,7 +271,7 @@ describe("files that Slack tells of later than of the text", () => {
     const event: TaskEvent = {
       type: "message_edited",
       nowMs,
-      resumed: false,
+      workerDied: false,
       message: { ...original, text: "Else", files: [sampleFile] },
     };
     const { task } = next({ task: queuedTask, event, policy: samplePolicy() });

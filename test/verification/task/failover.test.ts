@@ -12,10 +12,10 @@ import {
   lookedUp,
   nowMs,
   play,
-  resumed,
   success,
   toSent,
   woken,
+  workerDied,
 } from "./play.ts";
 import { sampleCall, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
 
@@ -229,7 +229,7 @@ describe("a task that may have arrived", () => {
 
   it("keeps the destination after a worker died while sending, even after later undelivered tries", () => {
     const { task } = play(
-      [...toSent, resumed, lookedUp(undelivered), woken, lookedUp(undelivered)],
+      [...toSent, workerDied, lookedUp(undelivered), woken, lookedUp(undelivered)],
       {
         policy,
       },
@@ -289,7 +289,7 @@ describe("a destination that leads elsewhere by now", () => {
     expect(play([unknown], { policy: editedPolicy, task: waiting }).task.outcome).toMatchObject({
       reason: "ambiguous",
     });
-    const cancelingTask = play([{ type: "cancel_asked", nowMs, resumed: false }], {
+    const cancelingTask = play([{ type: "cancel_asked", nowMs, workerDied: false }], {
       policy: editedPolicy,
       task: waiting,
     }).task;

@@ -155,7 +155,7 @@ describe("the session id", () => {
     };
     const { task: sentTask } = next({
       task,
-      event: { type: "woken", nowMs: askedAtMs, resumed: false },
+      event: { type: "woken", nowMs: askedAtMs, workerDied: false },
       policy: samplePolicy(),
     });
     expect(sentTask.call?.sessionId).toBe("s-of-the-whole-direct-message");

@@ -4,7 +4,7 @@ import { isCancelWord } from "@sekisho/verification/task/command-words.ts";
 import type { Act, TaskEvent } from "@sekisho/verification/task/events.ts";
 import { next } from "@sekisho/verification/task/machine.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
-import { announced, nowMs, play, resumed, success, toSent, woken } from "./play.ts";
+import { announced, nowMs, play, success, toSent, woken, workerDied } from "./play.ts";
 import { askedAtMs, sampleCall, sampleFile, samplePolicy, sampleTask } from "./sample.ts";
 
 const threadTs = `${askedAtMs / 1000 - 60}.000100`;
@@ -229,7 +229,7 @@ describe("a slash command", () => {
       ]);
       expect(task).toMatchObject({ threadRef, thread: "DU1/5.5" });
     }
-    expect(play([resumed], { task: command }).last).toMatchObject([
+    expect(play([workerDied], { task: command }).last).toMatchObject([
       { type: "open_thread", reconcile: true },
     ]);
   });

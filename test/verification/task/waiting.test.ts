@@ -18,10 +18,10 @@ import {
   asking,
   nowMs,
   play,
-  resumed,
   success,
   unavailable,
   woken,
+  workerDied,
 } from "./play.ts";
 import { samplePolicy } from "./sample.ts";
 
@@ -367,19 +367,19 @@ describe("a stream", () => {
     const partial = play([woken, acceptedAt({ partial_text: "A check" }, nowMs)], {
       task: waiting,
     }).task;
-    expect(play([resumed], { task: partial }).task.stream).toEqual({
+    expect(play([workerDied], { task: partial }).task.stream).toEqual({
       messages: [],
       length: 0,
       inDoubt: true,
     });
     // What the worker that died had heard from the host is in no record.
-    expect(play([resumed], { task: waiting }).task.stream?.inDoubt).toBe(true);
+    expect(play([workerDied], { task: waiting }).task.stream?.inDoubt).toBe(true);
     expect(play([woken], { task: waiting }).task.stream).toBeUndefined();
-    const late: TaskEvent = { ...resumed, nowMs: nowMs + 24 * 3600_000 };
+    const late: TaskEvent = { ...workerDied, nowMs: nowMs + 24 * 3600_000 };
     expect(
       play([late], { task: withCall(waiting, { deadlineAtMs: nowMs }) }).task.stream?.inDoubt,
     ).toBe(true);
-    const cancel: TaskEvent = { type: "cancel_asked", nowMs, resumed: true };
+    const cancel: TaskEvent = { type: "cancel_asked", nowMs, workerDied: true };
     expect(play([cancel], { task: waiting }).task.stream?.inDoubt).toBe(true);
     const heldTask = { ...waiting, lease: { owner: "w", untilMs: nowMs - 1 } };
     const dead: TaskEvent = { type: "dead_lettered", nowMs: nowMs + 3600_000 };

@@ -148,7 +148,7 @@ it("stores why it cancels a task although the response of the last renewal was l
     },
     {
       task,
-      event: { type: "woken", nowMs, resumed: false },
+      event: { type: "woken", nowMs, workerDied: false },
       seq: 0,
       nowMs,
       signal: undefined,
