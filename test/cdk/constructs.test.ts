@@ -319,48 +319,6 @@ describe("the members of the zones", () => {
 });
 
 describe("the role that reads the outputs of the other account's stack", () => {
-  const deployer = {
-    "Fn::Sub": `arn:\${AWS::Partition}:iam::${a}:role/cdk-hnb659fds-cfn-exec-role-${a}-${region}`,
-  };
-
-  it.each([
-    ["agentcore", agentcore],
-    ["lambda", settingsOf({ execution: { kind: "lambda", account: b } })],
-  ])(
-    "trusts the CloudFormation role by its name, which survives a new bootstrap: %s",
-    (_kind, settings) => {
-      const { app, executionZone } = createZones(
-        settings,
-        createApp({ "@aws-cdk/core:enablePartitionLiterals": true }),
-      );
-      const { template } = app.synth().getStackArtifact(Stack.of(executionZone).artifactId);
-      const roles = Object.entries<{ Type: string; Properties: Record<string, unknown> }>(
-        template.Resources,
-      ).filter(([id, { Type }]) => Type === "AWS::IAM::Role" && id.includes("GetStackOutput"));
-      expect(roles.map(([, { Properties }]) => Properties.AssumeRolePolicyDocument)).toEqual([
-        {
-          Version: "2012-10-17",
-          Statement: [
-            {
-              Effect: "Allow",
-              Principal: { AWS: `arn:aws:iam::${a}:root` },
-              Action: "sts:AssumeRole",
-              Condition: { ArnEquals: { "aws:PrincipalArn": deployer } },
-            },
-          ],
-        },
-      ]);
-    },
-  );
-
-  it("omits the role if both zones are in one account", () => {
-    const { app, executionZone } = createZones(lambda);
-    app.synth();
-    expect(JSON.stringify(Template.fromStack(Stack.of(executionZone)))).not.toContain(
-      "GetStackOutputRole",
-    );
-  });
-
   it("adds the permissions boundary and the tags of the app to the role that reads stack outputs", () => {
     const app = createApp({ "@aws-cdk/core:permissionsBoundary": { name: "boundary" } });
     const { executionZone } = createZones(agentcore, app);

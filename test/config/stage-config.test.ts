@@ -299,23 +299,21 @@ describe("a stage", () => {
     ["a burst that equals the rate", scale({ eventsPerSecond: 300, eventBurst: 300 })],
     ["two deliveries of a message", limits({ maxReceiveCount: 2 })],
     ["the longest lease of a worker", limits({ leaseMs: 885_000, visibilityTimeoutMs: 890_000 })],
+    ...[
+      [
+        "a signed call to an API by its host",
+        { url: "https://abc123.execute-api.eu-west-1.amazonaws.com/prod" },
+      ] as const,
+      [
+        "a signed call to a function that is named, whatever its host",
+        { service: "lambda", functionArn: functionThere },
+      ] as const,
+    ].map(
+      ([what, changes]) =>
+        [what, { destinations: { signed: createSignedDestination(changes) }, routes: [] }] as const,
+    ),
   ])("accepts %s", (_what, json) => {
     expect(() => configOf(json)).not.toThrow();
-  });
-
-  it.each([
-    [
-      "a signed call to an API by its host",
-      { url: "https://abc123.execute-api.eu-west-1.amazonaws.com/prod" },
-    ],
-    [
-      "a signed call to a function that is named, whatever its host",
-      { service: "lambda", functionArn: functionThere },
-    ],
-  ])("accepts %s", (_what, changes) => {
-    expect(() =>
-      configOf({ destinations: { signed: createSignedDestination(changes) }, routes: [] }),
-    ).not.toThrow();
   });
 
   it("applies limits of AWS only to files with stages, and checks the agent only where it runs", () => {

@@ -35,32 +35,12 @@ const question = { status: "input_required", task_id: "t", prompt: "Where?" };
 const vote = { task_id: "t", vote: "up", voter_id: "v", voted_at: "2026-11-26T08:00:00Z" };
 const session = (length: number) => "s".repeat(length);
 
-function params(
-  method: MethodName,
-  isAccepted: boolean,
-  cases: Readonly<Record<string, unknown>>,
-): MethodCase[] {
-  return Object.entries(cases).map(([name, value]) => ({
-    name,
-    method,
-    side: "params",
-    value,
-    accepted: isAccepted,
-  }));
-}
-function results(
-  method: MethodName,
-  accepted: boolean,
-  cases: Readonly<Record<string, unknown>>,
-): MethodCase[] {
-  return Object.entries(cases).map(([name, value]) => ({
-    name,
-    method,
-    side: "result",
-    value,
-    accepted,
-  }));
-}
+const casesOf =
+  (side: MethodCase["side"]) =>
+  (method: MethodName, accepted: boolean, cases: Readonly<Record<string, unknown>>): MethodCase[] =>
+    Object.entries(cases).map(([name, value]) => ({ name, method, side, value, accepted }));
+const params = casesOf("params");
+const results = casesOf("result");
 function codeOnly(cases: readonly MethodCase[]): MethodCase[] {
   return cases.map((one) => ({ ...one, codeOnly: true }));
 }

@@ -60,67 +60,40 @@ describe("the methods", () => {
     }
   });
 
-  it.each(
+  const optionalFields = [
     [
-      [
-        ...[
-          "channel",
-          "thread_ts",
-          "team_id",
-          "user_id",
-          "correlation_id",
-          "attachments",
-          "history",
-          "session_id",
-        ],
-        ...["timeout_ms", "callback", "bot_token", "context"],
-      ].map(
-        (name) => ({ method: "execute_task", side: "params", value: { text: "x" }, name }) as const,
-      ),
-      ["request_id", "wait_ms"].map(
-        (name) => ({ method: "get_task", side: "params", value: { task_id: "t" }, name }) as const,
-      ),
-      ["task_id", "reason"].map(
-        (name) =>
-          ({ method: "cancel_task", side: "params", value: { request_id: "r" }, name }) as const,
-      ),
-      ["text", "user_id", "question_id"].map(
-        (name) =>
-          ({
-            method: "answer_task",
-            side: "params",
-            value: { task_id: "t", option_id: "yes" },
-            name,
-          }) as const,
-      ),
-      ["attachments", "artifacts", "usage", "correlation_id"].map(
-        (name) =>
-          ({
-            method: "get_task",
-            side: "result",
-            value: { status: "success", response_text: "" },
-            name,
-          }) as const,
-      ),
-      ["poll_after_ms", "expires_at", "progress"].map(
-        (name) =>
-          ({
-            method: "get_task",
-            side: "result",
-            value: { status: "accepted", task_id: "t" },
-            name,
-          }) as const,
-      ),
-      ["options", "kind", "question_id", "expires_at"].map(
-        (name) =>
-          ({
-            method: "get_task",
-            side: "result",
-            value: { status: "input_required", task_id: "t", prompt: "" },
-            name,
-          }) as const,
-      ),
-    ].flat(),
+      "execute_task",
+      "params",
+      { text: "x" },
+      "channel thread_ts team_id user_id correlation_id attachments history session_id timeout_ms callback bot_token context",
+    ],
+    ["get_task", "params", { task_id: "t" }, "request_id wait_ms"],
+    ["cancel_task", "params", { request_id: "r" }, "task_id reason"],
+    ["answer_task", "params", { task_id: "t", option_id: "yes" }, "text user_id question_id"],
+    [
+      "get_task",
+      "result",
+      { status: "success", response_text: "" },
+      "attachments artifacts usage correlation_id",
+    ],
+    [
+      "get_task",
+      "result",
+      { status: "accepted", task_id: "t" },
+      "poll_after_ms expires_at progress",
+    ],
+    [
+      "get_task",
+      "result",
+      { status: "input_required", task_id: "t", prompt: "" },
+      "options kind question_id expires_at",
+    ],
+  ] as const;
+
+  it.each(
+    optionalFields.flatMap(([method, side, value, names]) =>
+      names.split(" ").map((name) => ({ method, side, value, name })),
+    ),
   )(
     "reads null and the empty text as absent: $name of $method $side",
     ({ method, side, value, name }) => {

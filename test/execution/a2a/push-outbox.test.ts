@@ -166,16 +166,6 @@ const withoutTime = ({ question, ...task }: ExecutionTask): ExecutionTask =>
 const dead = { owner: "dead", untilMs: Date.now() - 60_000 };
 
 describe("a task that nobody reads", () => {
-  it("fails a task whose run died and notifies its receiver", async () => {
-    const { update, look } = await zoneThatAsks();
-    await update(({ question: _question, ...task }) => ({
-      ...task,
-      state: "working",
-      lease: dead,
-    }));
-    expect(await look()).toEqual(["TASK_STATE_FAILED"]);
-  });
-
   it("fails a task when its question expires, not at its deadline, and notifies the receiver", async () => {
     const { update, look, looks } = await zoneThatAsks();
     await update((task) => ({ ...task, deadlineAtMs: 0 }));

@@ -162,7 +162,6 @@ const thinking = { type: "thinking", thinking: [{ type: "text", text: "secret" }
 
 describe("an endpoint of chat completions answers with its text, without its reasoning,", () => {
   it.each<[string, Record<string, unknown>[]]>([
-    ["in tags", [{ content: "<think>\nsecret\n</think>\n\n" }, { content: "HELLO" }]],
     [
       "in tags that chunks cut",
       [
