@@ -3,7 +3,6 @@ import { describe, expect, it } from "@jest/globals";
 import { type AllowlistRule, configFields } from "@sekisho/config/schema.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { createGate } from "@sekisho/verification/gate/gate.ts";
 import { parseUsage } from "@sekisho/verification/gate/quotas.ts";
@@ -12,6 +11,7 @@ import { parseStoredRules } from "@sekisho/verification/gate/rules.ts";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { ButtonClick, UserMessage } from "@sekisho/verification/task/messages.ts";
 import { buttonRetryIdOf } from "@sekisho/verification/task/retry.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 

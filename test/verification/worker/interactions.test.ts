@@ -1,7 +1,6 @@
 /** People who may not ask: what they hear, where, and what their messages cost. */
 import { describe, expect, it } from "@jest/globals";
 import { configFields } from "@sekisho/config/schema.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { createGate } from "@sekisho/verification/gate/gate.ts";
 import { parseUsage } from "@sekisho/verification/gate/quotas.ts";
@@ -16,6 +15,7 @@ import type { SlackErrorKind } from "@sekisho/verification/task/events.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { postRefusalOnce } from "@sekisho/verification/worker/acts/permit.ts";
 import { createNotify } from "@sekisho/verification/worker/notices.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import { askedAtMs, numberedAsk, sampleTask } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 import { createWorld } from "./world.ts";

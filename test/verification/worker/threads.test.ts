@@ -8,7 +8,6 @@ import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
@@ -21,6 +20,7 @@ import {
   createVerificationWorker,
   openWorkerStores,
 } from "@sekisho/verification/worker/verification-worker.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import { askedAtMs, numberedAsk, sampleAsk, samplePolicy, sampleRoute } from "../task/sample.ts";
 import { createWorld, runWorld } from "./world.ts";
 import { createFates, type Fate } from "./world-fates.ts";

@@ -7,7 +7,6 @@ import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
 import type { Artifact } from "@sekisho/contracts/methods.ts";
 import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
@@ -24,6 +23,7 @@ import {
   openWorkerStores,
 } from "@sekisho/verification/worker/verification-worker.ts";
 import { closeAfterTest } from "../../doubles/serving.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import { numberedAsk, sampleAsk, sampleCall, samplePolicy } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import { createFates, deaths, nthFate } from "./world-fates.ts";

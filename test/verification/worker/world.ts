@@ -5,7 +5,6 @@
 
 import { parseConfig } from "@sekisho/config/load.ts";
 import type { Config } from "@sekisho/config/schema.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import type { Files } from "@sekisho/verification/files/files.ts";
 import type { Gate } from "@sekisho/verification/gate/gate.ts";
@@ -28,6 +27,7 @@ import {
 } from "@sekisho/verification/worker/verification-worker.ts";
 import { parseZoneSecret } from "@sekisho/verification/zone-secret.ts";
 import { oneByOne } from "../../doubles/one-by-one.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import { askedAtMs, sampleAsk, samplePolicy } from "../task/sample.ts";
 import { type QueuedMessage, worldQueue, worldStore } from "./world-engine.ts";
 import { type Alive, createFates, type Fate, type Operation } from "./world-fates.ts";
