@@ -3,8 +3,8 @@ import { describe, expect, it } from "@jest/globals";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
+import { createWorld, type Routing } from "../../world/world.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
-import { createWorld, type Routing } from "./world.ts";
 
 const rootTs = `${askedAtMs / 1000}.000100`;
 

@@ -3,7 +3,7 @@
 import type { TaskItem, TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { Thread } from "@sekisho/verification/task/thread.ts";
-import type { Alive, Operate } from "./world-fates.ts";
+import type { Operate, WorkerProcess } from "./faults.ts";
 
 export type QueuedMessage = { body: string; visibleAtMs: number };
 
@@ -14,15 +14,15 @@ const errors = {
 
 export function worldStore<T extends TaskItem & (Task | Thread)>({
   operate,
-  alive,
+  process,
   records,
 }: {
   operate: Operate;
-  alive: Alive;
+  process: WorkerProcess;
   records: Map<string, T>;
 }): TaskStore<T> {
   const at = <R>(name: string, item: T | undefined, effect: () => R): Promise<R> =>
-    operate({ alive, operation: { party: "store", name, item }, errors, effect });
+    operate({ process, operation: { party: "store", name, item }, errors, effect });
   const write = (item: T): T => {
     records.set(item.id, structuredClone(item));
     return item;
@@ -52,13 +52,13 @@ export function worldStore<T extends TaskItem & (Task | Thread)>({
 
 export function worldQueue({
   operate,
-  alive,
+  process,
   messages,
   groups,
   now,
 }: {
   operate: Operate;
-  alive: Alive;
+  process: WorkerProcess;
   messages: QueuedMessage[];
   groups: Set<string | undefined>;
   now: () => number;
@@ -66,7 +66,7 @@ export function worldQueue({
   return {
     send: ({ body, delayMs = 0, group }) =>
       operate({
-        alive,
+        process,
         operation: { party: "queue", name: "send" },
         errors,
         effect: () => {
