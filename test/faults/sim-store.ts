@@ -1,6 +1,6 @@
 /** A task store that is linearizable per item, behind the faults of its engine. */
 import type { TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
-import { type Codec, createRecords } from "../world/records.ts";
+import { type Codec, createRecords, shareItems } from "../world/records.ts";
 import type { Point } from "./faults.ts";
 import { recordName } from "./names.ts";
 import { operate } from "./operate.ts";
@@ -90,20 +90,8 @@ export function codecOf<T extends TaskItem>({
   product: Product;
   parse: (json: unknown) => T;
 }): Codec<T> {
-  const items = new Map<string, T>();
-  return {
+  return shareItems<T>({
     write: product.writeItem,
-    // Each text is parsed once, and frozen, so that readers can share the item.
-    read(text) {
-      const item = items.get(text) ?? freeze(product.readItem({ text, parse }));
-      items.set(text, item);
-      return item;
-    },
-  };
-}
-
-function freeze<V>(value: V): V {
-  if (typeof value !== "object" || value === null) return value;
-  for (const part of Object.values(value)) freeze(part);
-  return Object.freeze(value);
+    read: (text) => product.readItem({ text, parse }),
+  });
 }

@@ -1,9 +1,10 @@
-/** The engine in memory: records by id, and messages that come after their delay. */
+/** The engine of a worker behind its faults: the records, and messages that come after their delay. */
 
-import type { TaskItem, TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { Thread } from "@sekisho/verification/task/thread.ts";
 import type { Operate, WorkerProcess } from "./faults.ts";
+import type { Codec, Records } from "./records.ts";
 
 export type QueuedMessage = { body: string; visibleAtMs: number };
 
@@ -12,41 +13,25 @@ const errors = {
   unknown: () => new Error("engine out of reach"),
 };
 
-export function worldStore<T extends TaskItem & (Task | Thread)>({
+export function worldStore<T extends Task | Thread>({
   operate,
   process,
   records,
+  codec,
 }: {
   operate: Operate;
   process: WorkerProcess;
-  records: Map<string, T>;
+  records: Records<T>;
+  codec: Codec<T>;
 }): TaskStore<T> {
-  const at = <R>(name: string, item: T | undefined, effect: () => R): Promise<R> =>
+  const { get, create, replace, list } = records.storeFor(codec);
+  const at = <R>(name: string, item: T | undefined, effect: () => Promise<R>): Promise<R> =>
     operate({ process, operation: { party: "store", name, item }, errors, effect });
-  const write = (item: T): T => {
-    records.set(item.id, structuredClone(item));
-    return item;
-  };
   return {
-    get: ({ id }) => at("get", records.get(id), () => structuredClone(records.get(id))),
-    create: ({ item }) =>
-      at("create", item, () =>
-        records.has(item.id) ? undefined : write({ ...item, revision: 1 }),
-      ),
-    replace: ({ item }) =>
-      at("replace", item, () =>
-        records.get(item.id)?.revision === item.revision
-          ? write({ ...item, revision: item.revision + 1 })
-          : undefined,
-      ),
-    list: ({ index, key, limit }) =>
-      at("list", undefined, () => {
-        if (index !== "principal") throw new Error("not used");
-        const listed = [...records.values()].filter(
-          (item) => item.principal === key && item.listedAtMs !== undefined,
-        );
-        return { items: structuredClone(listed.reverse().slice(0, limit)) };
-      }),
+    get: (request) => at("get", records.peek(request.id), () => get(request)),
+    create: (request) => at("create", request.item, () => create(request)),
+    replace: (request) => at("replace", request.item, () => replace(request)),
+    list: (request) => at("list", undefined, () => list(request)),
   };
 }
 

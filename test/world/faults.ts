@@ -89,7 +89,7 @@ export type Operate = <T>(request: {
   process: WorkerProcess;
   operation: Operation;
   errors: PartyErrors;
-  effect: () => T;
+  effect: () => T | Promise<T>;
 }) => Promise<T>;
 
 const lateMs = 45_000;
@@ -113,15 +113,15 @@ export function createFaults({ fault, now }: { fault: FaultOf; now: () => number
       case "lost":
         throw errors.unknown();
       case "answer_lost":
-        effect();
+        await effect();
         throw errors.unknown();
       case "slow":
-        lateEffects.push({ atMs: now() + lateMs, apply: () => attempt(effect) });
+        lateEffects.push({ atMs: now() + lateMs, apply: () => void attempt(effect) });
         throw errors.unknown();
       case "dies_before":
         throw die();
       case "dies_after":
-        effect();
+        await effect();
         throw die();
       default:
         return effect();
@@ -139,9 +139,9 @@ export function createFaults({ fault, now }: { fault: FaultOf; now: () => number
   };
 }
 
-function attempt(effect: () => unknown): void {
+async function attempt(effect: () => unknown): Promise<void> {
   try {
-    effect();
+    await effect();
   } catch {
     // A late edit of a message that is gone: Slack refuses it, and nobody hears of it.
   }

@@ -23,12 +23,33 @@ export function createMemoryTaskStore<T extends TaskItem>({
 }
 
 /** Records as this version has them. */
-function createCodec<T>(parse: (json: unknown) => T): Codec<T> {
+export function createCodec<T>(parse: (json: unknown) => T): Codec<T> {
   return {
     write: (item) => writeItem(Object(item)),
     read: (text) => readItem({ text, parse }),
   };
 }
+
+/** Parses each text once, and freezes the item, so that readers can share it. */
+export function shareItems<T>({ write, read }: Codec<T>): Codec<T> {
+  const items = new Map<string, T>();
+  return {
+    write,
+    read(text) {
+      const item = items.get(text) ?? freeze(read(text));
+      items.set(text, item);
+      return item;
+    },
+  };
+}
+
+function freeze<V>(value: V): V {
+  if (typeof value !== "object" || value === null) return value;
+  for (const part of Object.values(value)) freeze(part);
+  return Object.freeze(value);
+}
+
+export type Records<T extends TaskItem> = ReturnType<typeof createRecords<T>>;
 
 export function createRecords<T extends TaskItem>({
   now,
@@ -56,6 +77,24 @@ export function createRecords<T extends TaskItem>({
   }
 
   const liveRows = () => [...rows.keys()].flatMap((id) => live(id) ?? []);
+
+  /** What is stored, for whoever looks from outside and for those who change it. */
+  function itemsFor({ write, read }: Codec<T>) {
+    return {
+      get(id: string) {
+        const row = live(id);
+        return row && read(row.json);
+      },
+      has: (id: string) => live(id) !== undefined,
+      values: () => liveRows().map(({ json }) => read(json)),
+      set: (id: string, item: T) =>
+        void rows.set(id, { item, json: write(item), position: ++positions }),
+      clear: () => rows.clear(),
+      get size() {
+        return liveRows().length;
+      },
+    };
+  }
 
   function storeFor({ write: toText, read }: Codec<T>): MemoryTaskStore<T> {
     function write(item: T, position: number): T {
@@ -114,6 +153,7 @@ export function createRecords<T extends TaskItem>({
 
   return {
     storeFor,
+    itemsFor,
     /** The item as it was written. */
     peek: (id: string) => live(id)?.item,
     texts: () => [...rows.values()].sort((a, b) => a.position - b.position).map(({ json }) => json),

@@ -18,8 +18,8 @@ import type {
   MessageChange,
 } from "@sekisho/verification/task/messages.ts";
 import type { Policy } from "@sekisho/verification/task/routing.ts";
-import type { Task } from "@sekisho/verification/task/task.ts";
-import type { Thread } from "@sekisho/verification/task/thread.ts";
+import { parseTask, type Task } from "@sekisho/verification/task/task.ts";
+import { parseThread, type Thread } from "@sekisho/verification/task/thread.ts";
 import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
 import {
   createVerificationWorker,
@@ -32,7 +32,7 @@ import { type QueuedMessage, worldQueue, worldStore } from "./engine.ts";
 import { createFaults, type FaultOf, type WorkerProcess } from "./faults.ts";
 import { type AgentOptions, createWorldHost } from "./host.ts";
 import { worldFiles, worldGate, worldText } from "./people.ts";
-import { createMemoryTaskStore } from "./records.ts";
+import { createCodec, createMemoryTaskStore, createRecords, shareItems } from "./records.ts";
 import { createWorldSlack, type Foreign } from "./slack.ts";
 
 const defaults = parseConfig({ json: {} });
@@ -114,8 +114,12 @@ export function createWorld({
   let sends = 0;
   let lastTsSeconds = 0;
   const now = () => clockMs;
-  const records = new Map<string, Task>();
-  const threads = new Map<string, Thread>();
+  const taskCodec = shareItems(createCodec(parseTask));
+  const threadCodec = shareItems(createCodec(parseThread));
+  const taskRecords = createRecords<Task>({ now });
+  const threadRecords = createRecords<Thread>({ now });
+  const records = taskRecords.itemsFor(taskCodec);
+  const threads = threadRecords.itemsFor(threadCodec);
   const sentTo: string[] = [];
   const secretStore = createMemoryTaskStore({ parse: parseZoneSecret });
   // The gate is given: nobody reads these.
@@ -149,8 +153,11 @@ export function createWorld({
         sends += 1;
       },
     };
-    const store = worldStore({ operate, process, records });
-    const threadStore = worldStore({ operate, process, records: threads });
+    const store = worldStore({ operate, process, records: taskRecords, codec: taskCodec });
+    const threadStore = worldStore({
+      ...{ operate, process, records: threadRecords },
+      codec: threadCodec,
+    });
     const writer = oneByOne({ kinds: { "thread:": threadStore }, rest: store });
     return createVerificationWorker({
       engine: {
@@ -269,7 +276,7 @@ export function createWorld({
     deliver(ask: AskMessage | MessageChange) {
       const { ts = "0", command = false } = Object(ask).message ?? {};
       // The time of a command is the one of our own clock.
-      if (!command) clockMs = Math.max(clockMs, 1000 * Number(ts));
+      if (!command) clockMs = Math.max(clockMs, Math.ceil(1000 * Number(ts)));
       return enqueue(ask);
     },
     clickButton: (buttonClick: ButtonClick) => enqueue(buttonClick),

@@ -43,7 +43,7 @@ function writeAsVersion100({
   threads,
   posts,
 }: Pick<ReturnType<typeof createWorld>, "threads" | "posts">) {
-  for (const [id, { routes: _routes, ...record }] of threads) threads.set(id, record);
+  for (const { routes: _routes, ...thread } of threads.values()) threads.set(thread.id, thread);
   for (const post of posts) if (post.key) post.key = { ...post.key, destination: undefined };
 }
 

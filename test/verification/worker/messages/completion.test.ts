@@ -262,9 +262,7 @@ describe("completion pushes to a task that a worker holds", () => {
     });
     isAway = false;
     await world.deliver(ask).run({ maxSteps: 1 });
-    const record = world.taskOf(ask);
-    if (record === undefined) throw new Error("the task has no record");
-    record.lease = { owner: "another", untilMs: world.now() + 60_000 };
+    world.changeTask(ask, { lease: { owner: "another", untilMs: world.now() + 60_000 } });
     const worker = world.worker();
     const body = pushOf(ask.requestId);
     const sendCount = world.sends();
