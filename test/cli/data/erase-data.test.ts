@@ -19,7 +19,7 @@ import { noStoredRules, parseStoredRules } from "@sekisho/verification/gate/rule
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
 import { sampleAsk, sampleTask } from "../../verification/task/sample.ts";
-import { createWorld } from "../../verification/worker/world.ts";
+import { createWorld } from "../../world/world.ts";
 import { sampleFormerEntry } from "../usage/former-entry.ts";
 
 const nowMs = Date.now();

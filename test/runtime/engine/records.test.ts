@@ -1,5 +1,4 @@
 import { describe, expect, it } from "@jest/globals";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import type { TaskItem } from "@sekisho/runtime/engine/ports.ts";
 import {
   absent,
@@ -10,6 +9,7 @@ import {
 import { createVirtualClock } from "../../tables/clock.ts";
 import { taskStoreCases } from "../../tables/task-store.ts";
 import type { SampleItem } from "../../tables/task-store-case.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 
 type Counter = TaskItem & { count: number };
 const id = "counter";

@@ -2,7 +2,6 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { AllowlistRule } from "@sekisho/config/schema.ts";
 import { configFields } from "@sekisho/config/schema.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { createGate } from "@sekisho/verification/gate/gate.ts";
 import { createLocales } from "@sekisho/verification/gate/people.ts";
 import { parseUsage } from "@sekisho/verification/gate/quotas.ts";
@@ -12,6 +11,7 @@ import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { isTooOld, maxAgeMs } from "@sekisho/verification/task/time-limits.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 
 const { signal } = new AbortController();

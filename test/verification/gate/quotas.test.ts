@@ -1,7 +1,6 @@
 /** Charging tasks to the quotas of their user and their channel. */
 import { describe, expect, it } from "@jest/globals";
 import type { Quota } from "@sekisho/config/schema.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import {
   addCharge,
@@ -17,6 +16,7 @@ import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import fc from "fast-check";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import { sampleAsk, sampleTask } from "../task/sample.ts";
 
 const hourly = (tasks: number): Quota => ({ tasks, perSeconds: 3600 });

@@ -1,6 +1,5 @@
 /** How often people who may not ask are told so. */
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import {
   createRefusals,
@@ -12,6 +11,7 @@ import {
   type Refusals,
   refusalWindowMs,
 } from "@sekisho/verification/gate/refusals.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 
 const requester = { team: "T1", channel: "C1", user: "U1" };
 
