@@ -21,7 +21,6 @@ export type Zones = {
   output(): string;
   /** Failures without a kill. */
   problems: string[];
-  close(): Promise<void>;
 };
 
 export type Progress = { asked: number; killed: number; done: number };

@@ -85,7 +85,6 @@ function zonesOf({ world, seed }: { world: World; seed: number }): Zones {
     },
     output: () => world.lines.map(({ line }) => line).join("\n"),
     problems: world.problems,
-    close: world.close,
   };
 }
 
