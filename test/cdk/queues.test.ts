@@ -209,7 +209,7 @@ it("gives the worker time for a long call, and hides no message longer for it", 
   expect(timesOf("patient").hidden).toContain(450);
 });
 
-describe("by default, where the account allows ten invocations,", () => {
+describe("the default concurrency in an account with ten invocations", () => {
   it.each([
     ["external", 6],
     ["agentcore", 4],

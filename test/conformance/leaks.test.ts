@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { findLeak } from "@sekisho/conformance/leaks.ts";
 
-describe("a leak is found in", () => {
+describe("a text with a leak", () => {
   it.each([
     "Cannot read properties of undefined (reading 'channel')",
     "'NoneType' object has no attribute 'text'",
@@ -33,7 +33,7 @@ describe("a leak is found in", () => {
   ])("checks for leaks in the text: %s", (text) => expect(findLeak(text)).toBeDefined());
 });
 
-describe("nothing leaks by", () => {
+describe("a text without a leak", () => {
   it.each([
     "The agent failed.",
     "The task was not found.",

@@ -39,7 +39,7 @@ async function store(): Promise<void> {
 const linkOf = () =>
   `https://fake-slack.slack.com/archives/${channel}/p${slack.asked.replace(".", "")}`;
 
-describe("of the local run", () => {
+describe("names and links of the local run", () => {
   let withToken: (...args: string[]) => ReturnType<typeof commandHere>;
   let config: string[];
   beforeEach(async () => {
@@ -88,17 +88,23 @@ describe("of the local run", () => {
   it.each([
     ["no token", {}],
     ["a token that Slack refuses", { SLACK_BOT_TOKEN: "xoxb-revoked" }],
-    ["a value that is no bot token", { SLACK_BOT_TOKEN: "another secret" }],
-  ])("tasks list shows ids without an error for %s", async (_what, env: Record<string, string>) => {
-    const calls: string[] = [];
-    slack.fakeSlack.onCall(({ method }) => void calls.push(method));
-    const file = ["--store", join(place.folder, "verification.db")];
-    const { code, stdout, stderr } = await commandHere(["tasks", "list", ...file, ...config], env);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain(`${channel}  UHANAKO`);
-    expect(stdout).not.toMatch(/THREAD|another secret|xoxb/);
-    expect(calls).toEqual([]);
-  });
+    ["a value that is not a bot token", { SLACK_BOT_TOKEN: "another secret" }],
+  ])(
+    "tasks list shows ids without an error if Slack gives no names: %s",
+    async (_what, env: Record<string, string>) => {
+      const calls: string[] = [];
+      slack.fakeSlack.onCall(({ method }) => void calls.push(method));
+      const file = ["--store", join(place.folder, "verification.db")];
+      const { code, stdout, stderr } = await commandHere(
+        ["tasks", "list", ...file, ...config],
+        env,
+      );
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toContain(`${channel}  UHANAKO`);
+      expect(stdout).not.toMatch(/THREAD|another secret|xoxb/);
+      expect(calls).toEqual([]);
+    },
+  );
 
   it("tasks list shows ids if the configuration cannot be read", async () => {
     const broken = writeConfig({

@@ -13,11 +13,11 @@ import {
   toWakeSeq,
 } from "@sekisho/verification/task/messages.ts";
 import { type Process, sekisho } from "../../e2e/processes.ts";
-import { type Books, parseAgentLog, readStores } from "./books.ts";
 import { retryDelaysMs } from "./people.ts";
 import type { Zone } from "./plan.ts";
 import type { Report } from "./report.ts";
 import { type RunRequest, runPlan, type Zones } from "./run-plan.ts";
+import { parseAgentLog, readStores, type StoredRecords } from "./stored-records.ts";
 
 const secrets = {
   SLACK_SIGNING_SECRET: "a-signing-secret-of-these-runs",
@@ -36,9 +36,9 @@ export async function runStory(request: RunRequest): Promise<Report> {
     closers.push(fakeSlack.close);
     const zones = await startZones({ folder, slackApiUrl: fakeSlack.apiUrl, secrets });
     closers.push(zones.close);
-    const books = openSqliteBooks({ folder });
-    closers.push(books.close);
-    return await runPlan({ ...request, fakeSlack, zones, books, secrets });
+    const storedRecords = openSqliteRecords({ folder });
+    closers.push(storedRecords.close);
+    return await runPlan({ ...request, fakeSlack, zones, storedRecords, secrets });
   } finally {
     for (const close of closers.reverse()) await close();
   }
@@ -141,7 +141,7 @@ function configOf({ slackApiUrl }: { slackApiUrl: string }) {
   };
 }
 
-function openSqliteBooks({ folder }: { folder: string }): Books {
+function openSqliteRecords({ folder }: { folder: string }): StoredRecords {
   const fileOf = (zone: string) => join(folder, ".sekisho", `${zone}.db`);
   const verification = openSqliteEngine({ file: fileOf("verification") });
   const execution = openSqliteEngine({ file: fileOf("execution") });

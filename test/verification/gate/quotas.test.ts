@@ -340,7 +340,7 @@ describe("the tasks of other bots", () => {
   });
 });
 
-describe("what is left of a quota", () => {
+describe("the remainder of a quota", () => {
   it("leaves nothing of a quota exactly when the next charge is refused", () => {
     const times = fc.array(fc.nat({ max: 7200 }), { maxLength: 12 });
     forAll(fc.tuple(times, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 }))).hold(
