@@ -198,7 +198,7 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
     'import { writeFileSync } from "node:fs";\nwriteFileSync("a", "b");',
   ],
   [
-    "a comment says anything",
+    "a comment mentions a forbidden name",
     "lambdas/verification/task/a.ts",
     "/** Unlike Date.now() or process.env. */\nexport const a = 1;",
   ],
@@ -208,7 +208,7 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
     'import type { Log } from "@sekisho/runtime/log.ts";',
   ],
   [
-    "a hash is no random source",
+    "a hash is not a random source",
     "lambdas/verification/task/a.ts",
     'import { createHash } from "node:crypto";\ncreateHash("sha256");',
   ],
@@ -234,7 +234,7 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
     'import "../lambdas/execution/a.ts";\nimport "../lambdas/verification/a.ts";',
   ],
   [
-    "zod is imported as it should be",
+    "zod is imported correctly",
     "lambdas/runtime/http/a.ts",
     'import * as z from "zod";\nexport const a = z.string();',
   ],

@@ -30,7 +30,7 @@ describe("a text with a leak", () => {
     "login failed for agents with password hunter2hunter2",
     "environ({'DB_PASSWORD': 'hunter2'})",
     '{"DB_PASSWORD":"hunter2"}',
-  ])("checks for leaks in the text: %s", (text) => expect(findLeak(text)).toBeDefined());
+  ])("detects a leak in the text: %s", (text) => expect(findLeak(text)).toBeDefined());
 });
 
 describe("a text without a leak", () => {
@@ -46,5 +46,5 @@ describe("a text without a leak", () => {
     "An option was not offered: ask-me-later",
     "Try /help, or write to the team.",
     "Access is denied for this channel.",
-  ])("checks for leaks in the text: %s", (text) => expect(findLeak(text)).toBeUndefined());
+  ])("finds no leak in the text: %s", (text) => expect(findLeak(text)).toBeUndefined());
 });

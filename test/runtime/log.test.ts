@@ -129,7 +129,7 @@ describe("a task with debug lines", () => {
     expect(Math.abs(debuggedIds.length / count - share)).toBeLessThan(tolerance);
   });
 
-  it("chooses every task at 1 and no task at 0", () => {
+  it("selects every task at the ratio 1 and no task at 0", () => {
     forAll(fc.string()).hold((requestId) => {
       expect([isDebugged({ requestId, ratio: 0 }), isDebugged({ requestId, ratio: 1 })]).toEqual([
         false,

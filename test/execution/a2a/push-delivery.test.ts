@@ -321,7 +321,7 @@ it.each([
   [10_000, 1, 10_000],
   [3_600_000, 1, 60_000],
 ])(
-  "after a wait of %i ms and with the random number %d, delays the next attempt by %i ms",
+  "after %i ms and with the random number %d, delays the next attempt by %i ms",
   (ageMs, chance, delayMs) => {
     expect(waitMs({ ageMs, random: () => chance })).toBe(delayMs);
   },

@@ -156,7 +156,7 @@ describe("a collector", () => {
     expect(lines).toMatchObject([{ level: "warn", message: "spans_not_sent", count: 1 }]);
   });
 
-  it("follows no redirect with its secrets", async () => {
+  it("does not follow a redirect with its secrets", async () => {
     const elsewhere = await collect();
     const { exporter } = await collect(async () => Response.redirect(elsewhere.collector.url, 307));
     const { span, flush, lines } = trace({ exporter });

@@ -408,7 +408,7 @@ describe("the addresses that get the bot token", () => {
     ["of a file that is not Slack's", "https://docs.google.com/document/d/1"],
     ["on this machine", "http://127.0.0.1:8123/files-pri/T1-F1/a.png"],
     ["that is not a web address", "file:///etc/passwd"],
-  ])("refuses the bot token to an address %s", (_what, url) => {
+  ])("sends no bot token to an address %s", (_what, url) => {
     expect(isSlackFileUrl({ url: new URL(url), apiUrl: realApi })).toBe(false);
   });
 

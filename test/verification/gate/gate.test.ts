@@ -356,7 +356,7 @@ describe("a person of another workspace", () => {
     ).toBe(true);
   });
 
-  it("looks up a person of another workspace once in five minutes, and never one of its own", async () => {
+  it("looks up a person of another workspace once in five minutes, and never one of its own workspace", async () => {
     const { isAllowed } = setUp({ allowlist: [{ channel: "C1" }] });
     profiles = { U1: { workspaces: ["T1", "T2"], organization: "E1" } };
     expect([
@@ -794,7 +794,7 @@ describe("the rights of a person in a workspace", () => {
     ]);
   });
 
-  it("leaves out rules without a workspace where several workspaces use the app", async () => {
+  it("ignores rules without a workspace if several workspaces use the app", async () => {
     const install = { clientId: "1.2", clientSecret: { env: "SECRET" } };
     const { rules } = await accessBy([{ team: "T1" }, { user: "U9" }], { install });
     expect(rules).toEqual([{ team: "T1" }]);

@@ -243,7 +243,7 @@ describe("a quota", () => {
     });
   });
 
-  it("tells no time if too many tasks are running, because nobody knows when one ends", () => {
+  it("names no retry time if too many tasks are running, because the end of a task is unknown", () => {
     const quota = { atOnce: 1, perSeconds: 60 };
     const first = addCharge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 1000 });
     const usage = "usage" in first ? first.usage : none;

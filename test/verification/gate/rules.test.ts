@@ -157,7 +157,7 @@ describe("the allowlist", () => {
     expect(matchRules({ rules, requester }).byGroup).toEqual(rules.slice(0, 2));
   });
 
-  it("lets in exactly what any single rule lets in, in any order", () => {
+  it("admits exactly the messages that any single rule admits, in any order", () => {
     forAll(fc.array(anyRule, { maxLength: 5 })).hold((rules) => {
       expect(letsIn(...rules)).toBe(rules.some((rule) => letsIn(rule)));
       expect(couldLetIn(...rules)).toBe(rules.some((rule) => couldLetIn(rule)));

@@ -904,7 +904,7 @@ const hosted = {
 };
 
 describe("a file of a message", () => {
-  it("keeps what is needed to fetch a file", () => {
+  it("keeps the fields that are needed to fetch a file", () => {
     const { id, name, mimetype, size, url_private_download: url } = hosted;
     expect(readUserFiles([hosted])).toEqual([{ id, name, mimetype, size, url }]);
     expect(readUserFiles([{ ...hosted, url_private_download: undefined }])).toMatchObject([

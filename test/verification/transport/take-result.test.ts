@@ -161,7 +161,7 @@ describe("the artifacts of a result", () => {
     ["data as an address", '{"url":"data:text/plain,hello"}'],
     ["an invalid address", '{"url":"//nowhere"}'],
     ["an address with an oversized host", `{"url":"https://${"é".repeat(501)}.example/"}`],
-    ["bytes that are no base64", '{"base64":"%%%"}'],
+    ["bytes that are not base64", '{"base64":"%%%"}'],
     ["a text that is not a string", '{"text":{"a":1}}'],
     ["not an object", '"x"'],
   ])("leaves out and counts an artifact that is %s", (_what, artifact) => {

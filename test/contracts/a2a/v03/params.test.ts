@@ -193,7 +193,7 @@ describe("invalid params of 0.3", () => {
     ],
     ["a task without an id", "GetTask", { id: "" }, ["id"]],
     ["a negative history", "GetTask", { id: "t", historyLength: -1 }, ["historyLength"]],
-  ])("refuses params of 0.3: %s", (_name, operation, params, paths) => {
+  ])("refuses invalid params of 0.3: %s", (_name, operation, params, paths) => {
     expect(issuesOf(v03Operations[operation].safeParse(params)).map(({ path }) => path)).toEqual(
       paths,
     );

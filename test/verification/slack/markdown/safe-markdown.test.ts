@@ -136,7 +136,7 @@ describe("an agent's Markdown", () => {
     "(https://example.com/foo) [https://example.com/foo]",
     "<https://example.com/foo。bar> [x](https://example.com/foo。bar) `https://example.com/foo。`",
     "a@b.example、次",
-  ])("keeps a bare address that nothing extends: %j", (text) => {
+  ])("keeps a complete bare address unchanged: %j", (text) => {
     expect(safeText(text)).toBe(text);
   });
 
