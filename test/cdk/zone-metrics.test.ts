@@ -219,29 +219,34 @@ function lastState(values: {
 
 describe("the alarm DeadLettersStuck", () => {
   it.each([
-    ["rings for a message that nobody receives, and none is hidden", () => 1, () => 0, "ALARM"],
-    ["rings for a message that is always hidden", () => 0, () => 1, "ALARM"],
+    ["goes off for a visible message that nobody receives", () => 1, () => 0, "ALARM"],
+    ["goes off for a message that is always hidden", () => 0, () => 1, "ALARM"],
     [
-      "rings for a message that is hidden at times",
+      "goes off for a message that is hidden at times",
       (at: number) => at % 2,
       (at: number) => 1 - (at % 2),
       "ALARM",
     ],
     [
-      "rings where the latest value of hidden messages is late",
+      "goes off if the latest value of hidden messages is late",
       () => 0,
       (at: number) => Number(at < 29),
       "ALARM",
     ],
     [
-      "rings where the latest values are all late",
+      "goes off if the latest values are all late",
       (at: number) => (at < 29 ? 1 : undefined),
       () => 0,
       "ALARM",
     ],
-    ["does not ring for an empty queue", () => 0, () => 0, "OK"],
-    ["does not ring for a message that is handled", (at: number) => Number(at > 20), () => 0, "OK"],
-    ["does not ring for a queue without values", () => undefined, () => 0, "OK"],
+    ["does not go off for an empty queue", () => 0, () => 0, "OK"],
+    [
+      "does not go off for a message that is handled",
+      (at: number) => Number(at > 20),
+      () => 0,
+      "OK",
+    ],
+    ["does not go off for a queue without values", () => undefined, () => 0, "OK"],
   ])("DeadLettersStuck %s", (_title, visible, hiddenCount, state) => {
     expect(lastState({ visible, hidden: hiddenCount })).toBe(state);
   });

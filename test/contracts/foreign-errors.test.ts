@@ -28,21 +28,21 @@ const errorInfo = (reason: string) => ({
 
 const fixtures: readonly Fixture[] = [
   {
-    name: "an A2A 1.0 agent that never knew the task",
+    name: "an A2A 1.0 agent that does not know the task",
     dialect: "a2a",
     error: { code: -32001, message: "Task not found", data: [errorInfo("TASK_NOT_FOUND")] },
     reason: "task_not_found",
     details: { task_id: "t-1" },
   },
   {
-    name: "A2A's name of the error where the reader expects the zone's numbers",
+    name: "an A2A agent read with the zone's codes",
     dialect: "zone",
     error: { code: -32001, message: "Task not found", data: [errorInfo("TASK_NOT_FOUND")] },
     reason: "task_not_found",
     details: { task_id: "t-1" },
   },
   {
-    name: "an operation that the A2A agent calls unsupported by name",
+    name: "an A2A agent that names an operation as unsupported",
     dialect: "a2a",
     error: { code: -32004, message: "Unsupported", data: [errorInfo("UNSUPPORTED_OPERATION")] },
     reason: "unsupported_operation",
@@ -67,7 +67,7 @@ const fixtures: readonly Fixture[] = [
     details: { issues: [{ path: "message.parts", message: "empty" }], retry_after_ms: 1 },
   },
   {
-    name: "an A2A agent's number of its own",
+    name: "an A2A agent with a code of its own",
     dialect: "a2a",
     error: { code: -32042, message: "Vendor", data: ["anything", null, 7] },
     reason: "internal",
@@ -87,13 +87,13 @@ const fixtures: readonly Fixture[] = [
     },
   },
   {
-    name: "an existing agent that puts its exception's text into the data",
+    name: "an existing agent with an exception's text as its data",
     dialect: "zone-strict",
     error: { code: -32603, message: "boom", data: "Traceback: secret" },
     reason: "internal",
   },
   {
-    name: "a zone peer that asks for patience",
+    name: "a zone peer with a retry delay",
     dialect: "zone",
     status: 429,
     error: {
@@ -105,7 +105,7 @@ const fixtures: readonly Fixture[] = [
     details: { retry_after_ms: 1500 },
   },
   {
-    name: "a peer whose data has a reason of its own vocabulary",
+    name: "a peer with an unknown reason in its data",
     dialect: "zone",
     error: {
       code: -32064,

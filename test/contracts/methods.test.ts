@@ -148,7 +148,7 @@ describe("the methods", () => {
   });
 });
 
-describe("beside the methods", () => {
+describe("ids and hosts", () => {
   it.each([
     ["0189d2c4-7a5e-5000-8000-000000000001", true],
     ["0189D2C4-7A5E-5000-8000-000000000001", true],
@@ -156,7 +156,7 @@ describe("beside the methods", () => {
     [" 0189d2c4-7a5e-5000-8000-000000000001", false],
     ["", false],
     [7, false],
-  ])("the id %p is deduplicated: %p", (id, deduplicated) => {
+  ])("decides whether to deduplicate the id %p: %p", (id, deduplicated) => {
     expect(isDedupedId(id)).toBe(deduplicated);
   });
 
@@ -170,7 +170,7 @@ describe("beside the methods", () => {
     ["127.0.0.1.example.com", false],
     ["localhost.example.com", false],
     ["10.0.0.1", false],
-  ])("the host %s is loopback: %p", (host, loopback) => {
+  ])("decides whether the host %s is loopback: %p", (host, loopback) => {
     expect(isLoopbackHost(host)).toBe(loopback);
   });
 

@@ -114,16 +114,16 @@ describe("the LLM agent", () => {
   });
 
   it.each([
-    ["a tool that there is not", { name: "rm", args: "{}" }, "no such tool"],
-    ["a name that every object has", { name: "constructor", args: "{}" }, "no such tool"],
-    ["arguments that are no JSON", { name: "look_up", args: '{"topic":' }, "Error: "],
+    ["an unknown tool", { name: "rm", args: "{}" }, "no such tool"],
+    ["the name of a prototype member", { name: "constructor", args: "{}" }, "no such tool"],
+    ["arguments that are not JSON", { name: "look_up", args: '{"topic":' }, "Error: "],
     ["arguments that are null", { name: "look_up", args: "null" }, "no such topic"],
     [
-      "a time zone that there is not",
+      "an unknown time zone",
       { name: "current_time", args: '{"time_zone":"Mars"}' },
       "Error: Invalid time zone",
     ],
-  ])("reports a mistake to the model: %s", async (_what, call, message) => {
+  ])("reports a wrong tool call to the model: %s", async (_what, call, message) => {
     const model = await startModel([{ calls: [{ id: "call-1", ...call }] }, { text: ["Sorry."] }]);
     expect((await updatesOf()).at(-1)).toMatchObject({ type: "answer", text: "Sorry." });
     expect(model.accepted.at(-1)?.messages.at(-1)?.content).toContain(message);
@@ -146,7 +146,7 @@ describe("the LLM agent", () => {
   });
 });
 
-describe("in the host, the LLM agent", () => {
+describe("the LLM agent in the host", () => {
   /** How the task fails. Nobody may hear what the endpoint says, or the key. */
   async function failure() {
     const { call, lines } = createTestHost({ agent });

@@ -109,7 +109,7 @@ describe("sekisho start with an installation flow", () => {
   });
 });
 
-describe("tokens that do not do", () => {
+describe("unusable tokens", () => {
   it("refuses to start with wrong tokens and explains why without printing a token", async () => {
     const rows = [
       ["start", { SLACK_BOT_TOKEN: "" }, 2, "SLACK_BOT_TOKEN is not set"],

@@ -242,7 +242,7 @@ describe("the Dockerfile", () => {
   });
 });
 
-describe("what the Dockerfile makes", () => {
+describe("the image of the Dockerfile", () => {
   let built: Built;
   let folder: string;
   const token = "a-token-of-the-image-test";

@@ -39,7 +39,7 @@ async function store(): Promise<void> {
 const linkOf = () =>
   `https://fake-slack.slack.com/archives/${channel}/p${slack.asked.replace(".", "")}`;
 
-describe("of the local run", () => {
+describe("names and links of the local run", () => {
   let withToken: (...args: string[]) => ReturnType<typeof commandHere>;
   let config: string[];
   beforeEach(async () => {
@@ -85,7 +85,7 @@ describe("of the local run", () => {
     expect(record).toMatchObject({ id: task.id, revision: 1, wakeSeq: 0, userName: "Hanako" });
   });
 
-  it("tasks list shows ids without an error for a secret that is no bot token", async () => {
+  it("tasks list shows ids without an error if the bot token is another secret", async () => {
     const calls: string[] = [];
     slack.fakeSlack.onCall(({ method }) => void calls.push(method));
     const file = ["--store", join(place.folder, "verification.db")];

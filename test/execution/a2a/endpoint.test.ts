@@ -393,17 +393,17 @@ async function answerTo(body: string, options: CallOptions = {}) {
   return { status: response.status, ...(JSON.parse(text) as A2aAnswer<unknown>) };
 }
 
-describe("a body that is no request", () => {
+describe("an invalid body", () => {
   it.each<[string, string, number, string | null]>([
-    ["nothing", "", -32700, null],
-    ["half of one", request({}).slice(0, -1), -32700, null],
+    ["an empty body", "", -32700, null],
+    ["a truncated body", request({}).slice(0, -1), -32700, null],
     ["a batch", `[${request({})}]`, -32600, null],
     ["a number", "7", -32600, null],
-    ["another protocol", request({ jsonrpc: "1.0" }), -32600, "1"],
+    ["a body without JSON-RPC", request({ jsonrpc: "1.0" }), -32600, "1"],
     ["an id with a fraction", request({ id: 1.5 }), -32600, null],
-    ["a method that is none", request({ method: 7 }), -32600, "1"],
+    ["an invalid method", request({ method: 7 }), -32600, "1"],
   ])(
-    "refuses a body (%s) with its id if that is readable, in 1.0 and in 0.3",
+    "refuses %s as a request in 1.0 and 0.3, and repeats its id if it is readable",
     async (_name, body, code, own) => {
       const first = await answerTo(body);
       expect([first.status, first.id, first.error?.code, Array.isArray(first.error?.data)]).toEqual(
@@ -456,7 +456,7 @@ describe("params", () => {
     ["by position", request({ method: "SendMessage", params: ["a"] }), ""],
     ["that are missing", request({ method: "SendMessage", params: undefined }), "message"],
     [
-      "with a part of two",
+      "with a part of two contents",
       sending({ message: { ...message, parts: [{ text: secret, data: 1 }] } }),
       "message.parts.0",
     ],
@@ -465,11 +465,11 @@ describe("params", () => {
       sending({ message: { ...message, role: "ROLE_AGENT" } }),
       "message.role",
     ],
-    ["of another tenant", request({ params: { tenant: "other", id: "a" } }), "tenant"],
-    ["of no tenant", request({ params: { id: "a" } }), "tenant"],
-    ["of an empty tenant", request({ params: { tenant: "", id: "a" } }), "tenant"],
+    ["for another tenant", request({ params: { tenant: "other", id: "a" } }), "tenant"],
+    ["without a tenant", request({ params: { id: "a" } }), "tenant"],
+    ["for an empty tenant", request({ params: { tenant: "", id: "a" } }), "tenant"],
     [
-      "without a tenant and of no operation's own",
+      "that are missing although a tenant is required",
       request({ method: "GetExtendedAgentCard", params: undefined }),
       "tenant",
     ],

@@ -224,7 +224,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   });
 });
 
-describe("a function does not start", () => {
+describe("a function that does not start", () => {
   const startUrl = (json: unknown = {}) =>
     createFunctionUrlHandler({ config: parseExecutionSections(json) });
   const startWorker = () =>

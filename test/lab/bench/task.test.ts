@@ -52,9 +52,9 @@ describe("a round", () => {
   }
 
   it.each([
-    ["counts", undefined, 1, []],
+    ["counts if each task has an answer", undefined, 1, []],
     [
-      "counts for nothing if a task has no answer, which is noted, and the next one runs",
+      "is dropped and noted if a task has no answer, and the next one runs",
       3,
       0,
       [

@@ -49,8 +49,8 @@ const subjects: Record<string, (text: string) => unknown> = {
   answer: (text) => parts(sampleTask({ outcome: { type: "answer", text } })),
   "longest answer that may be shown": (text) =>
     parts(sampleTask({ outcome: { type: "answer", text: text.slice(0, longestShown) } })),
-  // The file that a long answer becomes could not be attached: all of it is told.
-  "answer told whole": (text) =>
+  // The file that a long answer becomes could not be attached: all of it is posted.
+  "complete answer in messages": (text) =>
     parts(sampleTask({ outcome: { type: "answer", text, uploads: [{ failed: true }] } })),
   "answer without blocks": (text) =>
     parts(

@@ -11,11 +11,11 @@ import {
 } from "@sekisho/verification/task/messages.ts";
 import type { Process } from "../../e2e/processes.ts";
 import { isReady, openZoneProcesses, type ZoneProcesses } from "../../world/zone-processes.ts";
-import { type Books, parseAgentLog, readStores } from "./books.ts";
 import { retryDelaysMs } from "./people.ts";
 import type { Zone } from "./plan.ts";
 import type { Report } from "./report.ts";
 import { type RunRequest, runPlan, type Zones } from "./run-plan.ts";
+import { parseAgentLog, readStores, type StoredRecords } from "./stored-records.ts";
 
 /** Runs a plan against the zones. Rejects when `signal` aborts. All processes end in any case. */
 export async function runStory(request: RunRequest): Promise<Report> {
@@ -23,11 +23,11 @@ export async function runStory(request: RunRequest): Promise<Report> {
   try {
     processes.configure(config);
     const zones = await startZones(processes);
-    const books = openSqliteBooks(processes);
+    const storedRecords = openSqliteRecords(processes);
     try {
-      return await runPlan({ ...request, ...processes, zones, books });
+      return await runPlan({ ...request, ...processes, zones, storedRecords });
     } finally {
-      await books.close();
+      await storedRecords.close();
       zones.stop();
     }
   } finally {
@@ -96,7 +96,7 @@ const config = {
   limits: { callTimeoutMs: 1200, leaseMs: 2000, visibilityTimeoutMs: 2500, sweepAfterMs: 3000 },
 };
 
-function openSqliteBooks({ folder }: ZoneProcesses): Books {
+function openSqliteRecords({ folder }: ZoneProcesses): StoredRecords {
   const fileOf = (zone: string) => join(folder, ".sekisho", `${zone}.db`);
   const verification = openSqliteEngine({ file: fileOf("verification") });
   const execution = openSqliteEngine({ file: fileOf("execution") });

@@ -70,7 +70,7 @@ describe("the timeline of a task", () => {
     [{ type: "canceling", count: 1 }, false],
     [{ type: "refused" }, true],
     [{ type: "too_old" }, true],
-  ])("marks a task with the outcome %j as failed: %s", (outcome, isFailed) => {
+  ])("decides whether the outcome %j is a failure: %s", (outcome, isFailed) => {
     const { steps, observe } = watch();
     const task = { state: "done", outcome } as Task;
     observe({ requestId, event: { type: "delivered" }, task, effects: [] } as unknown as Parameters<

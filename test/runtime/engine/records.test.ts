@@ -117,7 +117,7 @@ describe("the memory of records", () => {
 });
 
 describe("the memory task store", () => {
-  it.each(taskStoreCases)("conforms: $name", async ({ run }) => {
+  it.each(taskStoreCases)("$name", async ({ run }) => {
     const clock = createVirtualClock();
     const store = createMemoryTaskStore({ parse: (json) => json as SampleItem, now: clock.nowMs });
     // It lives in one process: a second client has the same object.

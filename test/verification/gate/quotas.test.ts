@@ -243,7 +243,7 @@ describe("a quota", () => {
     });
   });
 
-  it("tells no time if too many tasks are running, because nobody knows when one ends", () => {
+  it("names no retry time if too many tasks are running, because the end of a task is unknown", () => {
     const quota = { atOnce: 1, perSeconds: 60 };
     const first = addCharge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 1000 });
     const usage = "usage" in first ? first.usage : none;
@@ -340,7 +340,7 @@ describe("the tasks of other bots", () => {
   });
 });
 
-describe("what is left of a quota", () => {
+describe("the remainder of a quota", () => {
   it("leaves nothing of a quota exactly when the next charge is refused", () => {
     const times = fc.array(fc.nat({ max: 7200 }), { maxLength: 12 });
     forAll(fc.tuple(times, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 }))).hold(

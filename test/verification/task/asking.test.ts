@@ -259,7 +259,7 @@ describe("a further question", () => {
   });
 });
 
-describe("what nobody answers", () => {
+describe("an unanswered question", () => {
   const expiryWake = at(woken, nowMs + hourMs);
 
   it("cancels at the host when nobody answers and reports the task as unanswered unless a result came", () => {
@@ -332,7 +332,7 @@ describe("missing credentials", () => {
   });
 });
 
-describe("a dead letter, or an operator's redrive, of a task that asks", () => {
+describe("a dead letter or redrive of a task with a question", () => {
   it("keeps an open question despite a dead letter and fails the task if it is expired", () => {
     const dead = (atMs: number): TaskEvent => ({ type: "dead_lettered", nowMs: atMs });
     const task = open();
@@ -363,7 +363,7 @@ const away = failure({ reason: "unavailable" });
 const replied = (question: Parameters<typeof asking>[0] = {}, policy = samplePolicy()) =>
   takeReply(open(question, policy));
 
-describe("an answer that may have arrived", () => {
+describe("a reply that may have arrived", () => {
   it("polls after an ambiguous answer to a peer that does not deduplicate until it asks the same again", () => {
     const task = replied({ question_id: "q1" }, foreign);
     const inDoubt: (readonly TaskEvent[])[] = [
@@ -398,7 +398,7 @@ describe("an answer that may have arrived", () => {
   });
 });
 
-describe("an answer that has arrived", () => {
+describe("a reply that has arrived", () => {
   it("keeps one question when a peer gives it another id at every read", () => {
     const echo = asking({ question_id: "another" }, { act: "answer" });
     const otherQuestion = asking({ question_id: "yet another" });

@@ -176,9 +176,9 @@ describe("an edit", () => {
   });
 
   it.each([
-    ["nothing", "", { type: "failed", reason: "invalid_params" }],
-    ["too much", "x".repeat(40_001), { type: "failed", reason: "payload_too_large" }],
-    ["the word to cancel", "Cancel", cancellation],
+    ["an empty text", "", { type: "failed", reason: "invalid_params" }],
+    ["an oversized text", "x".repeat(40_001), { type: "failed", reason: "payload_too_large" }],
+    ["the cancel word", "Cancel", cancellation],
   ])(
     "ends a task with a place in the thread when its message is edited to %s",
     (_what, text, outcome) => {
@@ -212,7 +212,7 @@ describe("a version of a message", () => {
     [false, { text: `@U9 ${original.text}`, editedTs: "6.6", files: [sampleFile] }],
     [false, { text: "And who?", editedTs: "5.5", files: [sampleFile] }],
     [false, { text: "And who?", editedTs: "4.4", files: [sampleFile] }],
-  ])("recognizes a new version by its time, text and files: %s", (isNew, change) => {
+  ])("decides by time, text and files whether a version is new: %s", (isNew, change) => {
     expect(isNewVersion(knownTask, { ...original, ...change })).toBe(isNew);
   });
 });
@@ -242,7 +242,7 @@ describe("a deletion", () => {
   });
 });
 
-describe("files that Slack tells of later than of the text", () => {
+describe("files that Slack reports after the text", () => {
   const ask = sampleAsk({ files: [sampleFile] });
 
   it("reports late files as a change of the message if the record has fewer of them", () => {

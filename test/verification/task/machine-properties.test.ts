@@ -186,7 +186,7 @@ function answeredBySomebody(task: Task, atMs: number): Task {
   return "task" in answerResult ? answerResult.task : task;
 }
 
-describe("whatever happens in whatever order", () => {
+describe("any sequence of events", () => {
   it("schedules a wake-up for every open task, acts one at a time and keeps its record storable", () => {
     const texts = fc.constantFrom("What is it?", "cancel", "");
     const messages = fc.record({

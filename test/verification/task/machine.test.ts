@@ -126,7 +126,7 @@ describe("the stories of a task", () => {
   });
 });
 
-describe("a send of which nobody knows whether it arrived", () => {
+describe("an ambiguous send", () => {
   const unknown = lookedUp(failure({ reason: "task_not_found" }));
 
   it("polls an ambiguous send by its request id and repeats it with the stored params if it is unknown", () => {
@@ -392,7 +392,7 @@ describe("failures of the Execution zone", () => {
   });
 });
 
-describe("a wish to cancel", () => {
+describe("a cancel request", () => {
   const cancelAsked = { type: "cancel_asked", nowMs, workerDied: false } as const;
   const unknown = {
     ...lookedUp(failure({ reason: "task_not_found" })),
@@ -569,7 +569,7 @@ describe("a response that is too large to be read", () => {
   });
 });
 
-describe("a host that answers nothing but nonsense", () => {
+describe("a host that sends only invalid responses", () => {
   it("cancels a task at the host when it gives the task up after unreadable responses", () => {
     const brokenLookUp = lookedUp(failure({ reason: "invalid_response" }));
     const { task } = play([...toSent, accepted], { policy });
@@ -603,7 +603,7 @@ function waitOf(effects: readonly TaskEffect[] | undefined): number {
   return wake.delayMs + (wake.jitterMs ?? 0);
 }
 
-describe("a host that wants to be left alone for a day", () => {
+describe("a host that asks for a pause of a day", () => {
   it("polls once more at the end of the task's time, even if the host asks for a later poll", () => {
     const sentStep = play([...toSent, acceptedWith(dayMs)]);
     expect(waitOf(sentStep.last)).toBe(hostMs);

@@ -45,7 +45,7 @@ describe("a reply without a mention", () => {
   });
 });
 
-describe("what is not let in", () => {
+describe("a message without access", () => {
   it("tells only the person about a limit, in different words for concurrent tasks and for a period", async () => {
     for (const retryAtMs of [undefined, askedAtMs + 900_000]) {
       const kinds: unknown[] = [];
@@ -152,7 +152,7 @@ describe("a slash command", () => {
   });
 });
 
-describe("what goes along with a message", () => {
+describe("the context of a message", () => {
   it("sends the files of a message in a readable form, the same at every try", async () => {
     const world = createWorld({
       fault: ({ name }) => name === "execute_task" && world.sent.length < 2 && "answer_lost",

@@ -573,16 +573,16 @@ it("posts an answer once if Slack limits the first read of the thread after an o
   let reads = 0;
   const world: ReturnType<typeof createWorld> = createWorld({
     pollsUntilDone: 26,
-    fate({ party, name, content }): Fate {
-      if (party !== "slack") return "ok";
+    fault({ party, name, content }): MaybeFault {
+      if (party !== "slack") return undefined;
       if (outageEndsAtMs === undefined) {
-        if (name !== "post" || content?.text !== "A checkpoint.") return "ok";
+        if (name !== "post" || content?.text !== "A checkpoint.") return undefined;
         outageEndsAtMs = world.now() + 120_000;
-        return "answer_lost";
+        return "lost";
       }
       if (world.now() < outageEndsAtMs) return "refused";
       if (name === "replies" && reads++ === 0) throw new SlackError("rate_limited");
-      return "ok";
+      return undefined;
     },
   });
   await world.deliver(askOf(1)).run();

@@ -93,7 +93,7 @@ describe("a message with files in a thread that cannot be read", () => {
   });
 });
 
-describe("what people say to each other while the table is away", () => {
+describe("messages between people while the table is away", () => {
   it("stores only dead letters of messages to the bot for an operator, not of unaddressed ones", async () => {
     for (const unaddressed of [true, undefined]) {
       let isAway = true;

@@ -425,7 +425,7 @@ describe("the work of splitting", () => {
     ["fences in a list", "- ```\n"],
     ["an open fence", "```\n\n\n"],
     ["blanks before text", `${" ".repeat(1000)}a\n\n`],
-  ])("grows with the length of the text only: %s", (_title, unit, start = "") => {
+  ])("splits a text in steps proportional to its length: %s", (_title, unit, start = "") => {
     const counter = createStepCounter({
       isSource: (url) => /markdown\/(?:split|cut|text-blocks|tables)\.ts/.test(url),
     });
