@@ -13,7 +13,7 @@ const moduleOnly =
  * is run before each commit (`npm test`).
  */
 const lab = [
-  "browser/{looks,operators}",
+  "browser/{layout,operators}",
   "cdk/{app,modes,queues,slack-entry,zone-metrics}",
   "cli/{command-line,doctor/send,dot-env,data/data}",
   "cli/{tasks/tasks,usage/usage}",

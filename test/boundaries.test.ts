@@ -104,17 +104,17 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
   [layerRule, "lambdas/verification/new/a.ts", "export const a = 1;"],
   [circleRule, "lambdas/runtime/a.ts", 'import type { A } from "./a.ts";'],
   [
-    "an engine is told",
+    "an engine receives",
     "lambdas/runtime/engine/aws/a.ts",
     'export const openStates = new Set(["received", "queued"]);',
   ],
   [
-    "an engine is told",
+    "an engine receives",
     "lambdas/runtime/engine/a.ts",
     "export const idOf = (body: string) => JSON.parse(body).requestId;",
   ],
   [
-    "an engine is told",
+    "an engine receives",
     "lambdas/runtime/engine/a.ts",
     'import type { TaskState } from "@sekisho/contracts/methods.ts";',
   ],
@@ -198,7 +198,7 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
     'import { writeFileSync } from "node:fs";\nwriteFileSync("a", "b");',
   ],
   [
-    "a comment says anything",
+    "a comment mentions a forbidden name",
     "lambdas/verification/task/a.ts",
     "/** Unlike Date.now() or process.env. */\nexport const a = 1;",
   ],
@@ -208,7 +208,7 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
     'import type { Log } from "@sekisho/runtime/log.ts";',
   ],
   [
-    "a hash is no random source",
+    "a hash is not a random source",
     "lambdas/verification/task/a.ts",
     'import { createHash } from "node:crypto";\ncreateHash("sha256");',
   ],
@@ -234,7 +234,7 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
     'import "../lambdas/execution/a.ts";\nimport "../lambdas/verification/a.ts";',
   ],
   [
-    "zod is imported as it should be",
+    "zod is imported correctly",
     "lambdas/runtime/http/a.ts",
     'import * as z from "zod";\nexport const a = z.string();',
   ],
@@ -245,7 +245,7 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
   ],
 ];
 
-describe("the boundaries", () => {
+describe("the import rules", () => {
   it("every source file keeps the boundary rules", () => {
     expect(sources.length).toBeGreaterThan(20);
     expect(violations(sources)).toEqual([]);
@@ -273,7 +273,7 @@ describe("the boundaries", () => {
     expect(untested).toEqual([]);
   });
 
-  it.each(innocent)("accepts allowed code where %s", (_why, path, text) => {
+  it.each(innocent)("accepts allowed code: %s", (_why, path, text) => {
     expect(violations([parseSource({ path, text })])).toEqual([]);
   });
 
@@ -358,17 +358,20 @@ describe("the boundaries", () => {
       others: ["lib/a/4.ts"],
       line: "lib/a imports lib/c.ts (lib/a/b/1.ts), lib/c.ts imports lib/a (lib/c.ts)",
     },
-  ])("detects a circle of $what even if no files form one", ({ first, second, others, line }) => {
-    const rest = others.map((path) => parseSource({ path, text: "export type A = 1;" }));
-    const [one, other] = [first, second].map(({ path, imports }) =>
-      parseSource({ path, text: `import type { A } from "${imports}";` }),
-    );
-    if (one === undefined || other === undefined) throw new Error("Each sample has two files.");
-    const circles = (files: readonly Source[]) =>
-      violations(files).filter((text) => text.includes(circleRule));
-    expect(circles([one, other, ...rest])).toEqual([`${first.path}: ${circleRule}: ${line}`]);
-    expect(circles([one, ...rest])).toEqual([]);
-  });
+  ])(
+    "detects an import cycle of $what even if no files form one",
+    ({ first, second, others, line }) => {
+      const rest = others.map((path) => parseSource({ path, text: "export type A = 1;" }));
+      const [one, other] = [first, second].map(({ path, imports }) =>
+        parseSource({ path, text: `import type { A } from "${imports}";` }),
+      );
+      if (one === undefined || other === undefined) throw new Error("Each sample has two files.");
+      const circles = (files: readonly Source[]) =>
+        violations(files).filter((text) => text.includes(circleRule));
+      expect(circles([one, other, ...rest])).toEqual([`${first.path}: ${circleRule}: ${line}`]);
+      expect(circles([one, ...rest])).toEqual([]);
+    },
+  );
 
   it("accepts imports between a folder and the files beside it", () => {
     const files = [

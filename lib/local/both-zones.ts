@@ -58,20 +58,22 @@ export type SlackConnection = {
   extraRules: AllowlistRule[];
 };
 
-/** Starts a fake Slack with new secrets. Its workspace is allowed. `file` keeps its messages. */
-export async function openFakeSlack({ log, file }: { log: Log; file?: string }): Promise<{
+/** Starts a fake Slack with new secrets. Its workspace is allowed. */
+export async function openFakeSlack(
+  options: Omit<Parameters<typeof startFakeSlack>[0], "signingSecret" | "botToken">,
+): Promise<{
   fakeSlack: FakeSlack;
-  slack: SlackConnection & Record<"signingSecret" | "botToken", () => Promise<string>>;
+  slack: Omit<SlackConnection, "botToken"> &
+    Record<"signingSecret" | "botToken", () => Promise<string>>;
 }> {
   const signingSecret = randomBytes(16).toString("hex");
   const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
-  // A busy machine may be slower than Slack allows.
   const fakeSlack = await startFakeSlack({
     signingSecret,
     botToken,
-    log,
-    file,
+    // A busy machine may be slower than Slack allows.
     triggerLifeMs: 30_000,
+    ...options,
   });
   const slack = {
     apiUrl: fakeSlack.apiUrl,

@@ -64,12 +64,12 @@ export const rules: readonly Rule[] = [
     mustNotSay: /\b(process|Buffer|require)\b/,
   },
   {
-    name: "the task machine imports the contract, zod and hashes alone",
+    name: "the task machine imports only the contract, zod and hashes",
     about: /^lambdas\/verification\/task\//,
     mustNotImport: /^(?!(zod|node:crypto)$|contracts\/|lambdas\/verification\/task\/)/,
   },
   {
-    name: "an engine is told the states and messages of its user, and does not know them",
+    name: "an engine receives the states and messages of its user, and does not know them",
     about: /^lambdas\/runtime\/engine\//,
     mustNotImport: /^contracts\/(?!errors\.ts$)/,
     mustNotSay: new RegExp(

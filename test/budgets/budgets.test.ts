@@ -19,7 +19,7 @@ it.each([
     { calls: 104 },
     ["calls: 104, where 100 is the budget"],
   ],
-  ["takes an allocation 9 % above its budget", { kilobytes: 100 }, { kilobytes: 109 }, []],
+  ["accepts an allocation 9 % above its budget", { kilobytes: 100 }, { kilobytes: 109 }, []],
   [
     "reports an allocation 11 % above its budget",
     { kilobytes: 100 },
@@ -45,6 +45,6 @@ it.each([
     ["slack.post has no budget"],
   ],
   ["reports a kind of call that is gone", { "slack.post": 1 }, {}, ["slack.post was not measured"]],
-])("compares the measured figures with the budgets: %s", (_what, budgets, measured, expected) => {
+])("%s", (_what, budgets, measured, expected) => {
   expect(listDifferences(budgets, measured)).toEqual(expected);
 });

@@ -6,13 +6,13 @@ import { createHost } from "@sekisho/execution/host.ts";
 import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
 import { signHeaders } from "@sekisho/local/signed-events.ts";
 import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { createIngress } from "@sekisho/verification/ingress/ingress.ts";
 import { answerParts } from "@sekisho/verification/slack/messages/answer.ts";
 import { createClient } from "@sekisho/verification/transport/runner.ts";
 import { sampleTask } from "../verification/task/sample.ts";
+import { createMemoryTaskStore } from "../world/records.ts";
 
 /** Runs the operation once. Rejects if its outcome is not the expected one. */
 export type Operation = () => Promise<void>;

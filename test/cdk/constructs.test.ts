@@ -55,12 +55,12 @@ function createZones(settings: StageSettings, app = createApp()) {
   };
 }
 
-describe("a construct in an app of one's own", () => {
+describe("a construct in the user's own app", () => {
   it.each([
     ["lambda", lambda],
     ["agentcore", agentcore],
   ])(
-    "refuses a Verification zone without the entry of the stage's own Execution zone: %s",
+    "refuses a Verification zone without the entry of the stage's own Execution zone on %s",
     (kind, settings) => {
       const stack = new Stack(createApp(), "Verification", { env: here });
       expect(() => new VerificationZone(stack, "Sekisho", { settings })).toThrow(
@@ -112,7 +112,7 @@ describe("a construct in an app of one's own", () => {
       `the region ${region}`,
     ],
   ] as const)(
-    "refuses a stack in another account or region, and names both: %s in %j",
+    "refuses a stack (%s) in another account or region (%j), and names both",
     (zone, env, actual, remedy) => {
       const create = () => zones[zone](new Stack(createApp(), "Mine", { env }));
       expect(create).toThrow("The stack Mine cannot be used");
@@ -127,7 +127,7 @@ describe("a construct in an app of one's own", () => {
     ["Execution", { account: b }, `env: { account: "${b}", region: "eu-west-1" }`],
     ["Verification", { region }, `env: { account: "${a}", region: "${region}" }`],
   ] as const)(
-    "refuses a stack without a complete env, and names the values to use: %s with %j",
+    "refuses a stack (%s) with the incomplete env %j, and names the values to use",
     (zone, env, remedy) => {
       const stack = new Stack(createApp(), "Mine", { env });
       expect(() => zones[zone](stack)).toThrow(remedy);
@@ -144,7 +144,7 @@ it.each([
   [{}, "V1"],
   [{ platformVersion: "V1" }, "V1"],
   [{ platformVersion: "V2" }, "V2"],
-])("sets the platform version of the runtime: for %j it is %s", (version, runtimeVersion) => {
+])("sets the platform version of the runtime for %j to %s", (version, runtimeVersion) => {
   const stack = new Stack(createApp(), "Execution", { env: here });
   const settings = settingsOf({ execution: { kind: "agentcore", ...version } });
   new ExecutionZone(stack, "Sekisho", { settings });
@@ -210,7 +210,7 @@ describe("addStage", () => {
   });
 });
 
-it.each(["eusc-de-east-1", "cn-north-1"])("names only the partition of its region: %s", (place) => {
+it.each(["eusc-de-east-1", "cn-north-1"])("names only the partition of its region %s", (place) => {
   const context = { "@aws-cdk/core:enablePartitionLiterals": true };
   const config = configWith({
     stage: { verification: { account: a, region: place }, execution: { kind: "lambda" } },
@@ -237,7 +237,7 @@ it.each(["eusc-de-east-1", "cn-north-1"])("names only the partition of its regio
   }
 });
 
-describe("addStage, in an app without a feature flag for references", () => {
+describe("addStage in an app without the feature flag for references", () => {
   it("exports nothing from the Execution stack, and gives no advice about references", () => {
     const app = createApp();
     addStage(app, lambda);
@@ -271,11 +271,11 @@ describe("addStage, in an app without a feature flag for references", () => {
   });
 });
 
-describe("the members of the zones", () => {
+describe("the public members of the zones", () => {
   it.each([
     ["lambda", lambda],
     ["agentcore", agentcore],
-  ])("grants the agent a permission by its role: %s", (_kind, settings) => {
+  ])("grants the agent on %s a permission by its role", (_kind, settings) => {
     const { executionZone } = createZones(settings);
     const stack = Stack.of(executionZone);
     new Bucket(stack, "Documents").grantRead(executionZone.role);
@@ -319,48 +319,6 @@ describe("the members of the zones", () => {
 });
 
 describe("the role that reads the outputs of the other account's stack", () => {
-  const deployer = {
-    "Fn::Sub": `arn:\${AWS::Partition}:iam::${a}:role/cdk-hnb659fds-cfn-exec-role-${a}-${region}`,
-  };
-
-  it.each([
-    ["agentcore", agentcore],
-    ["lambda", settingsOf({ execution: { kind: "lambda", account: b } })],
-  ])(
-    "trusts the CloudFormation role by its name, which survives a new bootstrap: %s",
-    (_kind, settings) => {
-      const { app, executionZone } = createZones(
-        settings,
-        createApp({ "@aws-cdk/core:enablePartitionLiterals": true }),
-      );
-      const { template } = app.synth().getStackArtifact(Stack.of(executionZone).artifactId);
-      const roles = Object.entries<{ Type: string; Properties: Record<string, unknown> }>(
-        template.Resources,
-      ).filter(([id, { Type }]) => Type === "AWS::IAM::Role" && id.includes("GetStackOutput"));
-      expect(roles.map(([, { Properties }]) => Properties.AssumeRolePolicyDocument)).toEqual([
-        {
-          Version: "2012-10-17",
-          Statement: [
-            {
-              Effect: "Allow",
-              Principal: { AWS: `arn:aws:iam::${a}:root` },
-              Action: "sts:AssumeRole",
-              Condition: { ArnEquals: { "aws:PrincipalArn": deployer } },
-            },
-          ],
-        },
-      ]);
-    },
-  );
-
-  it("omits the role if both zones are in one account", () => {
-    const { app, executionZone } = createZones(lambda);
-    app.synth();
-    expect(JSON.stringify(Template.fromStack(Stack.of(executionZone)))).not.toContain(
-      "GetStackOutputRole",
-    );
-  });
-
   it("adds the permissions boundary and the tags of the app to the role that reads stack outputs", () => {
     const app = createApp({ "@aws-cdk/core:permissionsBoundary": { name: "boundary" } });
     const { executionZone } = createZones(agentcore, app);

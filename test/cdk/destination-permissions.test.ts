@@ -77,7 +77,7 @@ const azure = {
   scope: "api://far/.default",
 };
 
-describe("the Verification role may ask AWS STS", () => {
+describe("the permission of the Verification role for AWS STS", () => {
   it("permits tokens for the audiences of all destinations in one statement, for every kind of exchange", () => {
     const audiences = [
       "https://far.example",
@@ -139,15 +139,15 @@ describe("an A2A agent", () => {
     ],
     ["a token", webIdentity({ audience: "agents" })],
     ["an exchanged token", google],
-    ["nothing of AWS", { type: "bearer", token: { env: "TOKEN" } }],
-  ])("permits an A2A agent exactly what another endpoint gets: %s", (what, authorizer) => {
+    ["no AWS authorization", { type: "bearer", token: { env: "TOKEN" } }],
+  ])("gives an A2A agent the permissions of an HTTPS endpoint: %s", (what, authorizer) => {
     const asHttps = listStatements({ far: { ...far, authorizer } });
     for (const addresses of [{ card }, { card, url: far.url }]) {
       expect(listStatements({ far: { transport: "a2a", ...addresses, authorizer } })).toEqual(
         asHttps,
       );
     }
-    expect(asHttps.length > 0).toBe(what !== "nothing of AWS");
+    expect(asHttps.length > 0).toBe(what !== "no AWS authorization");
   });
 
   it("permits both APIs if the card of an agent and its messages have different addresses", () => {
@@ -171,7 +171,7 @@ describe("an A2A agent", () => {
   });
 });
 
-describe("the secrets that a worker may read", () => {
+describe("the secret permissions of the worker", () => {
   const secret = (secretsManager: string) => ({ secretsManager });
 
   it("lets a worker read the secrets of other addresses, not those of its own Execution zone", () => {

@@ -164,13 +164,17 @@ export function referenced(value: unknown): string {
 /** Fields with a physical name. A changed name replaces the resource, and the data of the old one is lost. */
 const nameFields = /^(\w*Name|Name|Namespace|Path|AliasName)$/;
 
-const namesOnly =
-  /^AWS::(?!IAM::|CloudWatch::Alarm$|Lambda::Permission$|Lambda::EventSourceMapping$)/;
+/** Fields that decide what a resource may do, and how much at once. */
+const decidingFields =
+  /Policy(Document)?$|^(Policies|Role(Arn)?|Environment(Variables)?|Layers|Timeout|ReservedConcurrentExecutions|KmsMasterKeyId|VisibilityTimeout|MessageRetentionPeriod|(Default)?RouteSettings)$/;
+
+const wholeTypes =
+  /^AWS::(IAM::|CloudWatch::Alarm$|Lambda::Permission$|Lambda::EventSourceMapping$)/;
 
 /**
  * Returns one line per resource: its stack, logical id, type, facts as JSON, and the letters of the variants that have it. The facts
  * of IAM resources, alarms, permissions and event sources are all their properties. Those of other resources are their physical names
- * and their policies.
+ * and the fields that decide.
  */
 export function templateFacts(apps: ReadonlyMap<string, Synthesized>): string {
   const letters = [...apps.keys()].map((name, index) => ({
@@ -181,7 +185,8 @@ export function templateFacts(apps: ReadonlyMap<string, Synthesized>): string {
   for (const { name, letter } of letters) {
     for (const { zone, resources } of apps.get(name)?.stacks.values() ?? []) {
       for (const resource of resources) {
-        const line = `${zone} ${resource.id} ${resource.type} ${JSON.stringify(factsOf(resource))}`;
+        const facts = JSON.stringify(fold(factsOf(resource)));
+        const line = `${zone} ${resource.id} ${resource.type} ${facts}`;
         lines.set(line, `${lines.get(line) ?? ""}${letter}`);
       }
     }
@@ -194,15 +199,26 @@ export function templateFacts(apps: ReadonlyMap<string, Synthesized>): string {
 function factsOf({ type, properties, deletionPolicy }: Resource): Record<string, unknown> {
   const { AlarmDescription: _text, ...facets } = properties;
   const facts = Object.entries(facets).filter(
-    ([field]) =>
-      !namesOnly.test(type) ||
-      nameFields.test(field) ||
-      /Policy(Document)?$|^Policies$/.test(field),
+    ([field]) => wholeTypes.test(type) || nameFields.test(field) || decidingFields.test(field),
   );
   return {
     ...Object.fromEntries(facts),
     ...(deletionPolicy === undefined ? {} : { deletionPolicy }),
   };
+}
+
+/** Writes references and joins as `Fn::Sub` does, which is shorter to read: `${Tasks.Arn}`. */
+function fold(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(fold);
+  if (typeof value !== "object" || value === null) return value;
+  const [[name, argument] = ["", undefined], ...others] = Object.entries(value);
+  if (others.length === 0) {
+    if (name === "Ref") return `\${${argument}}`;
+    if (name === "Fn::GetAtt") return `\${${argument.join(".")}}`;
+    if (name === "Fn::GetStackOutput") return `\${${argument.StackName}.${argument.OutputName}}`;
+    if (name === "Fn::Join") return argument[1].map(fold).join(argument[0]);
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, fold(entry)]));
 }
 
 const bearer = { type: "bearer", token: { env: "FAR_TOKEN" } };
@@ -249,9 +265,19 @@ const ofApplicationProfile = { type: "bedrock", modelId: applicationProfile };
 const ofProfile = { type: "bedrock", modelId: "eu.amazon.nova-lite-v1:0", guardrail };
 const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
 
+const collector = {
+  type: "otlp",
+  url: "https://collector.example/v1/traces",
+  headers: { "x-key": { env: "OTLP_KEY" } },
+};
+const layerOf = (account: string) => `arn:aws:lambda:${region}:${account}:layer:collector-arm64:3`;
+const signature = { key: { env: "CARD_KEY" }, keyId: "2026-1" };
+const client = "arn:aws:iam::333333333333:role/a-client";
+
 export const variants = {
   "agentcore in two accounts": configWith({
     stage: { execution: { kind: "agentcore", account: b } },
+    telemetry: { traces: { exporter: { type: "xray" }, sampleRatio: 0.1 } },
     ...toHome,
   }),
   "lambda in two accounts, in production": configWith({
@@ -259,6 +285,13 @@ export const variants = {
       execution: { kind: "lambda", account: b },
       production: true,
       alarmEmail: "pager@example.com",
+      scale: {
+        workerConcurrency: 8,
+        agentConcurrency: 24,
+        eventsPerSecond: 120,
+        eventBurst: 400,
+        reservedIngress: 30,
+      },
     },
     execution: { agent: ofApplicationProfile },
     ...toHome,
@@ -269,19 +302,23 @@ export const variants = {
     ...toHome,
   }),
   "lambda in one account": configWith({
-    stage: { execution: { kind: "lambda" } },
-    execution: { agent: ofRegion },
-    telemetry: { logs: { level: "warn", debugRatio: 0.05 } },
+    stage: {
+      verification: { account: a, region, telemetryLayer: layerOf("333333333333") },
+      execution: { kind: "lambda", telemetryLayer: layerOf("444444444444") },
+    },
+    // Without an address the signature has no effect.
+    execution: { agent: ofRegion, a2a: { signature } },
+    telemetry: { logs: { level: "warn", debugRatio: 0.05 }, traces: { exporter: collector } },
     ...toHome,
   }),
   "lambda that serves A2A": configWith({
     stage: { execution: { kind: "lambda" } },
-    execution: { a2a: { url: "https://agents.example/" } },
+    execution: { a2a: { url: "https://agents.example/", callers: [client], signature } },
     ...toHome,
   }),
   external: configWith({
     stage: { execution: { kind: "external" } },
-    slack: { install },
+    slack: { install, context: { forwards: false } },
     destinations: {
       far,
       signed: signedDestination,

@@ -17,7 +17,7 @@ import {
   createResolver,
   type Resource as ResolvedResource,
 } from "../lab/rehearsal/template/resolve.ts";
-import { a, configWith, type Resource, type Synthesized, synthAll, variants } from "./synth.ts";
+import { configWith, type Resource, type Synthesized, synthAll, variants } from "./synth.ts";
 
 const metricVariants = {
   on: configWith({ stage: { execution: { kind: "lambda" } } }),
@@ -165,63 +165,7 @@ describe("a stage", () => {
   });
 });
 
-const region = "eu-central-1";
-const layer = (account: string) => `arn:aws:lambda:${region}:${account}:layer:collector-arm64:3`;
-const [here, there] = [layer("333333333333"), layer("444444444444")];
-const headers = { "x-key": { env: "OTLP_KEY" } };
-const collector = { type: "otlp", url: "https://collector.example/v1/traces", headers };
-
-const configs = {
-  xray: configWith({
-    stage: { execution: { kind: "agentcore" } },
-    telemetry: { traces: { exporter: { type: "xray" }, sampleRatio: 0.1 } },
-  }),
-  collector: configWith({
-    stage: {
-      verification: { account: a, region, telemetryLayer: here },
-      execution: { kind: "lambda", telemetryLayer: there },
-    },
-    telemetry: { traces: { exporter: collector } },
-  }),
-};
-
-let tracedApps: Map<keyof typeof configs, Synthesized>;
-
-beforeAll(async () => {
-  tracedApps = await synthAll(configs);
-});
-
-function tracedResources(name: keyof typeof configs, type: string): Resource[] {
-  return tracedApps.get(name)?.resources(type) ?? [];
-}
-
-function policiesWith(name: keyof typeof configs, word: string): Resource[] {
-  const policies = tracedResources(name, "AWS::IAM::Policy");
-  return policies.filter(({ properties }) => JSON.stringify(properties).includes(word));
-}
-
 describe("who sends spans", () => {
-  it("permits spans for X-Ray to the worker, the handler of dead letters and the runtime, not the ingress", () => {
-    expect(policiesWith("xray", "xray:PutSpans")).toHaveLength(3);
-  });
-
-  it("lets every function that sends spans read the secrets of the collector", () => {
-    expect(policiesWith("collector", "sekisho/dev/OTLP_KEY")).toHaveLength(4);
-  });
-
-  it("adds the collector layer of the zone to each function that sends spans, and permits X-Ray to it", () => {
-    const functions = tracedResources("collector", "AWS::Lambda::Function");
-    expect(functions.flatMap(({ properties }) => properties.Layers ?? []).sort()).toEqual([
-      here,
-      here,
-      there,
-      there,
-    ]);
-    const ingress = functions.find(({ id }) => id.startsWith("Ingress"));
-    expect(ingress?.properties).not.toHaveProperty("Layers");
-    expect(policiesWith("collector", "xray:PutTraceSegments")).toHaveLength(4);
-  });
-
   it("adds no permission if no spans are sent", () => {
     const stack = new Stack(new App({ analyticsReporting: false }), "Zone");
     const statements: unknown[] = [];
@@ -236,20 +180,6 @@ describe("who sends spans", () => {
     expect(statements).toEqual([]);
     permitSpans(role, { config: configOf({ traces: { exporter: { type: "xray" } } }) });
     expect(statements).toHaveLength(1);
-  });
-});
-
-describe("the ingress", () => {
-  it("passes the trace ratio only to the ingress", () => {
-    const traceTargets = tracedResources("xray", "AWS::Lambda::Function").flatMap(
-      ({ id, properties }) => {
-        const { Variables } = properties.Environment as { Variables: Record<string, string> };
-        return Variables.SEKISHO_TRACE_RATIO === undefined
-          ? []
-          : [[id.slice(0, 7), Variables.SEKISHO_TRACE_RATIO]];
-      },
-    );
-    expect(traceTargets).toEqual([["Ingress", "0.1"]]);
   });
 });
 
@@ -289,29 +219,34 @@ function lastState(values: {
 
 describe("the alarm DeadLettersStuck", () => {
   it.each([
-    ["rings for a message that nobody receives, and none is hidden", () => 1, () => 0, "ALARM"],
-    ["rings for a message that is always hidden", () => 0, () => 1, "ALARM"],
+    ["goes off for a visible message that nobody receives", () => 1, () => 0, "ALARM"],
+    ["goes off for a message that is always hidden", () => 0, () => 1, "ALARM"],
     [
-      "rings for a message that is hidden at times",
+      "goes off for a message that is hidden at times",
       (at: number) => at % 2,
       (at: number) => 1 - (at % 2),
       "ALARM",
     ],
     [
-      "rings where the latest value of hidden messages is late",
+      "goes off if the latest value of hidden messages is late",
       () => 0,
       (at: number) => Number(at < 29),
       "ALARM",
     ],
     [
-      "rings where the latest values are all late",
+      "goes off if the latest values are all late",
       (at: number) => (at < 29 ? 1 : undefined),
       () => 0,
       "ALARM",
     ],
-    ["does not ring for an empty queue", () => 0, () => 0, "OK"],
-    ["does not ring for a message that is handled", (at: number) => Number(at > 20), () => 0, "OK"],
-    ["does not ring for a queue without values", () => undefined, () => 0, "OK"],
+    ["does not go off for an empty queue", () => 0, () => 0, "OK"],
+    [
+      "does not go off for a message that is handled",
+      (at: number) => Number(at > 20),
+      () => 0,
+      "OK",
+    ],
+    ["does not go off for a queue without values", () => undefined, () => 0, "OK"],
   ])("DeadLettersStuck %s", (_title, visible, hiddenCount, state) => {
     expect(lastState({ visible, hidden: hiddenCount })).toBe(state);
   });

@@ -455,11 +455,6 @@ describe("sekisho config check", () => {
     expect(await agentOf([{ destination: ["far", "own"] }])).toBe("Agent: echo.");
     expect(await agentOf([{ destination: "far" }], { stages })).toBe("Agent: echo.");
   });
-
-  it("exits with 2 if the agent's file does not exist", async () => {
-    const result = await check({ execution: { agent: "./nothing-here.ts" } });
-    expect(result).toMatchObject(failing(2, "nothing-here.ts does not exist"));
-  });
 });
 
 describe("a command", () => {

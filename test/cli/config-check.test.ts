@@ -82,7 +82,7 @@ describe("the syntax of a configuration", () => {
       ),
     ],
     ['{ } { "a": 1 }', "line 1, column 5: the file must end here"],
-  ])("explains the syntax error of %j", (text, line) => {
+  ])("explains the syntax error in %j", (text, line) => {
     expect(checkSyntax(text).problems[0]).toEqual(line);
     expect(() => JSON.parse(text)).toThrow();
   });

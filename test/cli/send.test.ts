@@ -66,7 +66,7 @@ function sendTo(far: object, { env = {}, args = [], limits = longestLimits }: Se
   });
 }
 
-describe("sekisho send where nobody knows whether the task arrived", () => {
+describe("sekisho send with an ambiguous task", () => {
   it.each<[string, (call: Call) => Response | Promise<Response>, string, object?]>([
     [
       "is silent",
@@ -113,7 +113,7 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
   });
 });
 
-describe("sekisho send where the task certainly did not begin", () => {
+describe("sekisho send with an undelivered task", () => {
   it("exits with 3 if nothing listens at an address, without advice about the local zone", async () => {
     const port = await freePort();
     const result = await send(`http://127.0.0.1:${port}/`);
@@ -158,7 +158,7 @@ describe("sekisho send where the task certainly did not begin", () => {
   });
 });
 
-describe("sekisho send where the task was refused or failed", () => {
+describe("sekisho send with a refused or failed task", () => {
   it.each<[string, (call: Call) => Response, string]>([
     [
       "a wrong token",
@@ -186,7 +186,7 @@ const detail = [{ loc: ["body", "params"], msg: "field required", type: "value_e
 const answerWith = ({ id }: Call, result: string) =>
   raw(`{"jsonrpc":"2.0","id":"${id}","result":${result}}`);
 
-describe("sekisho send to an endpoint that does not speak the contract", () => {
+describe("sekisho send to an endpoint that violates the contract", () => {
   const notBegun = "The task has not begun.";
   const mayHaveRun = "the task may have run there.";
 
@@ -270,7 +270,7 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
       ["its JSON is cut off", mayHaveRun],
     ],
     ["no JSON", () => raw("hello"), ["it is not JSON", mayHaveRun]],
-    ["nothing", () => raw(""), ["it is empty", mayHaveRun]],
+    ["an empty body", () => raw(""), ["it is empty", mayHaveRun]],
     [
       "a list",
       (call) => raw(`[{"jsonrpc":"2.0","id":"${call.id}","result":{}}]`),
@@ -302,7 +302,7 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
       ["result.status", mayHaveRun],
     ],
   ])(
-    "names the violation of the contract for %s, and says whether the task may have run",
+    "names the contract violation (%s), and says whether the task may have run",
     async (_what, answer, words) => {
       const { code, stderr } = await send(await serve(answer));
       expect(code).toBe(1);
@@ -337,7 +337,7 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
   });
 });
 
-describe("sekisho send where its destination fails on the way", () => {
+describe("sekisho send to a destination that fails during the task", () => {
   const accepted = { status: "accepted", task_id: "t1" };
 
   it("continues polling through resets and outages, and sends the task only once", async () => {
@@ -373,12 +373,12 @@ describe("sekisho send where its destination fails on the way", () => {
 
   it.each<[string, unknown, string]>([
     [
-      "our host",
+      "as our host sends it",
       { reason: "invalid_params", issues: [{ path: "text", message: "too long" }] },
       "text (too long)",
     ],
     [
-      "pydantic",
+      "as pydantic sends it",
       [{ type: "missing", loc: ["message", "parts", 0, "text"], msg: "Field required" }],
       "message.parts.0.text (Field required)",
     ],
@@ -387,9 +387,13 @@ describe("sekisho send where its destination fails on the way", () => {
       { errors: [{ instancePath: "/message/role", message: "must be user" }] },
       "/message/role (must be user)",
     ],
-    ["members by field", { errors: { channel: ["is not known"] } }, "channel (is not known)"],
-    ["a list of names", { missing: ["name"] }, "name (missing)"],
-    ["one field", { field: "channel" }, "channel."],
+    [
+      "with members named after fields",
+      { errors: { channel: ["is not known"] } },
+      "channel (is not known)",
+    ],
+    ["with a list of names", { missing: ["name"] }, "name (missing)"],
+    ["with one field", { field: "channel" }, "channel."],
     [
       "Google",
       [
@@ -401,11 +405,11 @@ describe("sekisho send where its destination fails on the way", () => {
       "a (b)",
     ],
     [
-      "somebody hostile",
+      "from a hostile peer",
       { errors: [null, 7, { path: "\u001b[31mx", message: "y\n".repeat(9999) }] },
       "[31mx (y y",
     ],
-  ])("names the invalid field from the error data of %s", async (_, data, words) => {
+  ])("names the invalid field from error data (%s)", async (_, data, words) => {
     const url = await serve(({ id }) =>
       json({ jsonrpc: "2.0", id, error: { code: -32602, message: "no", data } }),
     );
@@ -523,7 +527,7 @@ describe("sekisho send -", () => {
   });
 });
 
-describe("sekisho send to an agent that asks", () => {
+describe("sekisho send to an agent that asks a question", () => {
   it("prints the question and its options", async () => {
     const options = [
       { id: "eu", label: "Europe" },

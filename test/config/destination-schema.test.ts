@@ -286,7 +286,7 @@ describe("an authenticator", () => {
   });
 });
 
-describe("over A2A", () => {
+describe("A2A", () => {
   const card = "https://agents.example/.well-known/agent-card.json";
   const url = "https://rpc.example/a2a";
   const bearer = { type: "bearer", token: { secretsManager: "agents-token" } };
@@ -333,7 +333,7 @@ describe("over A2A", () => {
         { card, authorizer: bearer, forwardBotToken: true },
         /forwardBotToken: must be false/,
       ],
-      ["a version of before 0.3", { card, authorizer: bearer, version: "0.2.5" }, /agent\.version/],
+      ["a version before 0.3", { card, authorizer: bearer, version: "0.2.5" }, /agent\.version/],
       ["a url without a card", { url, authorizer: bearer }, /agent\.card: is missing/],
       [
         "a card without TLS",
@@ -430,8 +430,8 @@ describe("over A2A", () => {
         { authorizer: signed },
         { card: "https://other.example/card.json", authorizer: signed },
       ],
-      ["a url where there was none", { url: undefined }, { url }],
-    ])("refuses %s as a live change that needs no deploy", (_what, oldValue, newValue) => {
+      ["a new url", { url: undefined }, { url }],
+    ])("requires a deploy for %s at an A2A destination", (_what, oldValue, newValue) => {
       const fingerprints = createFingerprints(edit(oldValue));
       expect(listUndeployedChanges({ config: edit(oldValue), deployed: fingerprints })).toEqual([]);
       expect(listUndeployedChanges({ config: edit(newValue), deployed: fingerprints })).toEqual([

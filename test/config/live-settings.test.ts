@@ -97,7 +97,7 @@ describe("the live settings", () => {
       },
     ],
     ["the bot token", { far: { ...far, forwardBotToken: true } }],
-    ["an address where there was none", { local: far }],
+    ["a new address", { local: far }],
     ["a new destination", { new: far }],
   ])("requires a deploy for %s", (_what, changes) => {
     const destinations = {
@@ -130,7 +130,7 @@ describe("the live settings", () => {
   });
 
   it.each([
-    ["a route to nowhere", { routes: [{ destination: "nowhere" }] }, /nowhere/],
+    ["a route to an unknown destination", { routes: [{ destination: "nowhere" }] }, /nowhere/],
     ["a route to a destination that was not deployed", withNew([{ destination: "new" }]), /new/],
     [
       "an address with credentials in it",
@@ -145,12 +145,12 @@ describe("the live settings", () => {
       /without credentials/,
     ],
     [
-      "what is no value of the field",
+      "an invalid value of a field",
       { destinations: { far: { deadlineMs: "soon" } } },
       /deadlineMs/,
     ],
-    ["something else altogether", [], /live settings/],
-  ])("refuses live settings for %s", (_what, json, problem) => {
+    ["a list instead of settings", [], /live settings/],
+  ])("refuses live settings with %s", (_what, json, problem) => {
     expect(() => withLiveSettings({ config: deployedConfig, json })).toThrow(problem);
   });
 });
@@ -187,7 +187,7 @@ describe("live settings that were pushed for another peer or credential", () => 
       },
     ],
   ])(
-    "keeps the deployed peer, with settings for %s before a rollback and before a push",
+    "keeps the deployed peer after a rollback and until the next push, despite settings for %s",
     (_what, other) => {
       const newConfig = configOfFar(other);
       expect(withLiveSettings({ config: oldConfig, json: settingsOf(newConfig) })).toEqual(

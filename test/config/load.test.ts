@@ -97,7 +97,7 @@ describe("the configuration file", () => {
       { execution: { agent: 5 }, stages: { dev: { ...stage, execution: { kind: "external" } } } },
     ],
     ["the list of destinations", { destinations: [], routes: [{ destination: "far" }] }],
-  ])("reports nothing that depends on %s while that is invalid", (_what, json) => {
+  ])("reports no follow-up problem while %s is invalid", (_what, json) => {
     expect(problemsOf(json)).toHaveLength(1);
   });
 
@@ -358,7 +358,7 @@ describe("a reference to a secret", () => {
 
 const unsetValues = { logLevel: undefined, debugRatio: undefined };
 
-describe("which log lines are written", () => {
+describe("the log level", () => {
   it("uses the log settings of the entry if nothing is configured", () => {
     expect(toLogSettings({ environment: unsetValues })).toEqual({ level: "info", debugRatio: 0 });
     expect(toLogSettings({ environment: unsetValues, level: "warn" })).toEqual({

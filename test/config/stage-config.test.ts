@@ -162,7 +162,7 @@ describe("a stage", () => {
       /14 minutes/,
     ],
     [
-      "a deadline that no session lives for",
+      "a deadline beyond the life of a session",
       {
         destinations: { local: { transport: "https", deadlineMs: 8 * 3600_000 } },
         stage: agentcore(),
@@ -170,7 +170,7 @@ describe("a stage", () => {
       /destinations\.local\.deadlineMs: must be at most 28680000/,
     ],
     [
-      "a deadline that no session of a shorter life lives for",
+      "a deadline beyond the shortened life of a session",
       { stage: agentcore({ maxLifetimeSeconds: 3600 }) },
       /destinations\.local\.deadlineMs: must be at most 3480000 .*maxLifetimeSeconds/,
     ],
@@ -200,7 +200,7 @@ describe("a stage", () => {
       /scale\.eventBurst: must be at least eventsPerSecond/,
     ],
     [
-      "a number of agents where none run on lambda",
+      "a number of concurrent agents without agents on Lambda",
       scale({ agentConcurrency: 4 }),
       /scale\.agentConcurrency: .*the kind of dev is agentcore/,
     ],
@@ -234,12 +234,12 @@ describe("a stage", () => {
       /at most 885000/,
     ],
     [
-      "to give up on a message after its first delivery",
+      "a limit of one delivery per message",
       limits({ maxReceiveCount: 1 }),
       /maxReceiveCount: must be at least 2/,
     ],
     [
-      "a signed call to a service for which it gives no permission",
+      "a signed call to a service without a permission in the stage",
       { destinations: { signed: createSignedDestination({ service: "s3" }) }, routes: [] },
       /destinations\.signed\.authorizer\.service: must be "lambda" or "execute-api"/,
     ],
@@ -249,12 +249,12 @@ describe("a stage", () => {
       /destinations\.signed\.authorizer\.functionArn: is missing/,
     ],
     [
-      "an API by a name of its own",
+      "an API behind a custom domain name",
       { destinations: { signed: createSignedDestination({}) }, routes: [] },
       /signed\.url: must have the API's own host/,
     ],
     [
-      "an API in another region than it signs for",
+      "an API in another region than the signature's",
       {
         destinations: {
           signed: createSignedDestination({
@@ -266,12 +266,12 @@ describe("a stage", () => {
       /ID\.execute-api\.eu-west-1\.amazonaws\.com/,
     ],
     [
-      "an account that is a number",
+      "an account id given as a number",
       { stage: { verification: { ...verification, account: 111111111111 } } },
       /account/,
     ],
     [
-      "a region that is none",
+      "an unknown region",
       { stage: { verification: { ...verification, region: "Frankfurt" } } },
       /eu-central-1/,
     ],
@@ -299,23 +299,21 @@ describe("a stage", () => {
     ["a burst that equals the rate", scale({ eventsPerSecond: 300, eventBurst: 300 })],
     ["two deliveries of a message", limits({ maxReceiveCount: 2 })],
     ["the longest lease of a worker", limits({ leaseMs: 885_000, visibilityTimeoutMs: 890_000 })],
+    ...[
+      [
+        "a signed call to an API by its host",
+        { url: "https://abc123.execute-api.eu-west-1.amazonaws.com/prod" },
+      ] as const,
+      [
+        "a signed call to a function that is named, whatever its host",
+        { service: "lambda", functionArn: functionThere },
+      ] as const,
+    ].map(
+      ([what, changes]) =>
+        [what, { destinations: { signed: createSignedDestination(changes) }, routes: [] }] as const,
+    ),
   ])("accepts %s", (_what, json) => {
     expect(() => configOf(json)).not.toThrow();
-  });
-
-  it.each([
-    [
-      "a signed call to an API by its host",
-      { url: "https://abc123.execute-api.eu-west-1.amazonaws.com/prod" },
-    ],
-    [
-      "a signed call to a function that is named, whatever its host",
-      { service: "lambda", functionArn: functionThere },
-    ],
-  ])("accepts %s", (_what, changes) => {
-    expect(() =>
-      configOf({ destinations: { signed: createSignedDestination(changes) }, routes: [] }),
-    ).not.toThrow();
   });
 
   it("applies limits of AWS only to files with stages, and checks the agent only where it runs", () => {

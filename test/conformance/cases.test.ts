@@ -1,4 +1,4 @@
-/** The test of the tester: each liar is caught by the case that is meant for it, and an honest endpoint by none. */
+/** The test of the tester: each defect fails the case that is meant for it, and an honest endpoint passes all. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
@@ -7,9 +7,9 @@ import type { CaseReport } from "@sekisho/conformance/conformance.ts";
 import { type Agent, runAgent } from "@sekisho/execution/agents/agent.ts";
 import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
 import { startExecutionServer } from "@sekisho/execution/http/server.ts";
+import { type Defect, serveDefect } from "./defect.ts";
+import { defects, otherDefects } from "./defects.ts";
 import { conform, createHonestHost, namesOf, serveHost } from "./honest-endpoint.ts";
-import { liars, otherLiars } from "./liars.ts";
-import { type Lie, lieWith } from "./lie.ts";
 
 const root = join(__dirname, "../..");
 const knownNames = new Map(conformanceCases.map((one) => [one.name, one]));
@@ -51,11 +51,11 @@ function casesFor(...wanted: string[]) {
   return conformanceCases.filter(({ name }) => names.has(name));
 }
 
-async function runLie([caughtBy, , how, options]: Lie): Promise<readonly CaseReport[]> {
+async function runDefect([caughtBy, , how, options]: Defect): Promise<readonly CaseReport[]> {
   const host = createHonestHost();
   const cases = casesFor(caughtBy);
   try {
-    return (await conform(lieWith({ host, how }), { cases, ...options })).cases;
+    return (await conform(serveDefect({ host, how }), { cases, ...options })).cases;
   } finally {
     await host.stop({ graceMs: 0 });
   }
@@ -112,26 +112,26 @@ describe("our own host on AgentCore", () => {
 });
 
 describe("each case", () => {
-  const all = [...liars, ...otherLiars];
-  const reports = new Map<Lie, readonly CaseReport[]>();
+  const all = [...defects, ...otherDefects];
+  const reports = new Map<Defect, readonly CaseReport[]>();
   beforeAll(async () => {
     const waiting = [...all];
     const work = async () => {
-      for (let lie = waiting.shift(); lie !== undefined; lie = waiting.shift())
-        reports.set(lie, await runLie(lie));
+      for (let defect = waiting.shift(); defect !== undefined; defect = waiting.shift())
+        reports.set(defect, await runDefect(defect));
     };
     await Promise.all(Array.from({ length: 12 }, work));
   });
 
-  it.each(all.map((lie) => [...lie.slice(0, 2), lie] as [string, string, Lie]))(
+  it.each(all.map((defect) => [...defect.slice(0, 2), defect] as [string, string, Defect]))(
     "the case %s fails an endpoint that %s",
-    (name, _what, lie) => {
-      expect(namesOf({ cases: reports.get(lie) ?? [] }, "failed")).toContain(name);
+    (name, _what, defect) => {
+      expect(namesOf({ cases: reports.get(defect) ?? [] }, "failed")).toContain(name);
     },
   );
 
   it("every case has a dishonest endpoint that it catches", () => {
-    expect(liars.map(([name]) => name).sort()).toEqual([...knownNames.keys()].sort());
+    expect(defects.map(([name]) => name).sort()).toEqual([...knownNames.keys()].sort());
   });
 
   it("needs and follows only cases that exist", () => {

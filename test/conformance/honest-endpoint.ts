@@ -1,4 +1,4 @@
-/** An honest endpoint in this process: our own host with the echo agent behind a real socket. The liars change what it does. */
+/** An honest endpoint in this process: our own host with the echo agent behind a real socket. The defects change what it does. */
 
 import {
   type ConformanceOptions,
@@ -19,7 +19,7 @@ import { hangMs } from "../tooling/hang.ts";
 
 export const token = "the-Token-of-the-first-caller";
 export const otherToken = "the-Token-of-the-second-caller";
-/** A token of the form of a JWT. Nothing but a lie knows it. */
+/** A token of the form of a JWT. Only a defect accepts it. */
 export const jwt = [{ alg: "HS256" }, { sub: "first" }, { not: "a signature" }]
   .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
   .join(".");

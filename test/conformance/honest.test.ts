@@ -126,10 +126,10 @@ const variants: readonly Variant[] = [
   ["answers at once and stores nothing", () => minimalEndpoint({ token }), { isIdempotent: false }],
   ["accepts everything", () => serveHost(createHonestHost({ syncBudgetMs: 1 }))],
   ["holds every call until its end", () => serveHost(createHonestHost({ syncBudgetMs: 60_000 }))],
-  ["ends slow tasks soon", () => serveHost(createHonestHost()), { texts: { slow: "slow 60ms" } }],
+  ["ends slow tasks early", () => serveHost(createHonestHost()), { texts: { slow: "slow 60ms" } }],
   ["does not repeat what it read", () => serveHost(createHonestHost({ agent: unchatty }))],
   [
-    "fails at files that it cannot read",
+    "fails a task with an unreadable file",
     () => serveHost(createHonestHost({ agent: strictAboutFiles })),
   ],
   [
@@ -142,11 +142,11 @@ const variants: readonly Variant[] = [
   ],
   ["reports failures as results", () => changing(serveHost(createHonestHost()), failsAsResult)],
   [
-    "names no questions",
+    "sends no question ids",
     () => changing(serveHost(createHonestHost()), ({ result }) => delete result?.question_id),
   ],
   [
-    "gives no times",
+    "sends no times",
     () =>
       changing(serveHost(createHonestHost()), ({ result }) => {
         delete result?.expires_at;
@@ -154,7 +154,7 @@ const variants: readonly Variant[] = [
       }),
   ],
   [
-    "adds fields that nobody knows",
+    "adds unknown fields",
     () =>
       changing(serveHost(createHonestHost()), (answer) => {
         answer.x_trace = "1";
@@ -163,7 +163,7 @@ const variants: readonly Variant[] = [
       }),
   ],
   [
-    "sends errors with an HTTP status of their own",
+    "sends errors with matching HTTP statuses",
     () => {
       const handle = serveHost(createHonestHost());
       return async (call) => {
@@ -183,7 +183,7 @@ const variants: readonly Variant[] = [
       }),
   ],
   [
-    "refuses strangers by the status alone",
+    "refuses unknown callers by the status only",
     () => {
       const handle = serveHost(createHonestHost());
       return async (call) => {
@@ -206,7 +206,7 @@ const variants: readonly Variant[] = [
     },
   ],
   [
-    "keeps its results in a store of binary JSON",
+    "stores its results as binary JSON",
     () =>
       changing(serveHost(createHonestHost()), (answer, request) => {
         if (answer.result?.status === "success")
@@ -218,9 +218,9 @@ const variants: readonly Variant[] = [
     "answers every execute_task with accepted",
     () => acceptEverything(serveHost(createHonestHost({ syncBudgetMs: 1 }))),
   ],
-  ["is busy now and then", () => busy(serveHost(createHonestHost()))],
+  ["is busy at times", () => busy(serveHost(createHonestHost()))],
   [
-    "says the same artifacts as text, data and https addresses",
+    "returns the same artifacts as text, data and https addresses",
     () =>
       changing(serveHost(createHonestHost()), ({ result }) => {
         if (result?.status !== "success") return;
@@ -234,7 +234,7 @@ const variants: readonly Variant[] = [
       }),
   ],
   [
-    "says on AgentCore that it is busy, and not since when",
+    "reports on AgentCore that it is busy without saying since when",
     () => {
       const handle = serveHost(createHonestHost());
       return async (call) =>
@@ -254,7 +254,7 @@ const variants: readonly Variant[] = [
   ],
 ];
 
-describe("an endpoint that", () => {
+describe("an unusual but valid endpoint", () => {
   it.each(variants)(
     "an endpoint that %s fails no required case",
     async (_what, open, options = {}) => {

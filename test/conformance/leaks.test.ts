@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { findLeak } from "@sekisho/conformance/leaks.ts";
 
-describe("a leak is found in", () => {
+describe("a text with a leak", () => {
   it.each([
     "Cannot read properties of undefined (reading 'channel')",
     "'NoneType' object has no attribute 'text'",
@@ -30,10 +30,10 @@ describe("a leak is found in", () => {
     "login failed for agents with password hunter2hunter2",
     "environ({'DB_PASSWORD': 'hunter2'})",
     '{"DB_PASSWORD":"hunter2"}',
-  ])("checks for leaks in the text: %s", (text) => expect(findLeak(text)).toBeDefined());
+  ])("detects a leak in the text: %s", (text) => expect(findLeak(text)).toBeDefined());
 });
 
-describe("nothing leaks by", () => {
+describe("a text without a leak", () => {
   it.each([
     "The agent failed.",
     "The task was not found.",
@@ -46,5 +46,5 @@ describe("nothing leaks by", () => {
     "An option was not offered: ask-me-later",
     "Try /help, or write to the team.",
     "Access is denied for this channel.",
-  ])("checks for leaks in the text: %s", (text) => expect(findLeak(text)).toBeUndefined());
+  ])("finds no leak in the text: %s", (text) => expect(findLeak(text)).toBeUndefined());
 });

@@ -17,11 +17,11 @@ describe("a report", () => {
   const answer = (code: number, message: string) =>
     json({ jsonrpc: "2.0", id: null, error: { code, message } });
   const endpoints: Record<string, (sentToken: string) => Response> = {
-    "says refused tokens back": (sentToken) =>
+    "repeats a refused token": (sentToken) =>
       sentToken === token ? answer(-32601, "no") : answer(-32603, `Invalid API key: ${sentToken}`),
-    "says the token back where a text is cut": (sentToken) =>
+    "repeats the token where a text is cut": (sentToken) =>
       json({ detail: "x".repeat(210), seen: sentToken }),
-    "names a content type that holds the token": (sentToken) =>
+    "sends a content type that holds the token": (sentToken) =>
       new Response('{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no"}}', {
         headers: { "content-type": `application/x-${"y".repeat(50)}-${sentToken}` },
       }),

@@ -225,7 +225,7 @@ describe("the report for a CI server", () => {
   });
 });
 
-describe("what came", () => {
+describe("the received response", () => {
   const came = (body: string) =>
     readAnswer({ status: 200, headers: {}, body: Buffer.from(body) }, ["a-given-secret"]).came;
   const response = (result: unknown) => JSON.stringify({ jsonrpc: "2.0", id: "1", result });

@@ -75,7 +75,7 @@ describe("the certainty of a failed call", () => {
   ) as { certainty: Certainty; reason: ClientReason; yes: readonly Question[] }[];
 
   it.each(rows)(
-    "a failure that is $certainty $reason answers yes to $yes",
+    "gives the error $reason of certainty $certainty exactly the properties $yes",
     ({ certainty, reason, yes }) => {
       expect(answerAll(new SekishoError(reason, { certainty }))).toEqual(yes);
     },

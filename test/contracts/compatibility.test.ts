@@ -32,7 +32,7 @@ suite(`beside a peer of ${last}`, () => {
     [releasedSchemas.get(`schemas/${file}.json`), current.get(`schemas/${file}.json`)] as const;
   const ofReleased = names.filter((name) => releasedSchemas.has(`schemas/${name}.params.json`));
 
-  it.each(ofReleased)("accepts the params of an old client in a new host: %s", (name) => {
+  it.each(ofReleased)("a new host accepts an old client's params of %s", (name) => {
     const [old] = schemasOf(`${name}.params`);
     fc.assert(
       fc.property(anyOfSchema(old, knownRules), (params) => {
@@ -42,7 +42,7 @@ suite(`beside a peer of ${last}`, () => {
     );
   });
 
-  it.each(ofReleased)("understands the results of an old host in a new client: %s", (name) => {
+  it.each(ofReleased)("a new client understands an old host's results of %s", (name) => {
     const [old] = schemasOf(`${name}.result`);
     fc.assert(
       fc.property(anyOfSchema(old, resultRules), (result) => {
@@ -52,7 +52,7 @@ suite(`beside a peer of ${last}`, () => {
     );
   });
 
-  it.each(ofReleased)("understands the results of a new host in an old client: %s", (name) => {
+  it.each(ofReleased)("an old client understands a new host's results of %s", (name) => {
     const [old, now] = schemasOf(`${name}.result`);
     const isUnderstood = validatorOf(old);
     fc.assert(

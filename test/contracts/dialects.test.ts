@@ -21,7 +21,7 @@ describe("the table of dialects", () => {
   });
 
   it.each(errorTable)(
-    "the reason $reason has the retry answer and the HTTP status of the document",
+    "the reason $reason has the retryability and HTTP status of the document",
     ({ reason, retryable, http }) => {
       expect(isRetryable(reason as Reason)).toBe(retryable);
       expect(toHttpStatus(reason as Reason)).toBe(http);

@@ -24,7 +24,7 @@ describe("a Request", () => {
     ["with an id of one character", { ...request, id: "1" }],
     ["with an id of 128 characters", { ...request, id: "x".repeat(128) }],
     ["with an integer as its id", { ...request, id: -7 }],
-    ["of a method that nobody knows", { ...request, method: "no_such_method" }],
+    ["of an unknown method", { ...request, method: "no_such_method" }],
     ["of rpc.discover", { ...request, method: "rpc.discover" }],
   ])("accepts a request %s", (_name, value) => {
     expect(requestSchema.parse(value)).toEqual(value);
@@ -38,7 +38,7 @@ describe("a Request", () => {
     ["an empty id", { ...request, id: "" }],
     ["an id of 129 characters", { ...request, id: "x".repeat(129) }],
     ["an id with a fraction", { ...request, id: 1.5 }],
-    ["an id that is no safe integer", { ...request, id: 2 ** 53 }],
+    ["an id that is not a safe integer", { ...request, id: 2 ** 53 }],
     ["an id that is an object", { ...request, id: {} }],
     ["JSON-RPC 1.0", { method: "get_task", id }],
     ["a version that is a number", { ...request, jsonrpc: 2 }],
@@ -49,7 +49,7 @@ describe("a Request", () => {
     ["a wrapper key", { request }],
     ["null", null],
     ["a text", "get_task"],
-  ])("refuses to read as a request: %s", (_name, value) => {
+  ])("refuses %s as a request", (_name, value) => {
     expect(requestSchema.safeParse(value).success).toBe(false);
   });
 });
@@ -84,12 +84,12 @@ describe("a Response", () => {
       { jsonrpc: "2.0", id: null, error },
     ],
     [
-      "with members that JSON-RPC does not know",
+      "with members unknown to JSON-RPC",
       { ...response, result: 0, server: "x" },
       { ...response, result: 0 },
     ],
     [
-      "with any data of the error",
+      "with any error data",
       { ...response, error: { ...error, data: [1] } },
       { ...response, error: { ...error, data: [1] } },
     ],
@@ -103,8 +103,8 @@ describe("a Response", () => {
     ["no version", { id, result: 1 }],
     ["another version", { ...response, jsonrpc: "1.0", result: 1 }],
     ["no id beside a result", { jsonrpc: "2.0", result: 1 }],
-    ["a text as the error's code", { ...response, error: { code: "-32603", message: "x" } }],
-    ["a fraction as the error's code", { ...response, error: { code: 1.5, message: "x" } }],
+    ["a text as the error code", { ...response, error: { code: "-32603", message: "x" } }],
+    ["a fraction as the error code", { ...response, error: { code: 1.5, message: "x" } }],
     ["an error without a message", { ...response, error: { code: 1 } }],
     ["an error that is a text", { ...response, error: "x" }],
     ["a list of responses", [{ ...response, result: 1 }]],

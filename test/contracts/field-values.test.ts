@@ -31,7 +31,7 @@ describe("values that fit", () => {
     );
   });
 
-  it.each([0, 10])("accepts the minimum and the maximum of a number field: %d", (count) => {
+  it.each([0, 10])("accepts the limit %d of a number field", (count) => {
     expect(problemsOf({ count })).toEqual([]);
   });
 

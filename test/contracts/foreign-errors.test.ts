@@ -10,10 +10,12 @@ import type { ErrorDetails, Reason } from "@sekisho/contracts/errors.ts";
 type Fixture = {
   name: string;
   dialect: Dialect;
-  status: number;
+  /** The default is 200. */
+  status?: number;
   error: unknown;
   reason: Reason;
-  exact: boolean;
+  /** The default is true. */
+  exact?: boolean;
   details?: ErrorDetails;
 };
 
@@ -26,36 +28,29 @@ const errorInfo = (reason: string) => ({
 
 const fixtures: readonly Fixture[] = [
   {
-    name: "an A2A 1.0 agent that never knew the task",
+    name: "an A2A 1.0 agent that does not know the task",
     dialect: "a2a",
-    status: 200,
     error: { code: -32001, message: "Task not found", data: [errorInfo("TASK_NOT_FOUND")] },
     reason: "task_not_found",
-    exact: true,
     details: { task_id: "t-1" },
   },
   {
-    name: "A2A's name of the error where the reader expects the zone's numbers",
+    name: "an A2A agent read with the zone's codes",
     dialect: "zone",
-    status: 200,
     error: { code: -32001, message: "Task not found", data: [errorInfo("TASK_NOT_FOUND")] },
     reason: "task_not_found",
-    exact: true,
     details: { task_id: "t-1" },
   },
   {
-    name: "an operation that the A2A agent calls unsupported by name",
+    name: "an A2A agent that names an operation as unsupported",
     dialect: "a2a",
-    status: 200,
     error: { code: -32004, message: "Unsupported", data: [errorInfo("UNSUPPORTED_OPERATION")] },
     reason: "unsupported_operation",
-    exact: true,
     details: { task_id: "t-1" },
   },
   {
     name: "an A2A agent with the violations of bad params and a delay",
     dialect: "a2a",
-    status: 200,
     error: {
       code: -32602,
       message: "Invalid params",
@@ -72,9 +67,8 @@ const fixtures: readonly Fixture[] = [
     details: { issues: [{ path: "message.parts", message: "empty" }], retry_after_ms: 1 },
   },
   {
-    name: "an A2A agent's number of its own",
+    name: "an A2A agent with a code of its own",
     dialect: "a2a",
-    status: 200,
     error: { code: -32042, message: "Vendor", data: ["anything", null, 7] },
     reason: "internal",
     exact: false,
@@ -82,7 +76,6 @@ const fixtures: readonly Fixture[] = [
   {
     name: "an existing agent that lists the missing params",
     dialect: "zone-strict",
-    status: 200,
     error: { code: -32602, message: "Invalid params", data: { missing: ["channel", "text", 7] } },
     reason: "invalid_params",
     exact: false,
@@ -94,15 +87,13 @@ const fixtures: readonly Fixture[] = [
     },
   },
   {
-    name: "an existing agent that puts its exception's text into the data",
+    name: "an existing agent with an exception's text as its data",
     dialect: "zone-strict",
-    status: 200,
     error: { code: -32603, message: "boom", data: "Traceback: secret" },
     reason: "internal",
-    exact: true,
   },
   {
-    name: "a zone peer that asks for patience",
+    name: "a zone peer with a retry delay",
     dialect: "zone",
     status: 429,
     error: {
@@ -111,20 +102,17 @@ const fixtures: readonly Fixture[] = [
       data: { reason: "rate_limited", retryable: true, retry_after_ms: 1500 },
     },
     reason: "rate_limited",
-    exact: true,
     details: { retry_after_ms: 1500 },
   },
   {
-    name: "a peer whose data has a reason of its own vocabulary",
+    name: "a peer with an unknown reason in its data",
     dialect: "zone",
-    status: 200,
     error: {
       code: -32064,
       message: "x",
       data: { reason: "out_of_memory", task_id: "t-1", current: 7 },
     },
     reason: "execution_failed",
-    exact: true,
     details: { task_id: "t-1" },
   },
 ];
@@ -132,7 +120,7 @@ const fixtures: readonly Fixture[] = [
 describe("an error of another system", () => {
   it.each(fixtures)(
     "decodes the error of $name as $reason",
-    ({ dialect, status, error, reason, exact, details = {} }) => {
+    ({ dialect, status = 200, error, reason, exact = true, details = {} }) => {
       const response = responseSchema.parse({ jsonrpc: "2.0", id: "1", error });
       if (!("error" in response)) throw new Error("no error in the response");
       const decodedError = decodeError({ error: response.error, dialect, status });

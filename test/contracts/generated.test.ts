@@ -65,10 +65,10 @@ describe("the OpenRPC document", () => {
   it.each<[string, unknown]>([
     ["without methods", { ...document, methods: undefined }],
     [
-      "whose param's schema is none",
+      "with an invalid schema of a param",
       { ...document, methods: [{ name: "m", params: [{ name: "p", schema: { type: 7 } }] }] },
     ],
-  ])("refuses an OpenRPC document %s by the official meta-schema", (_name, brokenDocument) => {
+  ])("rejects an OpenRPC document %s by the official meta-schema", (_name, brokenDocument) => {
     expect(openRpcValidator()(JSON.parse(JSON.stringify(brokenDocument)))).toBe(false);
   });
 
@@ -171,7 +171,7 @@ describe("the JSON Schemas", () => {
     ["error", { code: "1", message: "" }, false],
     ["error.data", { reason: "timeout", retryable: false }, true],
     ["error.data", { reason: "ambiguous", retryable: false }, false],
-  ])("the JSON Schema %s accepts %j: %p", (name, value, isAccepted) => {
+  ])("the JSON Schema %s decides whether to accept %j: %p", (name, value, isAccepted) => {
     expect(validatorOf(name)(value)).toBe(isAccepted);
   });
 });

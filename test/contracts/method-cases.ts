@@ -35,32 +35,12 @@ const question = { status: "input_required", task_id: "t", prompt: "Where?" };
 const vote = { task_id: "t", vote: "up", voter_id: "v", voted_at: "2026-11-26T08:00:00Z" };
 const session = (length: number) => "s".repeat(length);
 
-function params(
-  method: MethodName,
-  isAccepted: boolean,
-  cases: Readonly<Record<string, unknown>>,
-): MethodCase[] {
-  return Object.entries(cases).map(([name, value]) => ({
-    name,
-    method,
-    side: "params",
-    value,
-    accepted: isAccepted,
-  }));
-}
-function results(
-  method: MethodName,
-  accepted: boolean,
-  cases: Readonly<Record<string, unknown>>,
-): MethodCase[] {
-  return Object.entries(cases).map(([name, value]) => ({
-    name,
-    method,
-    side: "result",
-    value,
-    accepted,
-  }));
-}
+const casesOf =
+  (side: MethodCase["side"]) =>
+  (method: MethodName, accepted: boolean, cases: Readonly<Record<string, unknown>>): MethodCase[] =>
+    Object.entries(cases).map(([name, value]) => ({ name, method, side, value, accepted }));
+const params = casesOf("params");
+const results = casesOf("result");
 function codeOnly(cases: readonly MethodCase[]): MethodCase[] {
   return cases.map((one) => ({ ...one, codeOnly: true }));
 }
@@ -72,7 +52,7 @@ export const methodCases: readonly MethodCase[] = [
     "a text of 40,000 characters": { ...task, text: "x".repeat(40_000) },
     "an empty text with an attachment": { ...task, text: "", attachments: [attachment] },
     "a timestamp of Slack": { ...task, thread_ts: "1700000000.000100" },
-    "every param there is": {
+    "every known param": {
       ...task,
       thread_ts: "1.2",
       team_id: "T1",
@@ -95,13 +75,16 @@ export const methodCases: readonly MethodCase[] = [
     "twenty attachments": { ...task, attachments: Array(20).fill(attachment) },
     "fifty earlier messages": { ...task, history: Array(50).fill(message) },
     "an earlier message of 4,000 characters": { ...task, history: [textOfBytes(4000)] },
-    "an earlier message of a person, said so": { ...task, history: [{ ...message, bot: false }] },
+    "an earlier message of a person, marked as such": {
+      ...task,
+      history: [{ ...message, bot: false }],
+    },
     "an earlier message with a name of 200 characters": {
       ...task,
       history: [{ ...message, name: "関".repeat(200) }],
     },
-    "a context that says nothing": { ...task, context: {} },
-    "a context with nothing open": { ...task, context: { open: [] } },
+    "an empty context": { ...task, context: {} },
+    "a context without open things": { ...task, context: { open: [] } },
     "a context with unset members": { ...task, context: { ...context, topic: null, newer: 1 } },
     "ten open things": { ...task, context: { open: Array(10).fill({ type: "list", id: "F1" }) } },
     "an open thing of a type that it does not know": {
@@ -156,7 +139,7 @@ export const methodCases: readonly MethodCase[] = [
     "a session id that starts with a dash": { ...task, session_id: `-${session(40)}` },
     "a timeout of 0": { ...task, timeout_ms: 0 },
     "a timeout with a fraction": { ...task, timeout_ms: 1.5 },
-    "a callback that says where to": { ...task, callback: "https://elsewhere.example" },
+    "a callback with an address": { ...task, callback: "https://elsewhere.example" },
   }),
   ...codeOnly([
     ...params("execute_task", true, {
@@ -182,7 +165,7 @@ export const methodCases: readonly MethodCase[] = [
         ...task,
         attachments: [{ ...attachment, url: "file:///etc/passwd" }],
       },
-      "an attachment whose url is none": { ...task, attachments: [{ ...attachment, url: "a" }] },
+      "an attachment with an invalid url": { ...task, attachments: [{ ...attachment, url: "a" }] },
       "more than 64 KiB of history": { ...task, history: Array(17).fill(textOfBytes(4000)) },
       "more than 64 KiB of history in bytes, not in characters": {
         ...task,
@@ -227,7 +210,7 @@ export const methodCases: readonly MethodCase[] = [
   ...params("answer_task", false, {
     "a value that is an object": { task_id: "t", fields: { region: {} } },
     "a value of 3,001 characters": { task_id: "t", fields: { region: "x".repeat(3001) } },
-    "a field that no id can be": { task_id: "t", fields: { "a b": "eu" } },
+    "a field with an invalid id": { task_id: "t", fields: { "a b": "eu" } },
     "a field that is the name of a prototype": { task_id: "t", fields: { __proto: 1, _x: "eu" } },
     "values of twenty-one fields": {
       task_id: "t",
@@ -299,7 +282,7 @@ export const methodCases: readonly MethodCase[] = [
       ...question,
       fields: [{ id: "a", label: " ", type: "text" }],
     },
-    "a question with a choice of nothing": {
+    "a question with a choice without options": {
       ...question,
       fields: [{ id: "a", label: "A", type: "choice", options: [] }],
     },
@@ -313,13 +296,13 @@ export const methodCases: readonly MethodCase[] = [
       })),
     },
     "no status": { response_text: "x" },
-    "a status of nobody": { status: "done", response_text: "x" },
+    "an unknown status": { status: "done", response_text: "x" },
     "a success without a text": { status: "success" },
     "a success whose text is an object": { status: "success", response_text: {} },
     "accepted without a task id": { status: "accepted" },
     "accepted with an empty task id": { status: "accepted", task_id: "" },
     "accepted with a task id of 257 characters": { status: "accepted", task_id: "t".repeat(257) },
-    "accepted that expires at no moment": {
+    "accepted with an invalid expiry": {
       status: "accepted",
       task_id: "t",
       expires_at: "tomorrow",
@@ -330,7 +313,7 @@ export const methodCases: readonly MethodCase[] = [
       poll_after_ms: -1,
     },
     "a question without a prompt": { status: "input_required", task_id: "t" },
-    "a failure as the host never says it": { status: "error", error_code: "E" },
+    "a failure as a result": { status: "error", error_code: "E" },
     "a canceled task, which is an error": { status: "canceled", task_id: "t" },
     "a text": "done",
     null: null,
@@ -392,10 +375,10 @@ export const methodCases: readonly MethodCase[] = [
       task_id: "t",
       progress: { text: "half", percent: 50 },
     },
-    "accepted with progress that says nothing": { status: "accepted", task_id: "t", progress: {} },
+    "accepted with empty progress": { status: "accepted", task_id: "t", progress: {} },
   }),
   ...results("get_task", false, {
-    "more than all": { status: "accepted", task_id: "t", progress: { percent: 101 } },
+    "progress of 101 percent": { status: "accepted", task_id: "t", progress: { percent: 101 } },
     "progress that is a text": { status: "accepted", task_id: "t", progress: "half" },
   }),
   ...results("cancel_task", true, { canceled: { status: "canceled", task_id: "t" } }),

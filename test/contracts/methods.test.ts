@@ -60,67 +60,40 @@ describe("the methods", () => {
     }
   });
 
-  it.each(
+  const optionalFields = [
     [
-      [
-        ...[
-          "channel",
-          "thread_ts",
-          "team_id",
-          "user_id",
-          "correlation_id",
-          "attachments",
-          "history",
-          "session_id",
-        ],
-        ...["timeout_ms", "callback", "bot_token", "context"],
-      ].map(
-        (name) => ({ method: "execute_task", side: "params", value: { text: "x" }, name }) as const,
-      ),
-      ["request_id", "wait_ms"].map(
-        (name) => ({ method: "get_task", side: "params", value: { task_id: "t" }, name }) as const,
-      ),
-      ["task_id", "reason"].map(
-        (name) =>
-          ({ method: "cancel_task", side: "params", value: { request_id: "r" }, name }) as const,
-      ),
-      ["text", "user_id", "question_id"].map(
-        (name) =>
-          ({
-            method: "answer_task",
-            side: "params",
-            value: { task_id: "t", option_id: "yes" },
-            name,
-          }) as const,
-      ),
-      ["attachments", "artifacts", "usage", "correlation_id"].map(
-        (name) =>
-          ({
-            method: "get_task",
-            side: "result",
-            value: { status: "success", response_text: "" },
-            name,
-          }) as const,
-      ),
-      ["poll_after_ms", "expires_at", "progress"].map(
-        (name) =>
-          ({
-            method: "get_task",
-            side: "result",
-            value: { status: "accepted", task_id: "t" },
-            name,
-          }) as const,
-      ),
-      ["options", "kind", "question_id", "expires_at"].map(
-        (name) =>
-          ({
-            method: "get_task",
-            side: "result",
-            value: { status: "input_required", task_id: "t", prompt: "" },
-            name,
-          }) as const,
-      ),
-    ].flat(),
+      "execute_task",
+      "params",
+      { text: "x" },
+      "channel thread_ts team_id user_id correlation_id attachments history session_id timeout_ms callback bot_token context",
+    ],
+    ["get_task", "params", { task_id: "t" }, "request_id wait_ms"],
+    ["cancel_task", "params", { request_id: "r" }, "task_id reason"],
+    ["answer_task", "params", { task_id: "t", option_id: "yes" }, "text user_id question_id"],
+    [
+      "get_task",
+      "result",
+      { status: "success", response_text: "" },
+      "attachments artifacts usage correlation_id",
+    ],
+    [
+      "get_task",
+      "result",
+      { status: "accepted", task_id: "t" },
+      "poll_after_ms expires_at progress",
+    ],
+    [
+      "get_task",
+      "result",
+      { status: "input_required", task_id: "t", prompt: "" },
+      "options kind question_id expires_at",
+    ],
+  ] as const;
+
+  it.each(
+    optionalFields.flatMap(([method, side, value, names]) =>
+      names.split(" ").map((name) => ({ method, side, value, name })),
+    ),
   )(
     "reads null and the empty text as absent: $name of $method $side",
     ({ method, side, value, name }) => {
@@ -175,7 +148,7 @@ describe("the methods", () => {
   });
 });
 
-describe("beside the methods", () => {
+describe("ids and hosts", () => {
   it.each([
     ["0189d2c4-7a5e-5000-8000-000000000001", true],
     ["0189D2C4-7A5E-5000-8000-000000000001", true],
@@ -183,7 +156,7 @@ describe("beside the methods", () => {
     [" 0189d2c4-7a5e-5000-8000-000000000001", false],
     ["", false],
     [7, false],
-  ])("the id %p is deduplicated: %p", (id, deduplicated) => {
+  ])("decides whether to deduplicate the id %p: %p", (id, deduplicated) => {
     expect(isDedupedId(id)).toBe(deduplicated);
   });
 
@@ -197,7 +170,7 @@ describe("beside the methods", () => {
     ["127.0.0.1.example.com", false],
     ["localhost.example.com", false],
     ["10.0.0.1", false],
-  ])("the host %s is loopback: %p", (host, loopback) => {
+  ])("decides whether the host %s is loopback: %p", (host, loopback) => {
     expect(isLoopbackHost(host)).toBe(loopback);
   });
 

@@ -44,7 +44,7 @@ describe("the states of a task", () => {
   });
 
   it.each(transitions)(
-    "allows a transition from $from to $to as the contract says: $may",
+    "decides as the contract whether a task may go from $from to $to: $may",
     ({ from, to, may }) => {
       expect(canTransition({ from: zoneState(from), to: zoneState(to) })).toBe(may);
     },

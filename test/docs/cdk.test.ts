@@ -36,7 +36,7 @@ function synthesize(code: string, out: string) {
   });
 }
 
-describe("a CDK app of the documents", () => {
+describe("a CDK app in the documents", () => {
   it("shows one CDK app with addStage and one with its own stacks", () => {
     expect(apps).toEqual([
       expect.stringContaining("addStage(app,"),
@@ -44,7 +44,7 @@ describe("a CDK app of the documents", () => {
     ]);
   });
 
-  it.each(apps)("synthesizes the documented stacks without a warning: app %#", (code) => {
+  it.each(apps)("synthesizes the documented app %# without a warning", (code) => {
     const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
     try {
       expect(synthesize(code, out)).toMatchObject({ status: 0, stderr: "" });

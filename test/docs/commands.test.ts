@@ -44,7 +44,7 @@ async function findProblems(words: string): Promise<string[]> {
 }
 
 describe("the documents", () => {
-  it.each(pages)("documents name only existing commands and options: %s", async (page) => {
+  it.each(pages)("the document %s names only existing commands and options", async (page) => {
     const text = textOf(page);
     for (const words of namedCommands(text, "sekisho"))
       expect({ words, problems: await findProblems(words) }).toEqual({ words, problems: [] });
@@ -59,7 +59,7 @@ describe("the documents", () => {
     ["`npx --no-install sekisho tasks list|shew --stage dev`", ["tasks shew"]],
     ["```sh\nA=b sekisho tasks show ID --stag dev   # why\n```", ["--stag"]],
     ["`sekisho tasks list\\|show --stage dev`, `sekisho allow`", []],
-  ])("reads commands in documents as they are typed: %s", async (text, problems) => {
+  ])("finds the unknown commands and options in the Markdown %s", async (text, problems) => {
     const [words = ""] = namedCommands(text, "sekisho");
     expect(await findProblems(words)).toEqual(problems);
   });

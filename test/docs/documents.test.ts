@@ -46,7 +46,7 @@ function anchorsIn(page: string): string[] {
 
 describe("every document", () => {
   it.each([...pages, "CHANGELOG.md"])(
-    "links only to existing pages, sections and pictures: %s",
+    "the document %s links only to existing pages, sections and pictures",
     (page) => {
       const dead = linksIn(page).filter((target) => {
         const [path = "", anchor] = target.split("#");
@@ -69,7 +69,7 @@ describe("every document", () => {
     expect(pages.filter((page) => !reached.has(page))).toEqual([]);
   });
 
-  it.each(pages)("shows only valid JSON and valid configurations: %s", (page) => {
+  it.each(pages)("the document %s shows only valid JSON and valid configurations", (page) => {
     for (const text of blocksIn(textOf(page), "json")) {
       const json = JSON.parse(text.startsWith("{") ? text : `{${text}}`);
       if (!text.startsWith("{") || page === "docs/reference/contract.md") continue;
@@ -84,7 +84,7 @@ describe("every document", () => {
     }
   });
 
-  it.each(pages)("names only existing files: %s", (page) => {
+  it.each(pages)("the document %s names only existing files", (page) => {
     const paths = [
       ...textOf(page).matchAll(
         /`((?:bin|contracts|docs|examples|lambdas|lib|test)\/[\w./-]*|[\w./-]+\.ts)`/g,
@@ -190,7 +190,7 @@ it("docs/how-to/execution-zone.md and docs/how-to/move.md show the example files
   expect(blocksIn(text, "json")).toContain(example("cloud-run/sekisho.config.json"));
 });
 
-describe("an agent of the documents", () => {
+describe("an agent in the documents", () => {
   const context = {
     readAttachment: async () => new Uint8Array(3),
     signal: new AbortController().signal,

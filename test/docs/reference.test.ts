@@ -91,7 +91,7 @@ describe("docs/reference/configuration.md", () => {
     ["destinations", "`deadlineMs`", ["all", "integer, 1000 to 28800000", "`14400000` (4 hours)"]],
     ["authorizer", "`token`", ["`bearer`", "[secret](#secrets)", "required"]],
     ["allowlist", "`external`", ["`channels` or `people`", "neither"]],
-  ])("documents type, bounds and default of %s %s", (name, path, cells) => {
+  ])("documents type, bounds and default of the key %s %s", (name, path, cells) => {
     const section = sections.find((one) => one.name === name);
     const row = section === undefined ? [] : keyRows(section).find(([first]) => first === path);
     expect(row?.slice(1, -1)).toEqual(cells);

@@ -2,6 +2,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import { type WebSocket, WebSocketServer } from "ws";
 
 export type SentEnvelope = { type: string; payload: unknown };
@@ -14,6 +15,24 @@ type Pending = SentEnvelope & {
   deliveries: number;
   resolve: (deliveries: number) => void;
 };
+
+/** The fake Slack with Socket Mode in front of it, and the tokens of an app there. */
+export async function openSocketModeSlack(options: { linkOrigin?: string } = {}) {
+  const tokens = {
+    SLACK_APP_TOKEN: `xapp-1-${randomBytes(12).toString("hex")}`,
+    SLACK_BOT_TOKEN: `xoxb-${randomBytes(12).toString("hex")}`,
+  };
+  const { SLACK_APP_TOKEN: appToken, SLACK_BOT_TOKEN: botToken } = tokens;
+  const fakeSlack = await startFakeSlack({ signingSecret: "unused", botToken });
+  const slack = await startSocketModeSlack({ ...options, appToken, forwardTo: fakeSlack.apiUrl });
+  return {
+    ...{ tokens, fakeSlack, slack },
+    async close() {
+      await slack.close();
+      await fakeSlack.close();
+    },
+  };
+}
 
 /** `linkOrigin` is the origin of the WebSocket's URL where that is not the listener's own, as behind something that ends TLS. */
 export async function startSocketModeSlack(options: {

@@ -1,13 +1,6 @@
-/** Both zones on this machine, the fake Slack, and one destination: an agent that somebody else wrote. */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { parseConfig } from "@sekisho/config/load.ts";
-import { openFakeSlack, startBothZones } from "@sekisho/local/both-zones.ts";
-import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
-import { createLog, silentLog } from "@sekisho/runtime/log.ts";
-import type { Task } from "@sekisho/verification/task/task.ts";
+/** Both zones, and one destination: an agent that somebody else wrote. */
 import { closeAfterTest } from "../doubles/serving.ts";
+import { startZones } from "../world/started-zones.ts";
 
 /** `destination` and `limits` are parts of the configuration. */
 export async function askForeignAgent({
@@ -17,50 +10,25 @@ export async function askForeignAgent({
   destination: object;
   limits?: object;
 }) {
-  const folder = mkdtempSync(join(tmpdir(), "sekisho-foreign-"));
-  const storeFolder = join(folder, ".sekisho");
-  mkdirSync(storeFolder);
-  const { fakeSlack, slack } = await openFakeSlack({ log: silentLog });
-  const lines: string[] = [];
-  const endsById = new Map<string, (task: Task) => void>();
-  const zones = await startBothZones({
-    config: parseConfig({
-      json: {
-        destinations: { foreign: destination },
-        routes: [{ destination: "foreign" }],
-        limits,
-      },
-    }),
-    directory: join(__dirname, "../.."),
-    storeFolder,
-    openEngine: (zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }),
-    port: 0,
-    executionPort: 0,
-    slack,
-    observe({ requestId, task }) {
-      if (task.state === "done" || task.question?.ts !== undefined) endsById.get(requestId)?.(task);
+  const zones = await startZones({
+    config: {
+      destinations: { foreign: destination },
+      routes: [{ destination: "foreign" }],
+      limits,
     },
-    log: (service) => createLog({ service, write: (line) => lines.push(line) }),
+    level: "info",
   });
-  closeAfterTest({
-    async close() {
-      await zones.close();
-      await fakeSlack.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  });
+  closeAfterTest(zones);
   return {
-    lines,
+    lines: zones.lines,
     /** Resolves when the task is over or has asked, to its record and to all that the bot has in the thread. */
     async ask(text = "hello") {
-      const { promise, resolve } = Promise.withResolvers<Task>();
-      const { message, requestId } = fakeSlack.ask({
-        eventsUrl: `${zones.verificationUrl}/slack/events`,
-        text,
-      });
-      endsById.set(requestId, resolve);
-      const task = await promise;
-      const posts = fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts);
+      const { message, requestId } = zones.ask(text);
+      const task = await zones.over(
+        requestId,
+        ({ state, question }) => state === "done" || question?.ts !== undefined,
+      );
+      const posts = zones.answersTo(message);
       return { requestId, task, posts, shown: JSON.stringify(posts) };
     },
   };

@@ -1,85 +1,55 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
-import { freePort } from "@sekisho/local/free-port.ts";
 import { startAgent } from "../doubles/a2a-peer-agent.ts";
 import { closeAfterTest } from "../doubles/serving.ts";
-import { type Process, sekisho } from "./processes.ts";
+import { isReady, openZoneProcesses, type ZoneProcesses } from "../world/zone-processes.ts";
+import type { Process } from "./processes.ts";
 import { labelsOf, until } from "./world.ts";
 
-const env = {
-  SLACK_SIGNING_SECRET: "a-signing-secret-of-this-test",
-  SLACK_BOT_TOKEN: "xoxb-a-bot-token-of-this-test",
-  SEKISHO_LOG_LEVEL: "debug",
-};
-
-let folder: string;
-let fakeSlack: FakeSlack;
+let zones: ZoneProcesses;
 let running: Process[];
 let over: boolean;
-let ports: { verification: number; execution: number };
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "sekisho-kill-"));
-  fakeSlack = await startFakeSlack({
-    signingSecret: env.SLACK_SIGNING_SECRET,
-    botToken: env.SLACK_BOT_TOKEN,
-  });
-  ports = { verification: await freePort(), execution: await freePort() };
+  zones = await openZoneProcesses();
   running = [];
   over = false;
-  writeConfig({});
+  configure({});
 });
 
-function writeConfig(more: object): void {
-  writeFileSync(
-    join(folder, "sekisho.config.json"),
-    JSON.stringify({
-      slack: { apiUrl: fakeSlack.apiUrl },
-      allowlist: [{ team: "TSTANDIN" }],
-      execution: { syncBudgetMs: 1000, leaseMs: 1000, lostAfterMs: 500 },
-      limits: { callTimeoutMs: 1500, leaseMs: 2000, visibilityTimeoutMs: 2500 },
-      ...more,
-    }),
-  );
+function configure(more: object): void {
+  zones.configure({
+    allowlist: [{ team: "TSTANDIN" }],
+    execution: { syncBudgetMs: 1000, leaseMs: 1000, lostAfterMs: 500 },
+    limits: { callTimeoutMs: 1500, leaseMs: 2000, visibilityTimeoutMs: 2500 },
+    ...more,
+  });
 }
 
 afterEach(async () => {
   over = true;
-  await Promise.all(running.map((process) => process.kill("SIGKILL")));
-  await fakeSlack.close();
-  rmSync(folder, { recursive: true, force: true });
+  await zones.close();
 });
 
 async function start(zone: "verification" | "execution"): Promise<Process> {
-  const process = sekisho({
-    args: [zone, "--port", String(ports[zone])],
-    cwd: folder,
-    env: { ...env, SEKISHO_EXECUTION_PORT: String(ports.execution) },
-  });
+  const process = zones.start(zone);
   running.push(process);
-  await process.prints(zone === "verification" ? "Verification zone:" : "Execution zone:");
+  await isReady(zone, process);
   return process;
 }
 
-const ask = (text: string) =>
-  fakeSlack.ask({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, text });
-const log = () => running.map((process) => process.output()).join("");
-const starts = () => log().split('"task_started"').length - 1;
+const ask = (text: string) => zones.fakeSlack.ask({ eventsUrl: zones.eventsUrl, text });
+const starts = () => zones.output().split('"task_started"').length - 1;
 
 /** Resolves to the texts of the bot in the thread when the task is over (before the sweep, which posts nothing). */
 async function answersTo({ message, requestId }: ReturnType<typeof ask>): Promise<string[]> {
-  const delivered = () =>
-    log()
+  const isDelivered = () =>
+    zones
+      .output()
       .split("\n")
       .some((line) => line.includes(requestId) && line.includes('"event":"delivered"'));
-  while (!delivered()) {
-    if (over) throw new Error("The test was over before the answer was there.");
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  return fakeSlack
+  await until(() => over || isDelivered());
+  if (over) throw new Error("The test was over before the answer was there.");
+  return zones.fakeSlack
     .thread(message)
     .filter(({ ts }) => ts !== message.ts)
     .map(({ text }) => text);
@@ -139,21 +109,16 @@ describe("kill -9 during a slow task", () => {
   });
 
   it("accepts one reply to a question after both zones were killed", async () => {
-    const zones = [await start("execution"), await start("verification")];
+    const { fakeSlack, eventsUrl } = zones;
+    const processes = [await start("execution"), await start("verification")];
     const post = ask("ask me");
     const question = () =>
       fakeSlack.thread(post.message).find((message) => labelsOf(message).includes("Yes"));
     const { channel, ts } = await until(question);
-    await Promise.all(zones.map((zone) => zone.kill("SIGKILL")));
+    await Promise.all(processes.map((process) => process.kill("SIGKILL")));
     await start("execution");
     await start("verification");
-    for (const label of ["Yes", "No"])
-      fakeSlack.clickButton({
-        eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`,
-        channel,
-        ts,
-        label,
-      });
+    for (const label of ["Yes", "No"]) fakeSlack.clickButton({ eventsUrl, channel, ts, label });
     const [answered, answer, ...more] = await answersTo(post);
     expect([answered, more]).toEqual([
       expect.stringMatching(/Shall I go on\?\n+.*(Yes|No).*<@UPERSON>/),
@@ -186,7 +151,7 @@ it("another worker soon takes over after kill -9 in a long call, under the same 
     idempotent: true,
     callTimeoutMs: 600_000,
   };
-  writeConfig({ destinations: { foreign }, routes: [{ destination: "foreign" }] });
+  configure({ destinations: { foreign }, routes: [{ destination: "foreign" }] });
   const verification = await start("verification");
   const post = ask("hello");
   await hung;
@@ -232,11 +197,6 @@ it("prints neither a secret nor a text in any process", async () => {
   await start("verification");
   await answersTo(ask("a very private question"));
   await answersTo(ask("a private failure: fail"));
-  for (const secret of [
-    env.SLACK_SIGNING_SECRET,
-    env.SLACK_BOT_TOKEN,
-    "private",
-    "I'm the echo agent",
-  ])
-    expect(log()).not.toContain(secret);
+  for (const secret of [...Object.values(zones.secrets), "private", "I'm the echo agent"])
+    expect(zones.output()).not.toContain(secret);
 });

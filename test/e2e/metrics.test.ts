@@ -101,7 +101,7 @@ it("serves no metrics at the port of Slack's events", async () => {
   expect((await fetch(new URL("/metrics", world.eventsUrl))).status).toBe(404);
 });
 
-describe("without a valid signature", () => {
+describe("a request without a valid signature", () => {
   it("counts a request without a valid signature as refused, by reason", async () => {
     await fetch(world.eventsUrl, { method: "POST", body: "{}" });
     const { verification } = await readBoth(world);

@@ -17,7 +17,6 @@ import { openFakeSlack } from "@sekisho/local/both-zones.ts";
 import type { PostedByFakePerson } from "@sekisho/local/fake-slack/persons.ts";
 import { openSlackInstallation } from "@sekisho/local/slack-installation.ts";
 import { startVerificationZone } from "@sekisho/local/verification-zone.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 import { createLog, silentLog } from "@sekisho/runtime/log.ts";
 import { createDestinations } from "@sekisho/verification/destinations.ts";
@@ -25,6 +24,7 @@ import type { Task } from "@sekisho/verification/task/task.ts";
 import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
 import { roleArn, startAwsSts } from "../doubles/issuers/aws-sts.ts";
 import { startWebServer } from "../doubles/web-server.ts";
+import { createMemoryTaskStore } from "../world/records.ts";
 
 const region = "eu-central-1";
 const runtimeArn = `arn:aws:bedrock-agentcore:${region}:123456789012:runtime/agent-abc123`;

@@ -92,7 +92,7 @@ const stories = {
   },
 };
 
-describe("what others write, and what people take back", () => {
+describe("messages of bots, edits and deletions", () => {
   let world: E2eWorld;
   let storyRuns: ReturnType<typeof together>;
   beforeAll(async () => {

@@ -62,7 +62,7 @@ const stories = {
   },
 };
 
-describe("what people do in Slack", () => {
+describe("the actions of people in Slack", () => {
   let world: E2eWorld;
   let storyRuns: ReturnType<typeof together>;
   beforeAll(async () => {

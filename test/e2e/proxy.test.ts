@@ -5,11 +5,10 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { createServer } from "node:tls";
 import { describe, expect, it } from "@jest/globals";
-import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import { startConnectProxy } from "../doubles/connect-proxy.ts";
 import { createAuthority } from "../doubles/issuers/certificates.ts";
 import { closeAfterTest, listen } from "../doubles/serving.ts";
-import { startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
+import { openSocketModeSlack } from "../doubles/socket-mode-slack.ts";
 import { bundleContainer } from "../execution/handlers/bundled-container.ts";
 import { afterTest, folderOfTest } from "../tooling/cleanup.ts";
 import { sekisho } from "./processes.ts";
@@ -19,19 +18,8 @@ const slackHost = "slack.proxy-only.test";
 const farHost = "far.proxy-only.test";
 
 async function openNetwork() {
-  const tokens = {
-    SLACK_APP_TOKEN: `xapp-1-${randomBytes(12).toString("hex")}`,
-    SLACK_BOT_TOKEN: `xoxb-${randomBytes(12).toString("hex")}`,
-  };
-  const fakeSlack = closeAfterTest(
-    await startFakeSlack({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN }),
-  );
-  const slack = closeAfterTest(
-    await startSocketModeSlack({
-      appToken: tokens.SLACK_APP_TOKEN,
-      forwardTo: fakeSlack.apiUrl,
-      linkOrigin: `wss://${slackHost}`,
-    }),
+  const { tokens, fakeSlack, slack } = closeAfterTest(
+    await openSocketModeSlack({ linkOrigin: `wss://${slackHost}` }),
   );
   const authority = await createAuthority("test");
   const certified = await authority.issue({

@@ -1,39 +1,27 @@
 /** Both zones as one process that meets Slack over Socket Mode, killed without warning between a question and its answer. */
-import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
-import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
 import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
 import { freePort } from "@sekisho/local/free-port.ts";
-import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
+import { openSocketModeSlack } from "../doubles/socket-mode-slack.ts";
 import { type Process, sekisho } from "./processes.ts";
 import { labelsOf, textsOf, until } from "./world.ts";
 
-const tokens = {
-  SLACK_APP_TOKEN: `xapp-1-${randomBytes(12).toString("hex")}`,
-  SLACK_BOT_TOKEN: `xoxb-${randomBytes(12).toString("hex")}`,
-};
-
 let folder: string;
-let fakeSlack: FakeSlack;
-let slack: SocketModeSlack;
+let opened: Awaited<ReturnType<typeof openSocketModeSlack>>;
 let executionPort: number;
 let child: Process[];
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "sekisho-socket-"));
-  fakeSlack = await startFakeSlack({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN });
-  slack = await startSocketModeSlack({
-    appToken: tokens.SLACK_APP_TOKEN,
-    forwardTo: fakeSlack.apiUrl,
-  });
+  opened = await openSocketModeSlack();
   executionPort = await freePort();
   child = [];
   const config = {
-    slack: { apiUrl: slack.apiUrl },
+    slack: { apiUrl: opened.slack.apiUrl },
     allowlist: [{ team: "TSTANDIN" }],
     execution: { syncBudgetMs: 300, leaseMs: 1000, lostAfterMs: 500 },
     limits: { callTimeoutMs: 1500, leaseMs: 2000, visibilityTimeoutMs: 2500 },
@@ -42,8 +30,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await Promise.all(child.map((process) => process.kill("SIGKILL")));
-  await slack.close();
-  await fakeSlack.close();
+  await opened.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -52,7 +39,7 @@ async function start(): Promise<Process> {
   const process = sekisho({
     args: ["start"],
     cwd: folder,
-    env: { ...tokens, ...ports, SEKISHO_LOG_LEVEL: "debug" },
+    env: { ...opened.tokens, ...ports, SEKISHO_LOG_LEVEL: "debug" },
   });
   child.push(process);
   await process.prints("Connected to Slack over Socket Mode");
@@ -65,12 +52,14 @@ function inThread(
   place: FakeSlackMessage,
   isWished: (message: FakeSlackMessage) => boolean,
 ): Promise<FakeSlackMessage> {
+  const { fakeSlack } = opened;
   return until(() => fakeSlack.thread(place).find(isWished), {
     seen: () => `${textsOf(fakeSlack.thread(place))}`,
   });
 }
 
 it("answers a question once by a reply redelivered after a kill, and the next one by a button", async () => {
+  const { fakeSlack, slack, tokens } = opened;
   const { eventsUrl } = slack;
   const killed = await start();
   const post = fakeSlack.ask({ eventsUrl, text: "private, ask me" }).message;

@@ -63,7 +63,7 @@ const stories = {
   },
 };
 
-describe("who may ask", () => {
+describe("the right to ask", () => {
   let world: E2eWorld;
   let storyRuns: ReturnType<typeof together>;
   beforeAll(async () => {

@@ -1,24 +1,16 @@
-/** Both zones with real servers, the fake Slack, and an AgentCore stub in front of the same host. */
-import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+/** Both zones with a destination of each transport, one of them an AgentCore stub in front of the same host. */
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect } from "@jest/globals";
-import { parseConfig } from "@sekisho/config/load.ts";
-import { type BothZones, startBothZones } from "@sekisho/local/both-zones.ts";
 import { listButtons } from "@sekisho/local/fake-slack/blocks.ts";
-import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
 import type { PostedByFakePerson } from "@sekisho/local/fake-slack/persons.ts";
-import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import type { Engine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
-import { createLog } from "@sekisho/runtime/log.ts";
-import type { Task } from "@sekisho/verification/task/task.ts";
-import type { Observation } from "@sekisho/verification/worker/step/step.ts";
 import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
 import { hangMs } from "../tooling/hang.ts";
 import { createBrowser } from "../verification/oauth/browser.ts";
+import { type StartedZones, startZones } from "../world/started-zones.ts";
 
 /** The destinations of the configuration; two are one transport in two versions of its protocol. */
 export const transports = ["in-process", "https", "agentcore", "a2a", "a2a-0-3"] as const;
@@ -63,8 +55,7 @@ export async function startWorld({
   /** When Slack delivers again what was not answered in time; as Slack itself does where absent. */
   retryDelaysMs?: readonly number[];
 }) {
-  const lines: string[] = [];
-  let zones: BothZones | undefined;
+  let zones: StartedZones | undefined;
   const host = (request: Request) => {
     const local = new URL(request.url);
     return fetch(`${zones?.executionUrl}${local.pathname}`, {
@@ -78,8 +69,8 @@ export async function startWorld({
   process.env.AWS_ACCESS_KEY_ID = credentials.accessKeyId;
   process.env.AWS_SECRET_ACCESS_KEY = credentials.secretAccessKey;
   const each = { deadlineMs, questions };
-  const config = parseConfig({
-    json: {
+  zones = await startZones({
+    config: {
       slack,
       allowlist,
       telemetry,
@@ -94,83 +85,26 @@ export async function startWorld({
       execution: { agent, syncBudgetMs: 300, leaseMs: 60_000, lostAfterMs: 500 },
       limits: { callTimeoutMs: 60_000, leaseMs: 90_000, visibilityTimeoutMs: 100_000, ...limits },
     },
-  });
-  const folder = mkdtempSync(join(tmpdir(), "sekisho-e2e-"));
-  const storeFolder = join(folder, ".sekisho");
-  mkdirSync(storeFolder);
-  const signingSecret = randomBytes(16).toString("hex");
-  const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
-  const fakeSlack = await startFakeSlack({
-    signingSecret,
-    botToken,
-    // This machine may be slower than Slack allows.
-    triggerLifeMs: hangMs,
-    answerTimeoutMs: hangMs,
-    ...(install === undefined ? {} : { install }),
-    ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
-  });
-  const endsById = new Map<string, Task>();
-  const waiting = new Map<string, (task: Task) => void>();
-  const observations: Observation[] = [];
-  zones = await startBothZones({
-    config,
-    directory: join(__dirname, "../.."),
-    storeFolder,
-    ...(openEngine === undefined ? {} : { openEngine }),
-    port: 0,
-    executionPort: 0,
-    metricsPort: 0,
     slack: {
-      apiUrl: fakeSlack.apiUrl,
-      signingSecret: async () => signingSecret,
-      botToken: async () => botToken,
-      extraRules: allowed ? [{ team: workspace.team, external: "people" }] : [],
+      ...(install === undefined ? {} : { install }),
+      ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
     },
-    observe(observation) {
-      observations.push(observation);
-      if (observation.task.state !== "done" || endsById.has(observation.requestId)) return;
-      endsById.set(observation.requestId, observation.task);
-      waiting.get(observation.requestId)?.(observation.task);
-    },
-    log: (service) => createLog({ service, level: "debug", write: (line) => lines.push(line) }),
+    ...(allowed ? {} : { extraRules: [] }),
+    openEngine,
   });
-  const { verificationUrl, executionUrl, metricsUrl = "" } = zones;
-  const eventsUrl = `${verificationUrl}/slack/events`;
+  const { storeFolder, close } = zones;
   return {
-    fakeSlack,
-    lines,
-    /** Where the command line finds the same store. */
-    folder,
-    verificationUrl,
+    ...zones,
     /** All bytes of both zones' stores, or of files whose name is as wished. */
     stored: (isWished: (name: string) => boolean = () => true) =>
       readdirSync(storeFolder, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && isWished(entry.name))
         .map(({ parentPath, name }) => readFileSync(join(parentPath, name), "latin1"))
         .join(""),
-    observations,
-    stub,
-    executionUrl,
-    metricsUrl,
-    eventsUrl,
-    secrets: { signingSecret, botToken, aws: credentials.secretAccessKey },
-    ask: (text: string, where: Omit<Parameters<FakeSlack["ask"]>[0], "eventsUrl" | "text"> = {}) =>
-      fakeSlack.ask({ eventsUrl, text, ...where }),
-    /** Resolves to the record of the task when its answer is in the thread. */
-    over(requestId: string): Promise<Task> {
-      const task = endsById.get(requestId);
-      return task === undefined
-        ? new Promise((resolve) => waiting.set(requestId, resolve))
-        : Promise.resolve(task);
-    },
-    /** What the bot has in the thread of a message. */
-    answersTo: (message: FakeSlackMessage) =>
-      fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts),
+    secrets: { ...zones.secrets, aws: credentials.secretAccessKey },
     async close() {
-      await zones?.close();
-      await fakeSlack.close();
+      await close();
       await stub.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

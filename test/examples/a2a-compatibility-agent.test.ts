@@ -47,7 +47,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.close());
 
-describe("the compatibility agent, by the message's id", () => {
+describe("the compatibility agent with scenarios by message id", () => {
   it.each(scenarios)("ends a send of the scenario %s with %s", async (name, state, artifacts) => {
     const task = await send({ messageId: idOf(name) });
     expect(task.status.state).toBe(`TASK_STATE_${state}`);
@@ -138,7 +138,7 @@ describe("the compatibility agent, by the message's id", () => {
   });
 });
 
-describe("the compatibility agent, by the message's text", () => {
+describe("the compatibility agent with scenarios by text", () => {
   it("follows the scenario at the beginning of the text if the id names no scenario", async () => {
     const task = await send({}, {}, "tck-artifact-data please");
     expect(partsOf(task)).toEqual([[{ data: { key: "value", count: 42 } }]]);

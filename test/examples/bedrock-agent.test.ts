@@ -144,7 +144,7 @@ describe("the Bedrock agent", () => {
   });
 });
 
-describe("in the host, the Bedrock agent", () => {
+describe("the Bedrock agent in the host", () => {
   /** How the task fails. Nobody may hear what the service says, or the secret. */
   async function failureOf(agent: Agent) {
     const { call, lines } = createTestHost({ agent });
@@ -155,10 +155,10 @@ describe("in the host, the Bedrock agent", () => {
 
   it.each<[string, ConverseRound]>([
     ["filters its answer", { texts: ["half of hunter2"], stopReason: "content_filtered" }],
-    ["says nothing", {}],
-    ["breaks off", { texts: ["half of hunter2"], stopReason: null }],
+    ["returns no text", {}],
+    ["stops in the middle", { texts: ["half of hunter2"], stopReason: null }],
     [
-      "writes input that is no JSON",
+      "writes tool input that is not JSON",
       { calls: [{ id: "use-1", name: "current_time", input: '{"time' }] },
     ],
   ])("fails if the model %s", async (_what, round) => {

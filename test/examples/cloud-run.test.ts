@@ -17,7 +17,7 @@ const [startWord = ""] = JSON.parse(
   /^CMD (\[.*\])$/m.exec(readFileSync(join(root, "Dockerfile"), "utf8"))?.[1] ?? "[]",
 );
 
-describe("our own host with the example's configuration, as its image runs it", () => {
+describe("our own host with the example's configuration in its image", () => {
   let issuer: JwksIssuer;
   let folder: string;
   let child: ChildProcess;

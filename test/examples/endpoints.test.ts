@@ -169,7 +169,7 @@ describe.each(rows)("%s", (_name, example) => {
 
 // Not by describe.each, which wants at least one: there may be neither Python nor Go.
 for (const [name, example] of ofOtherLanguages)
-  describe(`${name}, whose tasks are code of its own,`, () => {
+  describe(`${name} with its own task code`, () => {
     it("reports that the agent failed, but not why", async () => {
       const { example: failing, url } = await start(example);
       const { error } = await call(url, "execute_task", { text: "fail" });

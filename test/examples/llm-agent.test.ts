@@ -114,16 +114,16 @@ describe("the LLM agent", () => {
   });
 
   it.each([
-    ["a tool that there is not", { name: "rm", args: "{}" }, "no such tool"],
-    ["a name that every object has", { name: "constructor", args: "{}" }, "no such tool"],
-    ["arguments that are no JSON", { name: "look_up", args: '{"topic":' }, "Error: "],
+    ["an unknown tool", { name: "rm", args: "{}" }, "no such tool"],
+    ["the name of a prototype member", { name: "constructor", args: "{}" }, "no such tool"],
+    ["arguments that are not JSON", { name: "look_up", args: '{"topic":' }, "Error: "],
     ["arguments that are null", { name: "look_up", args: "null" }, "no such topic"],
     [
-      "a time zone that there is not",
+      "an unknown time zone",
       { name: "current_time", args: '{"time_zone":"Mars"}' },
       "Error: Invalid time zone",
     ],
-  ])("reports a mistake to the model: %s", async (_what, call, message) => {
+  ])("reports a wrong tool call to the model: %s", async (_what, call, message) => {
     const model = await startModel([{ calls: [{ id: "call-1", ...call }] }, { text: ["Sorry."] }]);
     expect((await updatesOf()).at(-1)).toMatchObject({ type: "answer", text: "Sorry." });
     expect(model.accepted.at(-1)?.messages.at(-1)?.content).toContain(message);
@@ -146,7 +146,7 @@ describe("the LLM agent", () => {
   });
 });
 
-describe("in the host, the LLM agent", () => {
+describe("the LLM agent in the host", () => {
   /** How the task fails. Nobody may hear what the endpoint says, or the key. */
   async function failure() {
     const { call, lines } = createTestHost({ agent });
@@ -207,58 +207,4 @@ describe("in the host, the LLM agent", () => {
     await call("cancel_task", { task_id: result?.task_id });
     await closeSignal.promise;
   });
-});
-
-describe("the endpoint of these tests", () => {
-  const user = { role: "user", content: "hi" };
-  const calls = [
-    { id: "call-1", type: "function", function: { name: "look_up", arguments: "{}" } },
-  ];
-  const tools = [{ type: "function", function: { name: "look_up" } }];
-  const result = { role: "tool", tool_call_id: "call-1", content: "30" };
-  const calling = { role: "assistant", content: null, tool_calls: calls };
-
-  it.each<[string, number, object, string?]>([
-    ["another key", 401, { messages: [user] }, "another"],
-    ["an unknown role", 400, { messages: [{ role: "robot", content: "hi" }] }],
-    ["an unknown argument", 400, { messages: [user], max_words: 3 }],
-    [
-      "a result without the id of its call",
-      400,
-      { messages: [user, calling, { role: "tool", content: "30" }] },
-    ],
-    ["a result without a call", 400, { messages: [user, result] }],
-    [
-      "a result of another call",
-      400,
-      { messages: [user, calling, { ...result, tool_call_id: "call-2" }] },
-    ],
-    ["a call without a result", 400, { messages: [user, calling, user] }],
-    ["a call without a result at the end", 400, { messages: [user, calling] }],
-    [
-      "an assistant that says nothing",
-      400,
-      { messages: [user, { role: "assistant", content: null }] },
-    ],
-    ["a choice of tools without tools", 400, { messages: [user], tools: undefined }],
-    ["none of these", 200, { messages: [user, calling, result] }],
-  ])(
-    "the fake model endpoint answers a request with %s by the status %d",
-    async (_what, status, over, key = apiKey) => {
-      const { baseUrl } = await startModel([{ text: ["Hi"] }]);
-      const response = await fetch(`${baseUrl}/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}` },
-        body: JSON.stringify({
-          model: "a-model",
-          stream: true,
-          tools,
-          tool_choice: "auto",
-          ...over,
-        }),
-      });
-      await response.text();
-      expect(response.status).toBe(status);
-    },
-  );
 });

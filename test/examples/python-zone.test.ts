@@ -139,23 +139,23 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     ["an id that is null", { jsonrpc: "2.0", id: null, method: "execute_task" }, -32600],
     ["no method", { jsonrpc: "2.0", id: "a" }, -32600],
     [
-      "a key twice",
+      "a repeated key",
       '{"jsonrpc":"2.0","id":"a","id":"b","method":"execute_task","params":{"text":"a"}}',
       -32600,
     ],
     [
-      "a key twice in its params",
+      "a repeated key in its params",
       '{"jsonrpc":"2.0","id":"a","method":"x","params":{"text":"a","text":"b"}}',
       -32600,
     ],
-    ["more depth than it can follow", "[".repeat(50_000), -32700],
+    ["too many levels", "[".repeat(50_000), -32700],
   ])("refuses a request with %s", async (_what, request, code) => {
     const { status, answer } = await post(python.url, request);
     expect([status, answer]).toMatchObject([200, { id: null, error: { code } }]);
   });
 
   it.each([[{}], [{ channel: null }], [{ channel: "" }]])(
-    "answers a task without a channel (%j)",
+    "accepts a task without a channel (%j)",
     async (channel) => {
       const { answer } = await post(python.url, {
         ...{ jsonrpc: "2.0", id: "a", method: "execute_task" },

@@ -6,7 +6,7 @@ import { startWebServer, type WebServer } from "../doubles/web-server.ts";
 
 const originalEnv = { ...process.env };
 
-describe("the completion queue, as the Execution zone reaches it", () => {
+describe("the completion queue of the Execution zone", () => {
   let server: WebServer;
   let calls: { scope: string | undefined; queueUrl: string }[];
 
@@ -41,17 +41,17 @@ describe("the completion queue, as the Execution zone reaches it", () => {
       "ap-northeast-1",
     ],
     [
-      "that of a sovereign cloud",
+      "the region of a sovereign cloud",
       "https://sqs.eusc-de-east-1.amazonaws.eu/111111111111/c",
       "eusc-de-east-1",
     ],
     [
-      "that of an isolated partition",
+      "the region of an isolated partition",
       "https://sqs.us-iso-east-1.c2s.ic.gov/111111111111/c",
       "us-iso-east-1",
     ],
     [
-      "the own region where the address is none of AWS",
+      "its own region if the address is not of AWS",
       "http://127.0.0.1:9/000000000000/c",
       "eu-west-1",
     ],

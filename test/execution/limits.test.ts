@@ -188,7 +188,7 @@ describe("runs of one caller", () => {
   });
 });
 
-describe("calls of a caller that may not wait", () => {
+describe("calls of a caller without waiting calls", () => {
   it("answers at once to a caller that is not allowed to wait, while other callers wait for the end", async () => {
     const mayWait = (principal: string) => principal === "patient";
     const { call, letGo } = startLimited({
@@ -210,7 +210,7 @@ describe("calls of a caller that may not wait", () => {
   });
 });
 
-describe("calls of one caller that wait", () => {
+describe("waiting calls of one caller", () => {
   it("answers at once beyond the limit of waiting calls", async () => {
     const { call, letGo } = startLimited({ limits: { runsPerCaller: 9, openCallsPerCaller: 1 } });
     const { result } = await call("execute_task", hello, as("a"));

@@ -45,7 +45,7 @@ describe("a request with many members", () => {
     ],
     ["choices", "answer_task", { task_id: "t", fields: { a: Object.values(many) } }, maxVisits],
   ])(
-    "handles a request without visiting most of its many members: %s",
+    "visits only a few of the many members of a request: %s",
     async (_place, method, params, limit) => {
       const { host } = createTestHost();
       const countedValues: CountedValue[] = [];
@@ -76,12 +76,9 @@ describe("an agent's update with many members", () => {
     ["an artifact", { type: "artifact", artifact: { text: "a", ...many } }, maxNames + maxVisits],
     ["the data of an artifact", { type: "artifact", artifact: { data: many } }, maxVisits],
     ["the usage", { type: "answer", text: "a", usage: many }, maxNames + maxVisits],
-  ])(
-    "reads an update of an agent without visiting most of its many members: %s",
-    (_place, update, limit) => {
-      const countedUpdate = countVisits(update);
-      expect(updateSchema.safeParse(countedUpdate.value).success).toBe(true);
-      expect(countedUpdate.visits()).toBeLessThan(limit);
-    },
-  );
+  ])("visits only a few of the many members of an agent's update: %s", (_place, update, limit) => {
+    const countedUpdate = countVisits(update);
+    expect(updateSchema.safeParse(countedUpdate.value).success).toBe(true);
+    expect(countedUpdate.visits()).toBeLessThan(limit);
+  });
 });

@@ -10,9 +10,9 @@ import type {
 import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
 import { createHost, type Host, type HostOptions } from "@sekisho/execution/host.ts";
 import { type ExecutionTask, parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { collectLog } from "../doubles/collect-log.ts";
+import { createMemoryTaskStore } from "../world/records.ts";
 
 export type Answer = {
   id: unknown;

@@ -4,7 +4,7 @@ import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
 import type { UsageEntry } from "@sekisho/verification/usage/entry.ts";
-import type { Post } from "../doubles/slack/memory-slack.ts";
+import type { Post } from "../world/memory-slack.ts";
 import type { Expectation } from "./expectation.ts";
 import type { Asked } from "./people.ts";
 import { agentsAnswer } from "./sim-agent.ts";

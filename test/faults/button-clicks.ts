@@ -1,7 +1,7 @@
 /** People press buttons that they see, once, and Slack tells the ingress a single time. */
 import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
 import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
-import type { Post } from "../doubles/slack/memory-slack.ts";
+import type { Post } from "../world/memory-slack.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
 import { teamOf, workspace } from "./settings.ts";

@@ -1,6 +1,6 @@
 /** Derives what a person may expect of a message, from what people did and saw in Slack and never from the records of the zones. */
 import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
-import type { Post } from "../doubles/slack/memory-slack.ts";
+import type { Post } from "../world/memory-slack.ts";
 import type { Asked } from "./people.ts";
 import { agentsAnswer, options } from "./sim-agent.ts";
 import type { World } from "./world.ts";

@@ -6,7 +6,7 @@ import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
 import { askAboutShortcut } from "@sekisho/verification/slack/api/manifest.ts";
 import type { ModalView } from "@sekisho/verification/slack/api/slack.ts";
 import { interactionIdOf } from "@sekisho/verification/task/routing.ts";
-import type { Post } from "../doubles/slack/memory-slack.ts";
+import type { Post } from "../world/memory-slack.ts";
 import { buttonsOf } from "./button-clicks.ts";
 import type { Asked } from "./people.ts";
 import type { Pool } from "./pool.ts";

@@ -1,7 +1,7 @@
 /** The invariants that hold after every run, whatever went wrong in it. Each is one small function with one sentence. */
 
 import { isSamePost } from "@sekisho/verification/slack/api/post-keys.ts";
-import type { Post } from "../doubles/slack/memory-slack.ts";
+import type { Post } from "../world/memory-slack.ts";
 import {
   answeredByOtherText,
   disagreement,

@@ -3,7 +3,7 @@
  * earlier version, kept as files, are continued by this one.
  */
 
-import type { Post } from "../doubles/slack/memory-slack.ts";
+import type { Post } from "../world/memory-slack.ts";
 import type { Asked } from "./people.ts";
 import type { Plan } from "./plan.ts";
 import type { Message } from "./sim-queue.ts";

@@ -87,15 +87,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "conditional-create",
-    file: "test/faults/sim-records.ts",
-    find: "return live(item.id)\n          ? undefined",
-    replace: "return (false as boolean)\n          ? undefined",
+    file: "test/world/records.ts",
+    find: "live(item.id) ? undefined",
+    replace: "(false as boolean) ? undefined",
     story: "sync",
     engine: "aws",
   },
   {
     name: "compare-and-set",
-    file: "test/faults/sim-records.ts",
+    file: "test/world/records.ts",
     find: "if (row?.item.revision !== item.revision) return undefined;",
     replace: "if (row === undefined) return undefined;",
     story: "sync",
@@ -224,7 +224,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "look-up-in-doubt",
     file: "lambdas/verification/task/sent.ts",
-    find: "const inDoubt = resumed || mayHaveArrived(task);",
+    find: "const inDoubt = workerDied || mayHaveArrived(task);",
     replace: "const inDoubt = false as boolean;",
     story: "foreign",
     engine: "sqlite",

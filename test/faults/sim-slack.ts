@@ -6,13 +6,13 @@ import {
   type SlackApi,
   SlackError,
 } from "@sekisho/verification/slack/api/slack.ts";
-import { refusal } from "../doubles/slack/limits.ts";
 import {
   createMemorySlack,
   type OperateSlack,
   type Post,
   type SlackCall,
-} from "../doubles/slack/memory-slack.ts";
+} from "../world/memory-slack.ts";
+import { refusal } from "../world/slack-limits.ts";
 import type { Point } from "./faults.ts";
 import { operate, type Times } from "./operate.ts";
 import { currentProcess, type Process } from "./processes.ts";

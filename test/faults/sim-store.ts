@@ -1,11 +1,12 @@
 /** A task store that is linearizable per item, behind the faults of its engine. */
 import type { TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { type Codec, createRecords, shareItems } from "../world/records.ts";
 import type { Point } from "./faults.ts";
 import { recordName } from "./names.ts";
 import { operate } from "./operate.ts";
-import { type Codec, createSimRecords } from "./sim-records.ts";
 import { noteLosses } from "./versions/kept.ts";
 import type { Product } from "./versions/mix.ts";
+import { worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
 const times = { usualMs: 5, giveUpMs: 3000, landMs: 5000 };
@@ -27,7 +28,8 @@ export function createSimStore<T extends TaskItem>({
   onWritten?: (item: T) => void;
 }): { storeFor: (codec: Codec<T>) => TaskStore<T>; recordsFor: (codec: Codec<T>) => TaskStore<T> } {
   const { names } = world;
-  const { peek, recordsFor, texts } = createSimRecords<T>({
+  const records = createRecords<T>({
+    now: worldMs,
     onWritten(item, json, oldValue) {
       world.leaks.see(json);
       noteLosses({ world, json, before: oldValue });
@@ -36,7 +38,7 @@ export function createSimStore<T extends TaskItem>({
     },
     stored: world.from?.stores[name],
   });
-  world.stores.set(name, texts);
+  world.stores.set(name, records.texts);
   const at = <R>(
     name: "get" | "create" | "replace" | "list",
     about: () => string,
@@ -48,36 +50,36 @@ export function createSimStore<T extends TaskItem>({
   };
 
   function storeFor(codec: Codec<T>): TaskStore<T> {
-    const records = recordsFor(codec);
+    const store = records.storeFor(codec);
     return {
       get: (request) =>
         at(
           "get",
-          () => recordName({ names, id: request.id, item: peek(request.id) }),
-          () => records.get(request),
+          () => recordName({ names, id: request.id, item: records.peek(request.id) }),
+          () => store.get(request),
         ),
       create: (request) =>
         at(
           "create",
           () => recordName({ names, id: request.item.id, item: request.item }),
-          () => records.create(request),
+          () => store.create(request),
         ),
       replace: (request) =>
         at(
           "replace",
           () => recordName({ names, id: request.item.id, item: request.item }),
-          () => records.replace(request),
+          () => store.replace(request),
         ),
       list: (request) =>
         at(
           "list",
           () => `${request.index} ${request.key}`,
-          () => records.list(request),
+          () => store.list(request),
         ),
     };
   }
 
-  return { storeFor, recordsFor };
+  return { storeFor, recordsFor: records.storeFor };
 }
 
 /** How a version of the product reads and writes the records that `parse` knows. */
@@ -88,5 +90,8 @@ export function codecOf<T extends TaskItem>({
   product: Product;
   parse: (json: unknown) => T;
 }): Codec<T> {
-  return { write: product.writeItem, read: (text) => product.readItem({ text, parse }) };
+  return shareItems<T>({
+    write: product.writeItem,
+    read: (text) => product.readItem({ text, parse }),
+  });
 }

@@ -224,7 +224,7 @@ const sinks: Record<string, () => string | Promise<string>> = {
   "files: CSV": () => csvLine([hostile]),
 };
 
-describe("what acts on a terminal, or turns a text around", () => {
+describe("control characters and direction marks", () => {
   it.each(Object.entries(sinks))("keeps control characters out of %s", async (_name, show) => {
     const shownText = await show();
     expect(shownText).toContain("be");
@@ -250,7 +250,7 @@ describe("what acts on a terminal, or turns a text around", () => {
   });
 });
 
-describe("whoever writes to a terminal", () => {
+describe("code that writes to a terminal", () => {
   /** Each goes through `escapeActiveCharacters` or `sanitizeLines`, or writes words of ours alone. */
   const known = [
     "bin/app.ts",

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => host.close());
 
 describe.each(["1.0", "0.3"] as const)(
-  "notifications of our host, as the SDK's client asks for them, %s",
+  "notifications of our host for the SDK's client, %s",
   (version) => {
     it("notifies the SDK's client of the end of a task until the notifications are deleted", async () => {
       const client = await sdkClient({ host, version });

@@ -11,7 +11,7 @@ const metadata = undefined;
 const tenant = "";
 
 describe.each(["1.0", "0.3"] as const)(
-  "what our host refuses the official SDK's client, %s",
+  "refused calls of the official SDK's client, %s",
   (version) => {
     let host: OurHost;
     let client: Client;

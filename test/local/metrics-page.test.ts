@@ -27,9 +27,9 @@ async function start({ metrics = true } = {}) {
   return { url: server.url, port: new URL(server.url).port };
 }
 
-describe("who is on this machine", () => {
+describe("a local request for metrics", () => {
   it.each(["127.0.0.1", "localhost", "[::1]"])(
-    "serves the metrics under the name %s, including the lengths of the queues",
+    "serves the metrics for the host %s, including the lengths of the queues",
     async (name) => {
       const { url, port } = await start();
       const { status, headers, body } = await httpGet(url, {
@@ -58,15 +58,15 @@ describe("who is on this machine", () => {
   });
 });
 
-describe("who comes through a tunnel or from a page of another site", () => {
+describe("a request for metrics through a tunnel or from another site", () => {
   it.each([
-    ["another host", { host: "sekisho.example" }],
-    ["a host that only begins like this machine", { host: "127.0.0.1.evil.example" }],
-    ["this host with another port", { host: "127.0.0.1:1" }],
-    ["a proxy that says whom it stands for", { "x-forwarded-for": "203.0.113.9" }],
-    ["a proxy that says so by the standard", { forwarded: "for=203.0.113.9" }],
+    ["a request for another host", { host: "sekisho.example" }],
+    ["a host name that only begins like a loopback name", { host: "127.0.0.1.evil.example" }],
+    ["a host with another port", { host: "127.0.0.1:1" }],
+    ["a request with an X-Forwarded-For header", { "x-forwarded-for": "203.0.113.9" }],
+    ["a request with a Forwarded header", { forwarded: "for=203.0.113.9" }],
     ["a page's origin", { origin: "https://evil.example" }],
-    ["a page of another site", { "sec-fetch-site": "cross-site" }],
+    ["a request from a page of another site", { "sec-fetch-site": "cross-site" }],
   ])("refuses %s", async (_, headers: Record<string, string>) => {
     const { url } = await start();
     expect(await httpGet(url, { headers })).toMatchObject({ status: 403, body: "" });

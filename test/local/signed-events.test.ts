@@ -89,7 +89,7 @@ describe("a signed event", () => {
     { answers: [503, 403], isAmbiguous: true },
     { answers: [503, 200], isAmbiguous: false },
   ])(
-    "reports whether the event may have been taken after $answers: $isAmbiguous",
+    "decides whether an event is ambiguous after the answers $answers: $isAmbiguous",
     async ({ answers, isAmbiguous }) => {
       statuses = [...answers];
       expect(await send({ retryDelaysMs: [0] })).toEqual({
@@ -125,7 +125,7 @@ describe("a payload", () => {
     ["message", "message-im", { ...message, channel: workspace.directMessages.id }],
     ["message", "message-with-mention", message],
   ] as const)(
-    "creates a payload of %s with the fields of Slack's (%s)",
+    "creates a payload of %s with the same fields as Slack (%s)",
     (event, fixture, values) => {
       const real = JSON.parse(
         readFileSync(new URL(`../fixtures/slack/${fixture}.json`, import.meta.url), "utf8"),

@@ -1,41 +1,28 @@
 /** `sekisho start` and `sekisho verification` with an app token: Slack is reached over Socket Mode only. */
-import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { commandsInFolder } from "../cli/commands-in-folder.ts";
-import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
+import { openSocketModeSlack } from "../doubles/socket-mode-slack.ts";
 import { hangMs } from "../tooling/hang.ts";
 
 const { folder, run, start } = commandsInFolder();
-const tokens = {
-  SLACK_APP_TOKEN: `xapp-1-${randomBytes(12).toString("hex")}`,
-  SLACK_BOT_TOKEN: `xoxb-${randomBytes(12).toString("hex")}`,
-};
 const anyPort = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
 
-let fakeSlack: FakeSlack;
-let slack: SocketModeSlack;
+let opened: Awaited<ReturnType<typeof openSocketModeSlack>>;
 beforeAll(async () => {
-  fakeSlack = await startFakeSlack({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN });
-  slack = await startSocketModeSlack({
-    appToken: tokens.SLACK_APP_TOKEN,
-    forwardTo: fakeSlack.apiUrl,
-  });
-  const config = { slack: { apiUrl: slack.apiUrl, command: { name: "/sekisho" } } };
+  opened = await openSocketModeSlack();
+  const config = { slack: { apiUrl: opened.slack.apiUrl, command: { name: "/sekisho" } } };
   writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config));
 });
-afterAll(async () => {
-  await slack.close();
-  await fakeSlack.close();
-});
+afterAll(() => opened.close());
 
 /** Waits for the echo agent's answer to the text, anywhere. */
 async function answered(text: string): Promise<void> {
   const deadlineMs = Date.now() + hangMs;
-  const posts = () => fakeSlack.messages().filter((message) => message.user === workspace.botUser);
+  const posts = () =>
+    opened.fakeSlack.messages().filter((message) => message.user === workspace.botUser);
   while (
     !posts().some((post) => post.text.includes("I'm the echo agent") && post.text.includes(text))
   ) {
@@ -47,7 +34,7 @@ async function answered(text: string): Promise<void> {
 
 describe("sekisho start with an app token", () => {
   it("prints how to allow people and what to type, answers over the connection, and ends cleanly", async () => {
-    const process = start(["start"], { ...tokens, ...anyPort });
+    const process = start(["start"], { ...opened.tokens, ...anyPort });
     await process.prints("Connected to Slack over Socket Mode");
     const { team } = workspace;
     for (const text of [
@@ -61,12 +48,16 @@ describe("sekisho start with an app token", () => {
     expect(process.output()).not.toContain("tunnel");
     expect((await run(["allow", "add", "--team", team])).code).toBe(0);
 
-    const { eventsUrl } = slack;
-    expect(await fakeSlack.ask({ eventsUrl, text: "over the socket" }).delivered).toMatchObject({
+    const { eventsUrl } = opened.slack;
+    expect(
+      await opened.fakeSlack.ask({ eventsUrl, text: "over the socket" }).delivered,
+    ).toMatchObject({
       status: 200,
     });
     await answered("over the socket");
-    expect(await fakeSlack.command({ eventsUrl, text: "by a command" }).delivered).toMatchObject({
+    expect(
+      await opened.fakeSlack.command({ eventsUrl, text: "by a command" }).delivered,
+    ).toMatchObject({
       status: 200,
     });
     await answered("by a command");
@@ -80,8 +71,8 @@ describe("sekisho start with an app token", () => {
 
     const { code, stdout, stderr } = await process.kill("SIGTERM");
     expect(code).toBe(0);
-    for (const token of Object.values(tokens)) expect(stdout + stderr).not.toContain(token);
-    expect(slack.connections()).toBe(0);
+    for (const token of Object.values(opened.tokens)) expect(stdout + stderr).not.toContain(token);
+    expect(opened.slack.connections()).toBe(0);
   });
 });
 
@@ -91,8 +82,8 @@ describe("sekisho start with an installation flow", () => {
   const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
 
   it("starts an installation flow without a bot token, beside the connection", async () => {
-    writeFileSync(config, JSON.stringify({ slack: { apiUrl: slack.apiUrl, install } }));
-    const { SLACK_APP_TOKEN } = tokens;
+    writeFileSync(config, JSON.stringify({ slack: { apiUrl: opened.slack.apiUrl, install } }));
+    const { SLACK_APP_TOKEN } = opened.tokens;
     const process = start(words, {
       SLACK_APP_TOKEN,
       SLACK_CLIENT_SECRET: "a-client-secret",
@@ -109,8 +100,8 @@ describe("sekisho start with an installation flow", () => {
   });
 
   it("refuses to start an installation flow without its client secret", async () => {
-    writeFileSync(config, JSON.stringify({ slack: { apiUrl: slack.apiUrl, install } }));
-    const result = await run(words, { ...tokens, ...anyPort });
+    writeFileSync(config, JSON.stringify({ slack: { apiUrl: opened.slack.apiUrl, install } }));
+    const result = await run(words, { ...opened.tokens, ...anyPort });
     expect(result).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("SLACK_CLIENT_SECRET is not set"),
@@ -118,7 +109,7 @@ describe("sekisho start with an installation flow", () => {
   });
 });
 
-describe("tokens that do not do", () => {
+describe("unusable tokens", () => {
   it("refuses to start with wrong tokens and explains why without printing a token", async () => {
     const rows = [
       ["start", { SLACK_BOT_TOKEN: "" }, 2, "SLACK_BOT_TOKEN is not set"],
@@ -131,9 +122,9 @@ describe("tokens that do not do", () => {
       ["start", { SLACK_BOT_TOKEN: "xoxb-another" }, 1, "refuses SLACK_BOT_TOKEN (invalid_auth)"],
     ] as const;
     for (const [command, change, code, words] of rows) {
-      const result = await run([command], { ...tokens, ...anyPort, ...change });
+      const result = await run([command], { ...opened.tokens, ...anyPort, ...change });
       expect(result).toMatchObject({ code, stderr: expect.stringContaining(words) });
-      for (const token of [...Object.values(tokens), "xapp-1-another", "xoxb-another"]) {
+      for (const token of [...Object.values(opened.tokens), "xapp-1-another", "xoxb-another"]) {
         expect(result.stdout + result.stderr).not.toContain(token);
       }
     }

@@ -59,7 +59,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-describe("over Socket Mode", () => {
+describe("the app over Socket Mode", () => {
   it("handles everything that Slack sends as over HTTP, and acknowledges it", async () => {
     await start();
     const envelopes = [
@@ -228,13 +228,13 @@ describe("over Socket Mode", () => {
   });
 });
 
-describe("a start that cannot be", () => {
+describe("a failed start", () => {
   it.each([
     ["another app's token", "xapp-1-another", undefined, "(invalid_auth)"],
     ["a bot token", "xoxb-1-a-bot-token", undefined, "begins with xapp-"],
     ["a token without the scope", appToken, "missing_scope", "connections:write"],
     ["an app without Socket Mode", appToken, "not_allowed", "manifest --socket"],
-    ["Slack being away", appToken, 503, "cannot be reached"],
+    ["an unreachable Slack", appToken, 503, "cannot be reached"],
   ])("explains why a start fails, without the token: %s", async (_what, token, answer, words) => {
     slack.refuse(answer);
     const refusal = await start({ token }).then(

@@ -3,17 +3,13 @@
  * their files. Both zones are on one machine, with the agent `echo`, over HTTP. With `--calls` it prints each function with its calls.
  */
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { parseConfig } from "@sekisho/config/load.ts";
-import { openFakeSlack, startBothZones } from "@sekisho/local/both-zones.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
-import { createLog } from "@sekisho/runtime/log.ts";
 import { openCallCounter } from "../budgets/function-calls.ts";
+import { startZones } from "../world/started-zones.ts";
 
 /** The first messages compile functions and fill caches. */
 const warmUps = 2;
@@ -22,21 +18,13 @@ const samples = 5;
 
 const { values: options } = parseArgs({ options: { calls: { type: "boolean", default: false } } });
 const root = join(import.meta.dirname, "../..");
-const log = createLog({ service: "sekisho", level: "error" });
-const folder = mkdtempSync(join(tmpdir(), "sekisho-path-"));
-const { fakeSlack, slack } = await openFakeSlack({ log });
-const zones = await startBothZones({
-  config: parseConfig({ json: { execution: { agent: "echo" } } }),
-  directory: folder,
-  storeFolder: folder,
-  port: 0,
-  executionPort: 0,
-  slack,
-  log: () => log,
+const { fakeSlack, ask, close } = await startZones({
+  config: { execution: { agent: "echo" } },
+  level: "error",
 });
 
 async function sendAndWait(text: string): Promise<void> {
-  await fakeSlack.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
+  ask(text);
   const isAnswered = () =>
     fakeSlack.messages().some((one) => one.user === workspace.botUser && one.text.includes(text));
   // A pause would count what runs after the answer, such as the record of its usage.
@@ -77,7 +65,5 @@ try {
   if (fewest !== undefined) print(fewest);
 } finally {
   await counter.close();
-  await zones.close();
-  await fakeSlack.close();
-  rmSync(folder, { recursive: true, force: true });
+  await close();
 }

@@ -102,7 +102,7 @@ describe("a log", () => {
 
 const ratio = fc.double({ min: 0, max: 1, noNaN: true });
 
-describe("a task told in full", () => {
+describe("a task with debug lines", () => {
   it("chooses at a higher ratio every task that it chooses at a lower one", () => {
     forAll(fc.uuid(), ratio, ratio).hold((requestId, one, other) => {
       const [less, more] = [Math.min(one, other), Math.max(one, other)];
@@ -119,7 +119,7 @@ describe("a task told in full", () => {
     });
   });
 
-  it.each([0.02, 0.1, 0.5, 0.9])("chooses a share of about %s of all tasks", (share) => {
+  it.each([0.02, 0.1, 0.5, 0.9])("selects a share of about %s of all tasks", (share) => {
     const count = 10_000;
     const debuggedIds = Array.from({ length: count }, () => randomUUID()).filter((id) =>
       isDebugged({ requestId: id, ratio: share }),
@@ -129,7 +129,7 @@ describe("a task told in full", () => {
     expect(Math.abs(debuggedIds.length / count - share)).toBeLessThan(tolerance);
   });
 
-  it("chooses every task at 1 and no task at 0", () => {
+  it("selects every task at the ratio 1 and no task at 0", () => {
     forAll(fc.string()).hold((requestId) => {
       expect([isDebugged({ requestId, ratio: 0 }), isDebugged({ requestId, ratio: 1 })]).toEqual([
         false,

@@ -14,7 +14,7 @@ import { forAll } from "../doubles/for-all.ts";
 
 const longHost = "a".repeat(501);
 
-describe("a URL that somebody else chose", () => {
+describe("an untrusted URL", () => {
   it.each([
     ["after a scheme", `https://${longHost}/`],
     ["with a path", `http://${longHost}/path?query#fragment`],
@@ -25,7 +25,7 @@ describe("a URL that somebody else chose", () => {
     ["of a web socket", `WSS://${longHost}/`],
     ["of a file", `file://${longHost}/`],
     ["after a user", `https://user@${longHost}/`],
-  ])("refuses a URL whose host is too long: %s", (_what, address) => {
+  ])("refuses a URL with an oversized host: %s", (_what, address) => {
     expect(URL.parse(address)).not.toBeNull();
     expect(parseUrl(address)).toBeNull();
   });
@@ -89,7 +89,7 @@ const text = fc
   )
   .map((parts) => parts.join(""));
 
-describe("characters that act instead of showing something", () => {
+describe("control and format characters", () => {
   it("removes exactly the active characters from a line", () => {
     forAll(text).hold((value) => {
       expect(sanitizeLine(value)).toBe([...value].filter((one) => !isActing(one)).join(""));
@@ -129,7 +129,7 @@ describe("characters that act instead of showing something", () => {
   });
 });
 
-describe("JSON that is nested", () => {
+describe("nested JSON", () => {
   const nest = (levels: number, [open, close]: readonly [string, string]) =>
     `${open.repeat(levels)}"[[{\\"{"${close.repeat(levels)}`;
 

@@ -21,7 +21,7 @@ const visibilityTimeoutMs = 2000;
 
 export const taskQueueCases: readonly QueueCase[] = [
   {
-    name: "a message comes as it was sent, with its first receive count and the time it was sent",
+    name: "delivers a message unchanged, with the receive count 1 and the time it was sent",
     run: async ({ queue, clock }) => {
       const beforeMs = clock.nowMs();
       const body = JSON.stringify({ text: "関所 🏯 ' \" \n" });
@@ -34,7 +34,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a finished message never comes again",
+    name: "never delivers a finished message again",
     run: async ({ queue, clock }) => {
       await queue.send({ body: "once" });
       const [message] = await receive(queue);
@@ -44,7 +44,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a received message is hidden until its visibility timeout has passed, then it comes again",
+    name: "delivers a received message again only after its visibility timeout",
     run: async ({ queue, openAgain, clock }) => {
       await queue.send({ body: "again" });
       const [first] = await receive(queue);
@@ -57,7 +57,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a receipt is void once the message was given to someone else, who still holds it",
+    name: "rejects the receipt of a message that another receiver holds by now",
     run: async ({ queue, clock }) => {
       await queue.send({ body: "mine" });
       const [first] = await receive(queue);
@@ -68,7 +68,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a delay that is no whole number of milliseconds is kept",
+    name: "keeps a delay with a fraction of a millisecond",
     run: async ({ queue, clock }) => {
       await queue.send({ body: "later", delayMs: 1000.4 });
       await clock.advance({ ms: 2000 });
@@ -76,7 +76,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a delayed message is not seen before its time",
+    name: "delivers a delayed message no earlier than its time",
     run: async ({ queue, clock }) => {
       await queue.send({ body: "later", delayMs: 2000 });
       await queue.send({ body: "now" });
@@ -87,7 +87,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "receivers at the same time hold everything in the end, but never the same message, nor more than they ask for",
+    name: "delivers every message to one of several concurrent receivers, each within its limit",
     run: async ({ queue, openAgain }) => {
       const bodies = Array.from({ length: 40 }, (_, number) => `message ${number}`);
       await Promise.all(bodies.map((body) => queue.send({ body })));
@@ -98,7 +98,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a receiver that waits gets what is sent meanwhile, by itself or by another client",
+    name: "delivers to a waiting receiver what is sent meanwhile, by its own or another client",
     run: async ({ queue, openAgain }) => {
       const other = await openAgain();
       for (const sender of [queue, other]) {
@@ -111,7 +111,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a receiver that waits gets a delayed message when its time has come",
+    name: "delivers a delayed message to a waiting receiver when it is due",
     run: async ({ queue, clock }) => {
       await queue.send({ body: "later", delayMs: 1000 });
       const waiting = queue.receive({ max: 10, visibilityTimeoutMs, waitMs: 20_000 });
@@ -120,7 +120,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a receiver whose time is over gets nothing",
+    name: "delivers nothing to a receiver after its time limit",
     run: async ({ queue, clock }) => {
       const waiting = queue.receive({ max: 10, visibilityTimeoutMs, waitMs: 1000 });
       await clock.advance({ ms: 1000 });
@@ -128,7 +128,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a receiver whose signal aborts gets nothing, and later messages go to others",
+    name: "delivers nothing to an aborted receiver, and later messages to others",
     run: async ({ queue }) => {
       const stop = new AbortController();
       const waiting = queue.receive({
@@ -144,7 +144,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a message that was never finished ends among the dead letters, once and whole",
+    name: "moves a message that is never finished to the dead letters, once and unchanged",
     run: async ({ queue, deadLetters, clock }) => {
       await queue.send({ body: "poison" });
       for (let count = 1; count <= maxReceiveCount; count += 1) {
@@ -160,7 +160,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a receipt of the queue does not reach the message among the dead letters",
+    name: "does not find a dead letter by a receipt of the queue",
     run: async ({ queue, deadLetters, clock }) => {
       await queue.send({ body: "poison" });
       const receipts: string[] = [];
@@ -176,7 +176,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "JSON of any text means the same when it comes, also of characters that are none",
+    name: "delivers JSON of any text with the same meaning, even of unpaired surrogates",
     run: async ({ queue }) => {
       const text = "\u007f\u0085\u2028\ufdd0\ufeff\ufffe\uffff🏯";
       const writtenText = JSON.stringify({ text: `\u0000\u0007\u001b\ud800 \udc00${text}` });
@@ -189,7 +189,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "messages of any group come, as those without one do",
+    name: "delivers messages with any group or without one",
     run: async ({ queue, clock }) => {
       const groups = [undefined, "", "T0123", "T0124", "team 関", "x".repeat(200)];
       for (const [number, group] of groups.entries()) {
@@ -204,7 +204,7 @@ export const taskQueueCases: readonly QueueCase[] = [
     },
   },
   {
-    name: "a body of 256 KiB is kept whole, a larger one is refused",
+    name: "accepts a body of 256 KiB and refuses a larger one",
     run: async ({ queue }) => {
       const body = `${"関".repeat(87_381)}x`;
       expect(Buffer.byteLength(body)).toBe(256 * 1024);

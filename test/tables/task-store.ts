@@ -12,7 +12,7 @@ import {
 
 const listingCases: readonly StoreCase[] = [
   {
-    name: "a listing shows the items of one key, oldest first, whatever was replaced since",
+    name: "lists the items of one key from the oldest, even after replacements",
     run: async ({ store, clock }) => {
       for (const id of ["c", "a", "d", "b"]) await store.create({ item: { ...sample(clock), id } });
       await store.create({ item: { ...sample(clock), id: "other", thread: "u", state: "old" } });
@@ -29,7 +29,7 @@ const listingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "an item moves from one key to another with its replace",
+    name: "moves an item to another index key with its replacement",
     run: async ({ store, clock }) => {
       const newItem = await createdIn(store, { ...sample(clock), listedAtMs: 1 });
       expect(await idsOf(store, "principal", "p")).toEqual(["a"]);
@@ -44,7 +44,7 @@ const listingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "an item without an index key is in no listing of that index",
+    name: "leaves an item without an index key out of the listings of that index",
     run: async ({ store, clock }) => {
       const { thread, principal, ...item } = sample(clock);
       await store.create({ item });
@@ -54,7 +54,7 @@ const listingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "the listing of a principal shows what has a time in it, newest first, whatever was created first",
+    name: "lists a principal's items by their time from the newest, not in the order of creation",
     run: async ({ store, clock }) => {
       const timesMs = { late: 1_762_750_300_000, early: 999, latest: 1_762_750_300_001, first: 0 };
       for (const [id, listedAtMs] of Object.entries(timesMs)) {
@@ -72,7 +72,7 @@ const listingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a replace moves an item to where its new time belongs, into the listing of its principal and out of it",
+    name: "moves a replaced item within, into and out of its principal's listing by its new time",
     run: async ({ store, clock }) => {
       for (const id of ["c", "b"])
         await store.create({ item: { ...sample(clock), id, listedAtMs: 10 } });
@@ -88,7 +88,7 @@ const listingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "pages of a principal follow each other without gap or repetition, also where all times are the same",
+    name: "pages through a principal's items without gap or repetition, even if all times are equal",
     run: async ({ store, clock }) => {
       for (const id of ["b", "e", "a", "f", "d", "c"]) {
         await store.create({ item: { ...sample(clock), id, listedAtMs: id < "e" ? 20 : 30 } });
@@ -105,7 +105,7 @@ const listingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "pages follow each other without gap or repetition while items are added",
+    name: "pages through a listing without gap or repetition while items are added",
     run: async ({ store, clock }) => {
       const ids = Array.from({ length: 7 }, (_, number) => `item ${number}`);
       for (const id of ids) await store.create({ item: { ...sample(clock), id } });
@@ -131,7 +131,7 @@ const listingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a listing refuses a cursor that is none of its own",
+    name: "refuses a cursor of another listing",
     run: async ({ store }) => {
       for (const index of ["state", "principal"] as const)
         for (const cursor of ["", "x", "1 OR 1=1", "00001762750300000.0000000001.x"])
@@ -141,7 +141,7 @@ const listingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a cursor stays good when all that it had seen has expired and others came",
+    name: "continues from a cursor after all items before it have expired and others were added",
     run: async ({ store, clock }) => {
       const expiresAtMs = clock.nowMs() + 2000;
       for (const id of ["a", "b"])
@@ -154,7 +154,7 @@ const listingCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a scan reads every item that stays, also one that changes meanwhile, and none that has expired",
+    name: "scans every unexpired item, even one that changes meanwhile",
     run: async ({ store, clock }) => {
       // More than one page of any engine, by number and by size.
       const ids = Array.from({ length: 150 }, (_, number) => `item ${number}`);
@@ -183,7 +183,7 @@ const listingCases: readonly StoreCase[] = [
 
 const removalCases: readonly StoreCase[] = [
   {
-    name: "a removed item is in no listing, and its id can be created again",
+    name: "removes an item from all listings, and allows its id to be created again",
     run: async ({ store, openAgain, clock }) => {
       const { revision } = await createdIn(store, { ...sample(clock), listedAtMs: 1, text: "old" });
       expect(await store.remove({ id: "a", revision })).toBe(true);
@@ -202,7 +202,7 @@ const removalCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "an item that was changed since it was read is not removed",
+    name: "keeps an item that changed between the read and the removal",
     run: async ({ store, clock }) => {
       const newItem = await createdIn(store, sample(clock));
       const nextItem = await store.replace({ item: { ...newItem, text: "new" } });
@@ -213,7 +213,7 @@ const removalCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "removing what is not there, or has expired, is no failure, and a replace does not bring it back",
+    name: "removes a missing or expired item without an error, and never revives it by a replacement",
     run: async ({ store, clock }) => {
       expect(await store.remove({ id: "nobody", revision: 1 })).toBe(true);
       const newItem = await createdIn(store, sample(clock));
@@ -229,7 +229,7 @@ const removalCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "other items stay, and a listing that is under way goes on behind what was removed",
+    name: "keeps other items on a removal, and continues an open listing after the removed item",
     run: async ({ store, clock }) => {
       for (const id of ["a", "b", "c"]) await store.create({ item: { ...sample(clock), id } });
       const { cursor = "" } = await store.list({ index: "thread", key: "t", limit: 1 });
@@ -292,7 +292,7 @@ const togetherCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "an expired item counts as absent where several are written",
+    name: "treats an expired item as absent in a joint write",
     run: async ({ store, clock }) => {
       const short = { ...sample(clock), expiresAtMs: clock.nowMs() + 1000 };
       const [gone, renewed] = [
@@ -324,7 +324,7 @@ const togetherCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "one of twenty callers that write the same item together with others wins",
+    name: "lets exactly one of twenty concurrent joint writes of the same item succeed",
     run: async ({ store, openAgain, clock }) => {
       const other = await openAgain();
       const newItem = await createdIn(store, sample(clock));
@@ -350,7 +350,7 @@ const togetherCases: readonly StoreCase[] = [
 
 export const taskStoreCases: readonly StoreCase[] = [
   {
-    name: "an item comes back as it was stored, as revision 1",
+    name: "returns an item as it was stored, with revision 1",
     run: async ({ store, clock }) => {
       const item = {
         ...sample(clock),
@@ -364,7 +364,7 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "one of fifty callers that create the same id at once wins, and its item is stored",
+    name: "lets exactly one of fifty concurrent creations of an id succeed, and stores its item",
     run: async ({ store, openAgain, clock }) => {
       const other = await openAgain();
       const tries = Array.from({ length: 50 }, (_, count) =>
@@ -376,7 +376,7 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a replace stores the item as the next revision, and changes nothing with a stale or a future one",
+    name: "replaces an item under the next revision, and changes nothing given a stale or future revision",
     run: async ({ store, clock }) => {
       const newItem = await createdIn(store, sample(clock));
       const nextItem = await store.replace({ item: { ...newItem, text: "new", state: "done" } });
@@ -389,14 +389,14 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a replace creates nothing",
+    name: "creates no item by a replacement",
     run: async ({ store, clock }) => {
       expect(await store.replace({ item: sample(clock) })).toBeUndefined();
       expect(await store.get({ id: "a" })).toBeUndefined();
     },
   },
   {
-    name: "concurrent increments by compare-and-set sum up",
+    name: "adds up concurrent increments by compare-and-set",
     run: async ({ store, openAgain, clock }) => {
       await store.create({ item: sample(clock) });
       const clients = [store, await openAgain()];
@@ -409,7 +409,7 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "another client reads a write at once",
+    name: "shows a write to another client at once",
     run: async ({ store, openAgain, clock }) => {
       const other = await openAgain();
       let item = await createdIn(store, sample(clock));
@@ -434,7 +434,7 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "an item of 300 KiB is kept whole",
+    name: "keeps an item of 300 KiB unchanged",
     run: async ({ store, clock }) => {
       const text = "関".repeat(100 * 1024);
       await store.create({ item: { ...sample(clock), text } });
@@ -442,7 +442,7 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "an expired item counts as absent everywhere, and its id can be created again",
+    name: "treats an expired item as absent everywhere, and allows its id to be created again",
     run: async ({ store, clock }) => {
       const expiresAtMs = clock.nowMs() + 2000;
       const newItem = await createdIn(store, {
@@ -483,7 +483,7 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a replace can prolong an item's life",
+    name: "extends an item's expiry by a replacement",
     run: async ({ store, clock }) => {
       const newItem = await createdIn(store, {
         ...sample(clock),

@@ -12,7 +12,7 @@ const accepted = { status: "accepted", task_id: "task-1", poll_after_ms: 1 };
 
 export const answerCases: readonly TransportCase[] = [
   {
-    name: "a result at once comes back",
+    name: "returns a result that the peer sends at once",
     script: success,
     async check({ execute, calls }) {
       expect(await execute()).toEqual({ status: "success", response_text: "done" });
@@ -20,7 +20,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "the fields of a result that nobody knows are dropped",
+    name: "drops the unknown fields of a result",
     needs: ["extra-fields"],
     script: (call) => result(call, { status: "success", response_text: "done", mood: "good" }),
     async check({ execute }) {
@@ -28,7 +28,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "an accepted task is polled over the same session until it is completed",
+    name: "polls an accepted task in the same session until it is completed",
     script: (call) => (call.count < 3 ? result(call, accepted) : success(call)),
     async check({ execute, client, calls }) {
       expect(await execute()).toMatchObject({ status: "accepted", task_id: "task-1" });
@@ -59,7 +59,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a question comes back with its id, which goes with the answer",
+    name: "returns a question with its id, and sends that id with the reply",
     needs: ["extra-fields"],
     script: (call) =>
       call.count === 1
@@ -82,7 +82,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "an accepted task that fails is the reason that the peer gives, and is not repeated",
+    name: "reports an accepted task that failed with the peer's reason, and does not repeat it",
     script: (call) =>
       call.count === 1
         ? result(call, accepted)
@@ -103,7 +103,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a task is canceled",
+    name: "cancels a task",
     script: (call) => result(call, { status: "canceled", task_id: call.params.task_id }),
     async check({ client }) {
       const cancel = client.call({
@@ -116,14 +116,14 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a failure in the clothes of a success, as older agents send it, is a failed task",
+    name: "reads a failure inside a success, as older agents send it, as a failed task",
     script: (call) => result(call, { status: "error", error_code: "E1", error_message: "no" }),
     async check({ execute }) {
       await expect(execute()).rejects.toMatchObject({ reason: "execution_failed" });
     },
   },
   {
-    name: "Japanese and emoji arrive and come back as they are",
+    name: "sends and returns Japanese and emoji unchanged",
     script: (call) => success(call, `${call.params.text}も`),
     async check({ execute, calls }) {
       expect(await execute({ text: "関所を通る 🏯👩‍💻" })).toMatchObject({
@@ -133,7 +133,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "the same request id again is the same id on the wire, and its error stays an error",
+    name: "sends a repeated request id unchanged, and returns its error again",
     script: (call) => (call.count === 1 ? success(call) : failure(call, "already_exists")),
     async check({ execute, calls }) {
       const id = randomUUID();
@@ -145,7 +145,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "the trace arrives with a span of its own for each attempt, and the trace state as it was",
+    name: "sends the trace with one span per attempt, and the trace state unchanged",
     script: (call) => (call.count === 1 ? failure(call, "unavailable") : success(call)),
     async check({ execute, calls }) {
       await execute();
@@ -158,7 +158,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a session that refuses a task since it ends soon took nothing, and is not asked again in the same call",
+    name: "treats a task refused by an ending session as undelivered, and does not retry it in the same call",
     script: (call) => failure(call, "session_ending"),
     async check({ execute, calls }) {
       await expect(execute()).rejects.toMatchObject({
@@ -169,7 +169,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a peer that says that it is unavailable took nothing",
+    name: "treats a task refused as unavailable as undelivered",
     script: (call) => failure(call, "unavailable"),
     async check({ execute, calls }) {
       await expect(execute()).rejects.toMatchObject({
@@ -180,7 +180,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a peer that names the task that it may have stored may have taken it, whatever it says the next time",
+    name: "treats a task as possibly delivered once the peer named it, even if the next attempt is refused",
     script: (call) =>
       failure(call, "unavailable", call.count === 1 ? { details: { task_id: "task-1" } } : {}),
     async check({ execute }) {
@@ -191,7 +191,7 @@ export const answerCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a peer that says when to come back is asked again then, with the same id",
+    name: "retries at the time that the peer names, with the same id",
     script: (call) =>
       call.count === 1
         ? failure(call, "rate_limited", { details: { retry_after_ms: 1500 } })
@@ -235,7 +235,7 @@ export const statusCases: readonly TransportCase[] = [
     ([true, false] as const).map((idempotent): TransportCase => {
       const reason = idempotent ? known : doubted;
       return {
-        name: `${status} with HTML is ${reason} and goes out ${sends[idempotent ? 0 : 1]} times to a peer that ${idempotent ? "deduplicates" : "does not deduplicate"}`,
+        name: `maps HTTP ${status} with HTML to ${reason} after attempt ${sends[idempotent ? 0 : 1]} at a peer that ${idempotent ? "deduplicates" : "does not deduplicate"}`,
         needs: ["http-status"],
         idempotent,
         script: () => html(status),
@@ -252,7 +252,7 @@ export const statusCases: readonly TransportCase[] = [
     }),
   ),
   {
-    name: "429 with Retry-After is asked again no sooner than that",
+    name: "retries after a 429 no sooner than its Retry-After allows",
     needs: ["http-status"],
     script: (call) =>
       call.count === 1 ? raw("", { status: 429, headers: { "retry-after": "2" } }) : success(call),
@@ -262,7 +262,7 @@ export const statusCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a Retry-After past the call's own time is not waited for, but told",
+    name: "reports a Retry-After beyond the deadline of the call instead of waiting for it",
     needs: ["http-status"],
     script: () => raw("", { status: 503, headers: { "retry-after": "60" } }),
     async check({ execute, pauses, calls }) {
@@ -276,7 +276,7 @@ export const statusCases: readonly TransportCase[] = [
   },
   ...[-32_000, -32_603, -32_099, 1].map(
     (code): TransportCase => ({
-      name: `503 with a JSON-RPC error ${code}, which alone says nothing of being unavailable, may come from anybody on the way`,
+      name: `never treats HTTP 503 with the JSON-RPC error ${code} as proof of non-delivery`,
       needs: ["http-status"],
       script: ({ id }) =>
         json({ jsonrpc: "2.0", id, error: { code, message: "" } }, { status: 503 }),
@@ -288,7 +288,7 @@ export const statusCases: readonly TransportCase[] = [
     }),
   ),
   {
-    name: "a JSON-RPC body decides, whatever the status",
+    name: "prefers the JSON-RPC body to the HTTP status",
     needs: ["http-status"],
     script: (call) =>
       call.params.text === "success"
@@ -334,12 +334,12 @@ function other({ method, id }: PeerCall, texts: Record<string, unknown>) {
 
 export const taskCases: readonly TransportCase[] = [
   {
-    name: "a result that names another task is an invalid response and not repeated",
+    name: "rejects a result that names another task, and does not repeat the call",
     script: (call) => other(call, { task_id: theirs }),
     check: expectRefused,
   },
   {
-    name: "another task that is under way is an invalid response",
+    name: "rejects an accepted result that names another task",
     script: ({ id, method }) =>
       result(
         { id },
@@ -348,13 +348,13 @@ export const taskCases: readonly TransportCase[] = [
     check: expectRefused,
   },
   {
-    name: "an error that names another task is an invalid response",
+    name: "rejects an error that names another task",
     script: (call) => failure(call, "execution_failed", { details: { task_id: theirs } }),
     needs: ["extra-fields"],
     check: expectRefused,
   },
   {
-    name: "a result for another request is an invalid response, also to the request itself",
+    name: "rejects a result for another request, even as the response to the task's own request",
     needs: ["extra-fields"],
     script: (call) => other(call, { correlation_id: randomUUID() }),
     async check(run) {
@@ -363,7 +363,7 @@ export const taskCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a result that names the same task and request, or none, is taken",
+    name: "accepts a result that names the same task and request, or neither",
     needs: ["extra-fields"],
     script: (call) =>
       call.count === 1
@@ -390,7 +390,7 @@ const get = ({ client }: Run) =>
 
 export const largeCases: readonly TransportCase[] = [
   {
-    name: "progress that is too large is dropped, and the task is under way",
+    name: "drops oversized progress, and reports the task as accepted",
     maxResponseBytes,
     script: (call) =>
       result(call, {

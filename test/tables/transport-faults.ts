@@ -30,7 +30,7 @@ const breaches: readonly Pick<TransportCase, "name" | "script" | "maxResponseByt
 export const faultCases: readonly TransportCase[] = [
   ...breaches.map(
     ({ name, script }): TransportCase => ({
-      name: `${name} is an invalid response and not repeated`,
+      name: `rejects ${name} as an invalid response, and does not repeat the call`,
       script,
       async check({ execute, calls }) {
         await expect(execute()).rejects.toMatchObject({ reason: "invalid_response" });
@@ -39,7 +39,7 @@ export const faultCases: readonly TransportCase[] = [
     }),
   ),
   {
-    name: "a body over the limit is refused, with a length or without",
+    name: "rejects a body over the limit, with or without a declared length",
     maxResponseBytes: 2048,
     script: (call) =>
       call.params.text === "announced" ? success(call, "x".repeat(4096)) : raw(endless()),
@@ -54,7 +54,7 @@ export const faultCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a body of exactly the limit is read",
+    name: "reads a body of exactly the limit",
     maxResponseBytes: 2048,
     script: ({ id }) => {
       const body = { jsonrpc: "2.0", id, result: { status: "success", response_text: "done" } };
@@ -69,7 +69,7 @@ export const faultCases: readonly TransportCase[] = [
     throw connectionReset;
   }),
   {
-    name: "an ambiguous attempt is repeated once, with the same id, where the peer deduplicates",
+    name: "repeats an ambiguous attempt once, with the same id, if the peer deduplicates",
     script: (call) => {
       if (call.count === 1) throw connectionReset;
       return success(call);
@@ -80,7 +80,7 @@ export const faultCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "headers that do not come in time end the call, and the peer learns of it",
+    name: "ends a call whose headers are late, and aborts the request at the peer",
     script: (call) => (call.count === 1 ? success(call) : silence(call)),
     async check({ execute, calls }) {
       // The connection is open before the short call, so that the call times out while it waits for the peer.
@@ -90,7 +90,7 @@ export const faultCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a body that does not come in time ends the call",
+    name: "ends a call whose body is late",
     script: (call) => (call.count === 1 ? success(call) : halfOf(wellFormed, { rest: "stall" })),
     async check({ execute, calls }) {
       await execute();
@@ -99,7 +99,7 @@ export const faultCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a caller that gives up leaves the call at once, and the fate of the request in doubt",
+    name: "ends an aborted call at once as ambiguous",
     script: silence,
     async check({ execute, calls }) {
       const caller = new AbortController();
@@ -112,7 +112,7 @@ export const faultCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "a caller that had given up before sends nothing",
+    name: "sends nothing for a call that was aborted before",
     script: success,
     async check({ execute, calls }) {
       const values = execute({ signal: AbortSignal.abort() });
@@ -124,7 +124,7 @@ export const faultCases: readonly TransportCase[] = [
     },
   },
   {
-    name: "after a failure of every kind the next call works",
+    name: "serves the next call after every kind of failure",
     maxResponseBytes: 2048,
     idempotent: false,
     script: (call) => {
@@ -158,7 +158,7 @@ export const faultCases: readonly TransportCase[] = [
 /** A peer that does not deduplicate is not sent the request again. */
 function ambiguous(name: string, script: TransportCase["script"]): TransportCase {
   return {
-    name: `${name} leaves in doubt what happened, and is not repeated where the peer does not deduplicate`,
+    name: `reports ${name} as ambiguous, and does not repeat the call if the peer does not deduplicate`,
     idempotent: false,
     script,
     async check({ execute, calls }) {

@@ -18,7 +18,7 @@ const transportCases: readonly TransportCase[] = [
 ];
 
 export function describeTransport(transport: TransportUnderTest): void {
-  describe(`the ${transport.name} transport conforms`, () => {
+  describe(`the ${transport.name} transport`, () => {
     for (const transportCase of transportCases) {
       const lacks = (transportCase.needs ?? []).filter(
         (feature) => transport.unsupported[feature] !== undefined,

@@ -120,7 +120,7 @@ describe("the share of a destination", () => {
     [{ slots: 10, destinations: 1 }, 7],
     [{ slots: 64, destinations: 1 }, 48],
   ])(
-    "limits one destination to less than half the slots beside others, and to 3/4 by itself: %j",
+    "limits one destination to less than half the slots beside others, and to 3/4 without others: %j",
     (request, share) => {
       expect(maxShare(request)).toBe(share);
     },

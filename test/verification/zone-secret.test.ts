@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import {
@@ -16,6 +15,7 @@ import {
   zoneSecretId,
   zoneSecretKeepMs,
 } from "@sekisho/verification/zone-secret.ts";
+import { createMemoryTaskStore } from "../world/records.ts";
 
 const memoryStore = () => createMemoryTaskStore({ parse: parseZoneSecret });
 

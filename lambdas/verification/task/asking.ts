@@ -105,17 +105,17 @@ function shownQuestion({ prompt, options = [] }: Pick<InputRequiredResult, "prom
   return { prompt: prompt.slice(0, maxPromptLength), options: shownOptions };
 }
 
-/** Decides what an open question needs next. `resumed`: its message may be in the thread already. */
+/** Decides what an open question needs next. `workerDied`: its message may be in the thread already. */
 export function onWokenAsking(
   task: Task,
-  { nowMs, resumed }: EventOf<"woken">,
+  { nowMs, workerDied }: EventOf<"woken">,
   policy: Policy,
 ): Transition {
   const { question } = task;
   if (question === undefined) return requestCancel(task, "deadline");
   if (question.answer !== undefined) {
     if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(task, "deadline");
-    return sendReply(resumed ? markReplyInDoubt(task, nowMs) : task, policy);
+    return sendReply(workerDied ? markReplyInDoubt(task, nowMs) : task, policy);
   }
   if (nowMs >= question.expiresAtMs) return requestCancel(task, "unanswered");
   if (question.ts === undefined) {
@@ -123,7 +123,7 @@ export function onWokenAsking(
     const untilMs =
       question.expiresAtMs + timeToDeadlineMs(task, question.askedAtMs) + graceMs + deliveryMs;
     return {
-      task: resumed ? markForReconcile(task) : task,
+      task: workerDied ? markForReconcile(task) : task,
       effects: [{ type: "hold_thread", untilMs }],
     };
   }

@@ -29,7 +29,7 @@ const maxUntaken = 3;
 /** Ends a task that was certainly not sent. Asks the host to cancel any other. A task that has an outcome keeps it. */
 export function onCancelAsked(
   task: Task,
-  { resumed, nowMs }: EventOf<"cancel_asked">,
+  { workerDied, nowMs }: EventOf<"cancel_asked">,
   policy: Policy,
 ): Transition {
   switch (task.state) {
@@ -40,11 +40,11 @@ export function onCancelAsked(
       return setOutcome(task, outcomeOf("asked"), { reconcile: true });
     case "sent":
       // A host that did not answer may have stored the task.
-      if (!resumed && !mayHaveArrived(task) && task.attempts === 0)
+      if (!workerDied && !mayHaveArrived(task) && task.attempts === 0)
         return setOutcome(task, outcomeOf("asked"));
-      return requestCancel(resumed ? withCall(task, { arrival: "in_doubt" }) : task, "asked");
+      return requestCancel(workerDied ? withCall(task, { arrival: "in_doubt" }) : task, "asked");
     case "waiting":
-      return requestCancel(resumed ? markStreamInDoubt(task, policy) : task, "asked");
+      return requestCancel(workerDied ? markStreamInDoubt(task, policy) : task, "asked");
     case "asking":
       return requestCancel(extendDeadline(task, nowMs), "asked");
     case "delivering":
@@ -55,10 +55,11 @@ export function onCancelAsked(
 
 export function onWokenCanceling(
   task: Task,
-  { resumed }: EventOf<"woken">,
+  { workerDied }: EventOf<"woken">,
   policy: Policy,
 ): Transition {
-  const markedTask = resumed && task.state === "waiting" ? markStreamInDoubt(task, policy) : task;
+  const markedTask =
+    workerDied && task.state === "waiting" ? markStreamInDoubt(task, policy) : task;
   return { task: markedTask, effects: [{ type: "cancel" }] };
 }
 

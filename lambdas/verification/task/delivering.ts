@@ -40,10 +40,14 @@ export function transfersEndAtMs(task: Task): number {
 
 export function onWokenDelivering(
   task: Task,
-  { nowMs, resumed }: EventOf<"woken">,
+  { nowMs, workerDied }: EventOf<"woken">,
   policy: Policy,
 ): Transition {
-  return continueDelivery(task, { nowMs, reconcile: resumed || task.reconcile === true, policy });
+  return continueDelivery(task, {
+    nowMs,
+    reconcile: workerDied || task.reconcile === true,
+    policy,
+  });
 }
 
 /** Uploads the files first, because the answer's text names those that failed. Each is in the record before the next one is uploaded. */
@@ -218,18 +222,18 @@ export function onThreadLeft(
     task,
     effects: [
       ...(stopsSession ? [{ type: "stop_session" } as const] : []),
-      ...planCleanup(task, policy),
+      ...scheduleCleanup(task, policy),
     ],
   };
 }
 
 /** Ignores the result of an owed cancel, because the task has ended meanwhile. */
 export function onCallOverDone(task: Task, _event: TaskEvent, policy: Policy): Transition {
-  return { task, effects: planCleanup(task, policy) };
+  return { task, effects: scheduleCleanup(task, policy) };
 }
 
 /** Schedules the cleanup, unless it has run. */
-export function planCleanup({ cleanupDone }: Task, { sweepAfterMs }: Policy): TaskEffect[] {
+export function scheduleCleanup({ cleanupDone }: Task, { sweepAfterMs }: Policy): TaskEffect[] {
   return cleanupDone ? [] : [wake(sweepAfterMs)];
 }
 
@@ -239,12 +243,12 @@ const workerClockErrorMs = 30_000;
 /** A copy of an earlier wake-up may come with the number of the cleanup's. The cleanup still waits until late posts have arrived. */
 export function onWokenDone(
   task: Task,
-  { nowMs, resumed }: EventOf<"woken">,
+  { nowMs, workerDied }: EventOf<"woken">,
   { sweepAfterMs }: Policy,
 ): Transition {
   if (task.cleanupDone) return { task, effects: [] };
   // The worker that ended the task may have died before it left the thread.
-  if (resumed) return releaseThread(task);
+  if (workerDied) return releaseThread(task);
   const doneAtMs = task.history.findLast(({ state }) => state === "done")?.atMs ?? 0;
   const restMs = doneAtMs + sweepAfterMs - nowMs;
   return {

@@ -74,8 +74,8 @@ export function takesEffect(task: Task, { message, isDeleted }: MessageChange): 
 
 /** Checks the permission again, as at every try. */
 export function onEditedReceived(task: Task, event: EventOf<"message_edited">): Transition {
-  const { resumed, nowMs } = event;
-  return onWokenReceived(withNewText(task, event), { type: "woken", resumed, nowMs });
+  const { workerDied, nowMs } = event;
+  return onWokenReceived(withNewText(task, event), { type: "woken", workerDied, nowMs });
 }
 
 export function onEditedQueued(
@@ -103,7 +103,7 @@ export function onEditedAnnounced(
     return requestThreadPosition({ ...editedTask, state: "queued" });
   return onWokenAnnounced(
     editedTask,
-    { type: "woken", resumed: event.resumed, nowMs: event.nowMs },
+    { type: "woken", workerDied: event.workerDied, nowMs: event.nowMs },
     policy,
   );
 }
@@ -111,14 +111,17 @@ export function onEditedAnnounced(
 /** The first and last record of a message that was deleted before it was handled. It keeps the message from being handled later. */
 export function deletedTask(change: MessageChange): Task {
   const { listedAtMs: _listedAtMs, ...previousTask } = receivedTask(change);
-  const event = { type: "message_deleted", nowMs: change.receivedAtMs, resumed: false } as const;
+  const event = { type: "message_deleted", nowMs: change.receivedAtMs, workerDied: false } as const;
   const { task } = onDeletedReceived(previousTask, event);
   return withHistory({ previousTask, task, event, atMs: event.nowMs });
 }
 
 /** The message is gone, so it gets no answer. If a worker died, the thread may have a placeholder, which is cleaned up. */
-export function onDeletedReceived(task: Task, { resumed }: EventOf<"message_deleted">): Transition {
-  return ignore(resumed ? markForReconcile(task) : task);
+export function onDeletedReceived(
+  task: Task,
+  { workerDied }: EventOf<"message_deleted">,
+): Transition {
+  return ignore(workerDied ? markForReconcile(task) : task);
 }
 
 /** The placeholder says that the task was canceled. */

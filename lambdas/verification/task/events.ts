@@ -39,10 +39,10 @@ export type CallAct = "send" | "poll" | "cancel" | "answer";
 
 export type TaskEvent =
   /**
-   * A wake-up arrived. `resumed`: the former worker died during an act. `polls`: the number of polls so far, where the wake-up says more of
+   * A wake-up arrived. `workerDied`: the former worker died during an act, and its message came again. `polls`: the number of polls so far, where the wake-up says more of
    * them than the record.
    */
-  | { type: "woken"; nowMs: number; resumed: boolean; polls?: number | undefined }
+  | { type: "woken"; nowMs: number; workerDied: boolean; polls?: number | undefined }
   /** `allowed`: the person may ask. `locale` is the language of texts to them. `isExternal`: they may ask where no others read along. */
   | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale; isExternal?: boolean }
   /** The refusal was shown to the person, or was left out because of the limit on refusals. */
@@ -105,19 +105,21 @@ export type TaskEvent =
       act: Act["type"];
       kind: SlackErrorKind;
       retryAfterMs?: number | undefined;
+      /** Slack's rate limit met a read of the task's thread. */
+      isReadLimited?: boolean;
     }
   /** Sekisho's own code failed on the task's data. `causeKind` is the class of the error. */
   | { type: "step_failed"; nowMs: number; causeKind: string }
   /** The queue gave up on the task's wake-up. */
   | { type: "dead_lettered"; nowMs: number }
   /** A person asked to cancel the task. This worker holds the lease. */
-  | { type: "cancel_asked"; nowMs: number; resumed: boolean }
+  | { type: "cancel_asked"; nowMs: number; workerDied: boolean }
   /** The message was edited, or completed with its files, before it was sent. This worker holds the lease. */
-  | { type: "message_edited"; nowMs: number; resumed: boolean; message: UserMessage }
+  | { type: "message_edited"; nowMs: number; workerDied: boolean; message: UserMessage }
   /** The message was deleted before it was sent. This worker holds the lease. */
-  | { type: "message_deleted"; nowMs: number; resumed: boolean }
+  | { type: "message_deleted"; nowMs: number; workerDied: boolean }
   /** An operator redrives the task. This worker holds the lease. */
-  | { type: "redriven"; nowMs: number; resumed: boolean };
+  | { type: "redriven"; nowMs: number; workerDied: boolean };
 
 export type EventOf<E extends TaskEvent["type"]> = Extract<TaskEvent, { type: E }>;
 

@@ -117,9 +117,13 @@ export function moveToNewSession(
 /** Counts a failed act of Slack, and marks the task for reconciling, because the post may still have arrived. */
 export function countSlackFailure(
   task: Task,
-  { kind }: EventOf<"slack_failed">,
+  { kind, isReadLimited }: EventOf<"slack_failed">,
 ): { again: Task; isTerminal: boolean; isGivenUp: boolean } {
-  const again = markForReconcile({ ...task, attempts: task.attempts + 1 });
+  const again = markForReconcile({
+    ...task,
+    attempts: task.attempts + 1,
+    ...(isReadLimited && { limitedReads: (task.limitedReads ?? 0) + 1 }),
+  });
   const isTerminal = kind === "gone" || kind === "refused" || kind === "no_such_message";
   return { again, isTerminal, isGivenUp: isTerminal || again.attempts >= maxSlackTries };
 }

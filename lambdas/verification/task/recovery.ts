@@ -5,8 +5,8 @@ import {
   continueDelivery,
   giveUpDelivery,
   onCleanedUp,
-  planCleanup,
   replaceAnswer,
+  scheduleCleanup,
 } from "./delivering.ts";
 import type { EventOf } from "./events.ts";
 import { afterDeadLetterMs } from "./failures.ts";
@@ -91,7 +91,7 @@ export function onRedrivenDone(
   policy: Policy,
 ): Transition {
   const hasNothingToTell = task.outcome === undefined || privateOutcomes.has(task.outcome.type);
-  if (hasNothingToTell) return { task, effects: planCleanup(task, policy) };
+  if (hasNothingToTell) return { task, effects: scheduleCleanup(task, policy) };
   const delivery = { ...task.delivery, status: "posting" } as const;
   const again = markForReconcile(
     advance(task, { state: "delivering", delivery, cleanupDone: false }),

@@ -74,11 +74,11 @@ function limitTimeout(task: Task, nowMs: number): Task {
 
 export function onWokenSent(
   task: Task,
-  { nowMs, resumed }: EventOf<"woken">,
+  { nowMs, workerDied }: EventOf<"woken">,
   policy: Policy,
 ): Transition {
   // A task in doubt is looked up before it is sent again, even after its deadline, because the agent may be at work.
-  const inDoubt = resumed || mayHaveArrived(task);
+  const inDoubt = workerDied || mayHaveArrived(task);
   if (inDoubt)
     return {
       task: withCall(task, { arrival: "in_doubt" }),

@@ -276,6 +276,8 @@ export const taskSchema = z.object({
   reconcile: z.literal(true).optional(),
   /** The latest of these failures that were answered and say nothing about the task, such as a response that breaks the contract. */
   nonTransientFailures: z.int().optional(),
+  /** How many of these failures were reads of the thread that Slack's rate limit refused. */
+  limitedReads: z.int().optional(),
 
   receivedAtMs: z.int(),
   /** Changes of the state and requests of people, not every poll. The latest last. */

@@ -19,7 +19,8 @@ export function advance(task: Task, changes: Partial<Task>): Task {
 
 /** Ends a row of failures after a success. */
 export function resetFailures(task: Task): Task {
-  return { ...task, attempts: 0, nonTransientFailures: 0 };
+  const { limitedReads: _limitedReads, ...readTask } = task;
+  return { ...readTask, attempts: 0, nonTransientFailures: 0 };
 }
 
 /** Marks that a try may have posted something, so that the next one looks at the thread first. `advance` removes the mark. */

@@ -36,8 +36,8 @@ import {
 import { withShownProgress } from "./waiting.ts";
 
 /** Checks the permission at every try, because the rules may have changed. */
-export function onWokenReceived(task: Task, { resumed }: EventOf<"woken">): Transition {
-  return { task: resumed ? markForReconcile(task) : task, effects: [{ type: "permit" }] };
+export function onWokenReceived(task: Task, { workerDied }: EventOf<"woken">): Transition {
+  return { task: workerDied ? markForReconcile(task) : task, effects: [{ type: "permit" }] };
 }
 
 /** A person who may not ask gets a private refusal, unless the message did not mention the bot. */
@@ -47,25 +47,25 @@ export function onPermitted(
   policy: Policy,
 ): Transition {
   const { message } = task;
-  const localizedTask = { ...task, locale };
+  const taskWithLocale = { ...task, locale };
   const refusal: TaskOutcome = { type: "refused", ...(isExternal ? { external: true } : {}) };
   if (!allowed)
-    return message.unaddressed ? ignore(localizedTask) : turnAway(localizedTask, refusal);
+    return message.unaddressed ? ignore(taskWithLocale) : turnAway(taskWithLocale, refusal);
   // A message without a mention may not be for the bot, so it is not reported as too old before that is known.
   if (isOutdated(task, nowMs) && !message.unaddressed)
-    return (isSilent(task) ? turnAway : setOutcome)(localizedTask, { type: "too_old" });
+    return (isSilent(task) ? turnAway : setOutcome)(taskWithLocale, { type: "too_old" });
   // A bot neither cancels nor answers questions, because neither is counted by what ends a loop of two bots.
   const isBot = message.botIds !== undefined;
   if (!isBot && isCancelWord(message.text))
-    return { task: localizedTask, effects: [{ type: "cancel_thread" }] };
-  if (isToBeRead(task)) return { task: localizedTask, effects: [{ type: "read_message" }] };
+    return { task: taskWithLocale, effects: [{ type: "cancel_thread" }] };
+  if (isToBeRead(task)) return { task: taskWithLocale, effects: [{ type: "read_message" }] };
   const { threadTs, command } = message;
   if (threadTs === undefined || command || isBot)
-    return acceptMessage(localizedTask, { nowMs, policy });
+    return acceptMessage(taskWithLocale, { nowMs, policy });
   // In a thread the message may reply to a question.
   return {
-    task: localizedTask,
-    effects: [{ type: "give_reply", reconcile: localizedTask.reconcile === true }],
+    task: taskWithLocale,
+    effects: [{ type: "give_reply", reconcile: taskWithLocale.reconcile === true }],
   };
 }
 
@@ -199,11 +199,11 @@ function acceptMessage(
   if (refusal !== undefined && mayGetFiles(task)) return { task, effects: [wake(lateFilesMs)] };
   if (refusal !== undefined) return turnAway(task, refusal);
   // In a thread the message may have no route of its own, because it follows the thread's.
-  const directedTask =
+  const taskWithRoute =
     chooseDestination(task, policy) ?? (task.message.threadTs === undefined ? undefined : task);
-  if (directedTask === undefined) return onNoRoute(task);
-  const untilMs = nowMs + maxAgeMs + destinationOf(directedTask, policy).deadlineMs;
-  return { task: directedTask, effects: [{ type: "charge", untilMs }] };
+  if (taskWithRoute === undefined) return onNoRoute(task);
+  const untilMs = nowMs + maxAgeMs + destinationOf(taskWithRoute, policy).deadlineMs;
+  return { task: taskWithRoute, effects: [{ type: "charge", untilMs }] };
 }
 
 /** How long a mention without any text waits for its files, before it is refused as no request. */
@@ -238,11 +238,11 @@ export function onThreadJoined(
   event: EventOf<"thread_joined">,
   policy: Policy,
 ): Transition {
-  const placedTask = placeInThread(task, event, policy);
-  if (placedTask === undefined) return onNoRoute(task);
+  const taskInThread = placeInThread(task, event, policy);
+  if (taskInThread === undefined) return onNoRoute(task);
   const { queuePosition, nowMs } = event;
   return {
-    task: queuePosition === 0 ? startDeadline(placedTask, nowMs, policy) : placedTask,
+    task: queuePosition === 0 ? startDeadline(taskInThread, nowMs, policy) : taskInThread,
     effects: [{ type: "announce", reconcile: task.reconcile === true }],
   };
 }
@@ -335,12 +335,12 @@ export function onQueuePosition(
   event: EventOf<"thread_joined">,
   policy: Policy,
 ): Transition {
-  const placedTask = placeInThread(task, event, policy);
-  if (placedTask === undefined) return onNoRouteQueued(task);
+  const taskInThread = placeInThread(task, event, policy);
+  if (taskInThread === undefined) return onNoRouteQueued(task);
   const { queuePosition, freeAtMs, nowMs } = event;
   if (queuePosition > 0)
-    return { task: placedTask, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
-  const announcedTask = advance(startDeadline(placedTask, nowMs, policy), { state: "announced" });
+    return { task: taskInThread, effects: [wake(turnDelay({ freeAtMs, nowMs }))] };
+  const announcedTask = advance(startDeadline(taskInThread, nowMs, policy), { state: "announced" });
   // Edits the placeholder, which still says that the task waits.
   return { task: announcedTask, effects: [{ type: "show_progress" }] };
 }

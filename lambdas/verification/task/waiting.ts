@@ -32,11 +32,11 @@ const newsGapMs = 30_000;
 
 export function onWokenWaiting(
   task: Task,
-  { nowMs, resumed, polls: carried = 0 }: EventOf<"woken">,
+  { nowMs, workerDied, polls: carried = 0 }: EventOf<"woken">,
   policy: Policy,
 ): Transition {
   // A worker that died may have begun a stream.
-  const markedTask = resumed ? markStreamInDoubt(task, policy) : task;
+  const markedTask = workerDied ? markStreamInDoubt(task, policy) : task;
   if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(markedTask, "deadline");
   const wait = {
     ...waitOf(task),

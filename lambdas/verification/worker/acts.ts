@@ -15,6 +15,7 @@ import { createQuestionActs } from "./acts/question.ts";
 import { createThreadActs } from "./acts/thread.ts";
 import { createCallRunner } from "./calls.ts";
 import { causeKindOf, isDataFailure } from "./data-failures.ts";
+import { ReadLimited } from "./own-posts.ts";
 import type { ActRequest, ActResult, RunAct, StopSession } from "./step/step.ts";
 import { createInTransfer, TransferBusy } from "./transfers.ts";
 
@@ -54,7 +55,8 @@ export function createActs(options: ActOptions): { runAct: RunAct; stopSession: 
 function toFailure(act: Act, { error, nowMs }: { error: unknown; nowMs: number }): TaskEvent {
   if (error instanceof SlackError) {
     const { kind, retryAfterMs } = error;
-    return { type: "slack_failed", nowMs, act: act.type, kind, retryAfterMs };
+    const isReadLimited = error instanceof ReadLimited;
+    return { type: "slack_failed", nowMs, act: act.type, kind, retryAfterMs, isReadLimited };
   }
   if (isDataFailure(error)) return { type: "step_failed", nowMs, causeKind: causeKindOf(error) };
   if (error instanceof TransferBusy)

@@ -134,7 +134,7 @@ function listUploads(task: Task): { fileId: string; title: string }[] {
   );
 }
 
-/** If Slack accepts none of the contents, the message is deleted, so that no buttons stay. */
+/** If Slack accepts none of the contents, or no edit at all, the message is deleted, so that no buttons stay. */
 async function removeButtons(
   request: Request,
   { ts, kind, index, contents }: PostId & { ts: string; contents: readonly MessageContent[] },
@@ -146,8 +146,7 @@ async function removeButtons(
     try {
       return await slack.update({ ...target, content, key: { requestId: task.id, kind, index } });
     } catch (thrown) {
-      if (isSlackError(thrown, ["no_such_message"])) return;
-      if (!isSlackError(thrown, ["refused", "gone"])) throw thrown;
+      if (!isSlackError(thrown, ["no_such_message", "refused", "gone"])) throw thrown;
     }
   }
   // Deleting may be allowed where posting is not.

@@ -56,19 +56,29 @@ export function readMessages({ slack, task, signal }: Request): Promise<PostedMe
 }
 
 /** Slack returns a long thread to some apps in small pieces (15 messages a minute), so reading it may take several tries. */
-const maxReads = 6;
+const maxLimitedReads = 6;
+
+/** Slack's rate limit kept us from reading the thread. Unlike that of a post, it may be permanent. */
+export class ReadLimited extends SlackError {
+  constructor({ retryAfterMs }: Pick<SlackError, "retryAfterMs">) {
+    super("rate_limited", retryAfterMs === undefined ? {} : { retryAfterMs });
+  }
+}
 
 /**
  * Like `readOwnPosts`, but falls back to the record if Slack does not let us read the thread (a missing scope, a permanent limit), because
  * a duplicate answer is better than none.
  */
 export async function readOwnPostsOrRecorded(request: Request): Promise<OwnPost[]> {
+  const { task } = request;
   try {
     return await readOwnPosts(request);
-  } catch (thrown) {
-    const isLimited = isSlackError(thrown, ["rate_limited"]) && request.task.attempts >= maxReads;
-    if (!isLimited && !isSlackError(thrown, ["refused", "gone"])) throw thrown;
-    return recordedPosts(request.task);
+  } catch (error) {
+    if (!(error instanceof SlackError)) throw error;
+    const isLimited = error.kind === "rate_limited";
+    if (isLimited && (task.limitedReads ?? 0) < maxLimitedReads) throw new ReadLimited(error);
+    if (!isLimited && !isSlackError(error, ["refused", "gone"])) throw error;
+    return recordedPosts(task);
   }
 }
 

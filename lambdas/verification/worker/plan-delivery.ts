@@ -57,7 +57,7 @@ export function planDelivery(request: PlanRequest): DeliveryPlan {
     tidying: [
       ...toRemovals(task, surplus),
       // The task is over, so the question's buttons go.
-      ...(question === undefined || ts === undefined ? [] : [closeQuestion(request, ts)]),
+      ...(ts !== undefined && hasQuestionText(task) ? [closeQuestion(request, ts)] : []),
     ],
   };
 }
@@ -71,7 +71,7 @@ export function planCleanup(
 ): ThreadAction[] {
   const { task, posts, surplusOpenings } = request;
   // If the failure notice is not in the thread, the parts of the answer stay.
-  const isNoticed = hasFailedDelivery(task) && posts.some(({ kind }) => kind === "own_text");
+  const isNoticed = hasFailedDelivery(task) && hasNotice(posts);
   const kind = isNoticed ? "own_text" : outcomeKindOf(task);
   // Every outcome has a first part, so its text is not rendered again to find out that this one stays.
   const hasFurtherParts = posts.some((post) => post.kind === kind && post.index > 0);
@@ -94,9 +94,16 @@ export function planFailureNotice(request: PlanRequest): ThreadAction[] {
   const { posting, isShareDue } = planDelivery(request);
   const isWhole = !isShareDue && posting.every(({ type }) => type === "stop_stream");
   const [content] = text.parts(task);
-  return isWhole || posts.some(({ kind }) => kind === "own_text") || content === undefined
+  return isWhole || hasNotice(posts) || content === undefined
     ? []
-    : [{ type: "post", kind: "own_text", index: 0, content }];
+    : [{ type: "post", ...noticeId, content }];
+}
+
+const noticeId = { kind: "own_text", index: 0 } as const;
+
+/** Further texts of this kind are parts of an outcome, and say nothing without the first one. */
+function hasNotice(posts: readonly OwnPost[]): boolean {
+  return posts.some((post) => isSamePost(post, noticeId));
 }
 
 /** Returns the outcome's parts, and not the notice that replaces them after Slack has refused every try. */
@@ -152,9 +159,14 @@ function planButtonRemoval(request: PlanRequest, post: OwnPost): ThreadAction[] 
   const { task } = request;
   const { ts, kind, index, buttons } = post;
   if (buttons === undefined || isOutcome(post)) return [];
-  return task.question !== undefined && isSamePost(post, questionIdOf(task))
+  return hasQuestionText(task) && isSamePost(post, questionIdOf(task))
     ? [closeQuestion(request, ts)]
     : [{ type: "remove_buttons", ts, kind, index, contents: [{ text: buttons.text }] }];
+}
+
+/** False after the cleanup has erased the texts. A redrive then leaves the question in the thread as it is. */
+function hasQuestionText({ question, textsErased }: Task): boolean {
+  return question !== undefined && !textsErased;
 }
 
 function closeQuestion({ task, text }: PlanRequest, ts: string) {

@@ -69,7 +69,7 @@ export async function runTask(run: TaskRun): Promise<Exclude<TaskResult, { statu
     // Until the task has an outcome, its other acts are calls.
     if (act !== undefined) return calls.run({ act: act as ExecutionCall, task, signal });
     await sleep({ ms: toDelayMs({}, effects), signal });
-    return { type: "woken", nowMs: now(), resumed: false, polls: effects.find(isWake)?.polls };
+    return { type: "woken", nowMs: now(), workerDied: false, polls: effects.find(isWake)?.polls };
   }
 
   let sendError: SekishoError | undefined;

@@ -51,6 +51,7 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
       "attempts",
       "reconcile",
       "nonTransientFailures",
+      "limitedReads",
       "queuePosition",
       "cancelReason",
       "owed",

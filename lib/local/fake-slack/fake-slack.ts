@@ -1,7 +1,7 @@
 /** A fake Slack on this machine: a strict double of the Web API, and people whose actions reach the app as signed requests. */
 import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import { createListeners } from "../listeners.ts";
-import type { Fault } from "./faults.ts";
+import type { Fault, TakeFault } from "./faults.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import { createPersons } from "./persons.ts";
 import type { FakeSlackCaller } from "./reply.ts";
@@ -17,6 +17,8 @@ type FakeSlackOptions = {
   retryDelaysMs?: readonly number[];
   /** How long people's actions wait for the app. Slack's own three seconds by default. */
   answerTimeoutMs?: number;
+  /** Decides about each call whether it fails. The faults of `inject` come first. */
+  takeFault?: TakeFault;
   log?: Log;
 } & Omit<Parameters<typeof createState>[0], "onFailure">;
 
@@ -26,6 +28,7 @@ export async function startFakeSlack({
   log = silentLog,
   retryDelaysMs,
   answerTimeoutMs,
+  takeFault = () => undefined,
   ...options
 }: FakeSlackOptions) {
   const onFailure = (code: string) => log.error("fake_slack_not_stored", { cause_kind: code });
@@ -44,7 +47,7 @@ export async function startFakeSlack({
     state,
     takeFault(method) {
       const index = faults.findIndex((fault) => fault.method === method);
-      return index < 0 ? undefined : faults.splice(index, 1)[0];
+      return index < 0 ? takeFault(method) : faults.splice(index, 1)[0];
     },
     onCall: calls.notify,
   });

@@ -71,7 +71,7 @@ const replies: Record<Extract<TaskEvent, { type: "reply_given" }>["decision"], s
 };
 
 const detailed: Detailed = {
-  woken: ({ resumed }) => (resumed ? "worker took over from one that died" : names.woken),
+  woken: ({ workerDied }) => (workerDied ? "worker took over from one that died" : names.woken),
   permitted: ({ allowed }) => (allowed ? "user is allowed" : "user is not allowed"),
   reply_given: ({ decision }) => replies[decision],
   charged: ({ over }) => (over === undefined ? names.charged : `over the quota of the ${over.by}`),

@@ -195,7 +195,7 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     [["--user", "U3"], ["--external", "people"], "as a person of one of them"],
     [["--user", "U3"], ["--external", "channels"], "shared with other organizations"],
     [["--bot", "Wf3"], [], "lets Wf3 ask"],
-  ])("suggests a rule that allows %j %j", async (who, where, text) => {
+  ])("suggests a rule with the arguments %j %j", async (who, where, text) => {
     await place.allow("add", "--channel", "C3");
     const whyArgs = ["why", "--team", "T1", "--channel", "C3", ...who, ...where];
     const none = await place.allow(...whyArgs);

@@ -80,7 +80,7 @@ describe("sekisho dead-letters list", () => {
   });
 });
 
-describe("sekisho dead-letters, interrupted", () => {
+describe("an interrupted sekisho dead-letters", () => {
   it("ends at once on an interruption and returns the received dead letters to the archive", async () => {
     const body = anAsk({ requestId: requestIdOf(1) });
     await archive(body);

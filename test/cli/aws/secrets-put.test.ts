@@ -281,7 +281,7 @@ describe("a secret given as an argument", () => {
   });
 });
 
-describe("a secret that is asked for on the terminal", () => {
+describe("a secret that is typed on the terminal", () => {
   it("reads a secret from the terminal without showing it, and ignores an interrupted input", async () => {
     for (const [typed, expected] of [
       ["xoxb-typed\r", "xoxb-typed"],

@@ -172,14 +172,14 @@ describe("sekisho conformance --junit", () => {
   });
 });
 
-describe("sekisho conformance where there is nothing to test", () => {
+describe("sekisho conformance without a usable endpoint", () => {
   it.each([
     [
       "a wrong path",
       () => raw("", { status: 404 }),
       "no Execution endpoint at this address: HTTP 404",
     ],
-    ["an endpoint that is away", () => raw("", { status: 503 }), "is not available: HTTP 503"],
+    ["an unreachable endpoint", () => raw("", { status: 503 }), "is not available: HTTP 503"],
     ["refused credentials", () => raw("", { status: 403 }), "refuses the credentials: HTTP 403"],
     [
       "credentials refused by an error",
@@ -210,7 +210,7 @@ describe("sekisho conformance where there is nothing to test", () => {
   });
 });
 
-describe("sekisho conformance with wrong words", () => {
+describe("sekisho conformance with wrong arguments", () => {
   const url = "https://agents.sekisho.invalid/";
   it.each([
     [[], "either a URL or --destination NAME"],
@@ -263,7 +263,7 @@ it("sekisho conformance refuses an A2A agent, which has another contract, and su
   );
 });
 
-describe("the words of --auth", () => {
+describe("the argument of --auth", () => {
   it.each([
     ["bearer:AGENTS_TOKEN", { type: "bearer", token: { env: "AGENTS_TOKEN" } }],
     ["sigv4:lambda:eu-central-1", { type: "sigv4", service: "lambda", region: "eu-central-1" }],

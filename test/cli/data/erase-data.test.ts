@@ -19,7 +19,7 @@ import { noStoredRules, parseStoredRules } from "@sekisho/verification/gate/rule
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
 import { sampleAsk, sampleTask } from "../../verification/task/sample.ts";
-import { createWorld } from "../../verification/worker/world.ts";
+import { createWorld } from "../../world/world.ts";
 import { sampleFormerEntry } from "../usage/former-entry.ts";
 
 const nowMs = Date.now();
@@ -214,12 +214,12 @@ async function openZoneWithRecord(changes: object) {
 
 describe("erasing the Execution zone's records", () => {
   it.each([
-    ["is over", { state: "completed" }],
+    ["has ended", { state: "completed" }],
     ["came over A2A", { state: "completed", requestId: "r1", correlationId: requestId }],
     ["lost its host an hour ago", { lease: { owner: "o", untilMs: nowMs - hourMs } }],
-    ["asks a question that nobody will answer", { state: "input_required" }],
+    ["asks a question that can no longer be answered", { state: "input_required" }],
     ["has not begun", { state: "submitted" }],
-    ["has not begun again after an answer", {}],
+    ["has not continued after a reply", {}],
   ])("erases an execution record that %s", async (_, changes) => {
     const { eraseRecords, readRecord } = await openZoneWithRecord(changes);
     expect(await eraseRecords()).toBe(1);

@@ -171,7 +171,7 @@ describe("sekisho config push", () => {
       "the record in the table is damaged. Restore or delete",
     ],
   ])(
-    "explains what to do about a record %s, and does not change it",
+    "explains what to do about a stored record %s, and does not change it",
     async (_title, content, advice) => {
       const data = {
         id: "live-settings",
@@ -308,9 +308,9 @@ describe("a push to a stage whose deployed destinations are not all those of the
   });
 
   it.each([
-    ["first", [{ channel: "C1", destination: "far" }, { destination: "near" }]],
-    ["for what does not arrive at another", [{ destination: ["near", "far"] }]],
-  ])("refuses a route to a destination that needs a deploy, %s", (_what, routes) => {
+    ["first destination", [{ channel: "C1", destination: "far" }, { destination: "near" }]],
+    ["fallback of another", [{ destination: ["near", "far"] }]],
+  ])("refuses a route to a destination that needs a deploy as the %s", (_what, routes) => {
     expect(plan({ near, far: changed }, { routes }).refused).toEqual([
       { name: "far", why: "a route leads there" },
     ]);

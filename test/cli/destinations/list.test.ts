@@ -209,7 +209,7 @@ const routes = [
   { destination: ["d"] },
 ];
 
-describe("the routes that a message could take", () => {
+describe("the routes of a message", () => {
   it("lists the routes that are possible for a partly known message, up to the first certain one", () => {
     expect(listPossibleRoutes({ routes, known: { channel: "C1" } })).toEqual([
       { position: 1, destination: ["a", "b"], certain: false },

@@ -244,7 +244,7 @@ const expectedResult = (tried: Record<string, Peer>) =>
     Object.entries(tried).map(([name, { found: check }]) => [name, expect.stringMatching(check)]),
   );
 
-describe("sekisho doctor at destinations", () => {
+describe("sekisho doctor and destinations", () => {
   it("authenticates and calls rpc.discover twice, only at the named destination", async () => {
     const destinations = { one: healthy(), two: at(`${peer.url}/rpc/refuses`) };
     const report = await check(destinations, { args: ["--destination", "one"] });
@@ -310,7 +310,7 @@ describe("sekisho doctor at destinations", () => {
   });
 });
 
-describe("sekisho doctor at a destination with credentials of AWS", () => {
+describe("sekisho doctor and a destination with AWS credentials", () => {
   let aws: AwsServices;
   beforeEach(async () => {
     aws = await startAwsServices({ account: "111111111111" });

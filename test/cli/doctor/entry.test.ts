@@ -69,7 +69,7 @@ async function checkAt(url: string, { known = secret, now = Date.now } = {}) {
   return report.map(formatFinding);
 }
 
-describe("the doctor at an entry", () => {
+describe("sekisho doctor and the ingress", () => {
   it("passes an entry that accepts signed requests and refuses unsigned and old ones", async () => {
     expect(await checkAt(zone.url)).toEqual([
       "ok: The entry refuses an unsigned request.",
@@ -93,16 +93,16 @@ describe("the doctor at an entry", () => {
     new Response(null, { status, headers: { location: "/" } });
 
   it.each([
-    ["accepts old requests", careless, /^ok/, /signed ten minutes ago \(HTTP 200\)\. → Look/],
+    ["accepts an old request", careless, /^ok/, /signed ten minutes ago \(HTTP 200\)\. → Look/],
     [
-      "takes everything",
+      "accepts every request",
       () => new Response("yes"),
       /an unsigned request.* → Take/,
       /does not under/,
     ],
     ["has no secret", answering(500), /^failed: .*no signing secret.* → Give it/, /HTTP 500/],
-    ["is no entry", answering(404), /^failed: .*HTTP 404, and not 401.* → Look/, /HTTP 404/],
-    ["leads elsewhere", answering(302), /^failed: .*HTTP 302/, /HTTP 302/],
+    ["is not an ingress", answering(404), /^failed: .*HTTP 404, and not 401.* → Look/, /HTTP 404/],
+    ["redirects", answering(302), /^failed: .*HTTP 302/, /HTTP 302/],
   ])("explains a server that %s", async (_title, answered, unsigned, signed) => {
     answer = answered;
     const [first, second] = await checkAt(inFront.url);
@@ -118,7 +118,7 @@ describe("the doctor at an entry", () => {
   });
 });
 
-describe("sekisho doctor where a zone runs", () => {
+describe("sekisho doctor beside a running zone", () => {
   // Slack itself does not matter here.
   const config = { slack: { apiUrl: "http://127.0.0.1:1/api/" }, destinations: {}, routes: [] };
   const doctor = (port: number, env: Record<string, string>) =>

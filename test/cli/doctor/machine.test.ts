@@ -191,7 +191,7 @@ const problems: Record<string, Problem> = {
         /^failed: Missing: commands, files:write, im:write\. → .*sekisho manifest.*reinstall/,
     },
   },
-  "an app that is declared as an agent for nothing": {
+  "an app that is needlessly declared as an agent": {
     slack: () => slack.grant(...slack.allScopes, "assistant:write"),
     found: { "token scopes": /^warning: .*declared as an agent.* → Set slack\.assistant/ },
   },
@@ -245,7 +245,7 @@ const problems: Record<string, Problem> = {
       secrets: /^failed: SLACK_CLIENT_SECRET is not set here\. →/,
     },
   },
-  "a workspace in which nobody may ask": {
+  "a workspace in which nobody has access": {
     found: { "who may ask": /^warning: Nobody.* → Run npx --no-install sekisho allow add --team/ },
   },
   "a signing secret that no app has": {
@@ -254,7 +254,7 @@ const problems: Record<string, Problem> = {
   },
 };
 
-describe("sekisho doctor explains", () => {
+describe("the explanations of sekisho doctor", () => {
   it.each(Object.entries(problems))(
     "explains %s",
     async (_title, { config, env, slack: change, found: results }) => {
@@ -332,7 +332,7 @@ describe("sekisho doctor explains", () => {
   });
 });
 
-describe("sekisho doctor at the stored data", () => {
+describe("sekisho doctor and the stored data", () => {
   const file = () => join(machine.folder, ".sekisho", "verification.db");
   const report = async (name: string) =>
     shownText(await machine.doctor(ports), `${name} verification.db`);

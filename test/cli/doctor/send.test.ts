@@ -200,10 +200,10 @@ describe("--send", () => {
   });
 
   it.each([
-    ["20 minutes on AgentCore", {}, "agentcore", 20],
-    ["two minutes on Lambda, which has no sessions", {}, "lambda", 2],
-    ["half of a short deadline", { deadlineMs: 10 * 60_000 }, "agentcore", 5],
-  ])("allows the long task %s", (_title, fields, kind, minutes) => {
+    ["of 20 minutes on AgentCore", {}, "agentcore", 20],
+    ["of two minutes on Lambda, which has no sessions", {}, "lambda", 2],
+    ["of half a short deadline", { deadlineMs: 10 * 60_000 }, "agentcore", 5],
+  ])("allows a long task %s", (_title, fields, kind, minutes) => {
     const prod = { ...twoAccounts.stages.prod, execution: { kind } };
     const destinations = { local: { transport: "https", ...fields } };
     const json = { destinations, routes: [{ destination: "local" }], stages: { prod } };
@@ -228,7 +228,7 @@ describe("--send", () => {
   const toFar = { destination: "far" };
 
   it.each<[string, object, string | undefined]>([
-    ["an agent of its own", { execution: twoAccounts.execution }, 'needs the agent "echo"'],
+    ["its own agent", { execution: twoAccounts.execution }, 'needs the agent "echo"'],
     [
       "no Execution zone",
       {
@@ -239,13 +239,13 @@ describe("--send", () => {
       "no Execution zone of its own",
     ],
     ["a route elsewhere", { routes: [{ team: "T1", ...toFar }, toLocal] }, "to far, which is not"],
-    ["no route that fits", { routes: [{ team: "T2", ...toLocal }] }, "leads nowhere"],
+    ["no matching route", { routes: [{ team: "T2", ...toLocal }] }, "leads nowhere"],
     [
       "a route elsewhere for another workspace",
       { routes: [{ team: "T2", ...toFar }, toLocal] },
       undefined,
     ],
-    ["a route elsewhere for a word", { routes: [{ word: "far", ...toFar }, toLocal] }, undefined],
+    ["a route elsewhere for a prefix", { routes: [{ word: "far", ...toFar }, toLocal] }, undefined],
   ])("checks the route to a stage with %s", async (_title, changes, text) => {
     const config = parseConfig({ json: { ...twoAccounts, execution: {}, ...changes } });
     const target = {

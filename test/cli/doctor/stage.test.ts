@@ -240,7 +240,7 @@ describe("sekisho doctor --stage", () => {
         far: /^failed: Its secret sekisho\/prod\/FAR_TOKEN cannot be read/,
       },
     },
-    "secrets that may not be read, as the worker may": {
+    "secrets that only the worker is allowed to read": {
       change: () => refuse("secretsmanager:GetSecretValue"),
       found: {
         entry: /^ok/,
@@ -262,26 +262,26 @@ describe("sekisho doctor --stage", () => {
       },
       found: { worker: /^failed: .*table \(AccessDeniedException\)\. → npx cdk deploy/ },
     },
-    "a queue that it cannot reach": {
+    "a queue that the worker cannot reach": {
       change: () => {
         worker.canReach.queue = false;
       },
       found: { worker: /^failed: .*queue/ },
     },
-    "live settings that it cannot read": {
+    "live settings that the operator cannot read": {
       change: () => {
         worker.canReach.liveSettings = false;
       },
       found: { worker: /^failed: .*cannot read the live settings/ },
     },
-    "a bot token that it cannot read": {
+    "a bot token that the worker cannot read": {
       change: () => aws.secrets.all.delete(secretId("SLACK_BOT_TOKEN")),
       found: {
         "bot token":
           /^failed: The deployed worker cannot read sekisho\/prod\/SLACK_BOT_TOKEN \(Resource/,
       },
     },
-    "an alias that may not be invoked": {
+    "an alias without the permission to invoke it": {
       change: () => refuse("lambda:Invoke", 403),
       found: {
         worker: /^failed: .*lack lambda:InvokeFunction on arn:aws:lambda:.*worker/,
@@ -293,7 +293,7 @@ describe("sekisho doctor --stage", () => {
       change: () => refuse("lambda:Invoke", 429, "TooManyRequestsException"),
       found: { worker: /^failed: .*concurrency.* → Try again in a minute/ },
     },
-    "a worker that is gone": {
+    "a missing worker": {
       change: () => refuse("lambda:Invoke", 404, "ResourceNotFoundException"),
       found: { worker: /^failed: .*there is no function .* → Run npx cdk deploy/ },
     },
@@ -305,7 +305,7 @@ describe("sekisho doctor --stage", () => {
       change: () => aws.functions.set(worker.arn, async () => ({ batchItemFailures: [] })),
       found: { worker: /^failed: .*another version/ },
     },
-    "a worker that takes too long": {
+    "a worker that times out": {
       change: () => failWorker("Sandbox.Timedout"),
       found: { worker: /^failed: .*within its time limit/ },
     },

@@ -91,7 +91,7 @@ describe("names from Slack", () => {
   });
 });
 
-describe("where Slack gives no names, ids are left", () => {
+describe("the fallback to ids", () => {
   it("falls back to ids without a token", async () => {
     open({ token: "" });
     expect(await names.find(all())).toEqual(nothing);

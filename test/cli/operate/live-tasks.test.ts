@@ -49,8 +49,8 @@ afterEach(async () => {
   await tasks.close();
 });
 
-/** What somebody who looks is told, one after the other. */
-function look() {
+/** Follows the list, and returns its updates one after the other. */
+function follow() {
   const updates: TaskListUpdate[] = [];
   let heard = () => {};
   const stop = live.watch((news) => {
@@ -64,10 +64,10 @@ function look() {
       await promise;
     }
     const [first] = updates.splice(0, 1);
-    if (first === undefined) throw new Error("Nothing was told.");
+    if (first === undefined) throw new Error("No update arrived.");
     return first;
   }
-  return { next, stop, told: updates };
+  return { next, stop, updates };
 }
 
 const idsOf = (news: TaskListUpdate) => ("rows" in news ? news.rows.map(({ id }) => id) : []);
@@ -77,7 +77,7 @@ describe("the live list", () => {
     await tasks.add(1, { state: "done" });
     await tasks.add(2, { state: "waiting" });
     await tasks.add(3);
-    const { next } = look();
+    const { next } = follow();
     const all = await next();
     expect({ type: all.type, ids: idsOf(all) }).toEqual({
       type: "all",
@@ -96,7 +96,7 @@ describe("the live list", () => {
   it("follows an old open task to its end, even beyond the limit of finished tasks", async () => {
     await tasks.add(1, { state: "waiting" });
     for (let number = 2; number < 110; number += 1) await tasks.add(number, { state: "done" });
-    const { next } = look();
+    const { next } = follow();
     expect(await next()).toMatchObject({ type: "all", more: ["done"] });
     await tasks.change(1, { state: "done" });
     expect(await next()).toMatchObject({
@@ -106,7 +106,7 @@ describe("the live list", () => {
 
   it("updates a task whose answer is delivered later", async () => {
     await tasks.add(1, undelivered);
-    const { next } = look();
+    const { next } = follow();
     expect(await next()).toMatchObject({
       rows: [{ kind: "bad", text: "answered, but not posted" }],
     });
@@ -117,7 +117,7 @@ describe("the live list", () => {
   it("removes erased tasks within a minute, and omits them for a new viewer", async () => {
     await tasks.add(1, { state: "done" });
     await tasks.add(2, { state: "done" });
-    const first = look();
+    const first = follow();
     await first.next();
     await tasks.erase(1);
     await tasks.erase(2, { leavesNothing: true });
@@ -128,21 +128,21 @@ describe("the live list", () => {
     expect(idsOf(await first.next())).toEqual([requestIdOf(3)]);
     await tasks.erase(3);
     first.stop();
-    expect(idsOf(await look().next())).toEqual([]);
+    expect(idsOf(await follow().next())).toEqual([]);
   });
 
   it("names the ids of expired tasks", async () => {
     await tasks.add(1);
-    const { next } = look();
+    const { next } = follow();
     await next();
     await tasks.change(1, { expiresAtMs: 1 });
     expect(await next()).toEqual({ type: "change", rows: [], gone: [requestIdOf(1)], more: [] });
   });
 
   it("polls once for all viewers, and stops without viewers", async () => {
-    const first = look();
+    const first = follow();
     await first.next();
-    const second = look();
+    const second = follow();
     expect(await second.next()).toMatchObject({ type: "all" });
     first.stop();
     await tasks.add(1);
@@ -154,12 +154,12 @@ describe("the live list", () => {
     const seen = lists;
     await setTimeout(60);
     expect(lists).toBe(seen);
-    expect(first.told).toEqual([]);
+    expect(first.updates).toEqual([]);
   });
 
   it("reports a read failure once, keeps trying, and then lists all tasks again", async () => {
     broken = true;
-    const { next, told: updates } = look();
+    const { next, updates } = follow();
     expect(await next()).toEqual({ type: "trouble", text: "It cannot be read." });
     while (lists < 4) await setTimeout(5);
     expect(updates).toEqual([]);

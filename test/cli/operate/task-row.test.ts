@@ -12,13 +12,13 @@ describe("a task's line in the list", () => {
   it.each<[string, Partial<Task>, string]>([
     ["under way", { state: "waiting" }, "open"],
     [
-      "under way while its answer is delivered",
+      "under way while its answer is being delivered",
       { state: "delivering", outcome: { type: "answer", text: "x" } },
       "open",
     ],
     ["good when its answer is in the thread", { state: "done" }, "good"],
     ["bad when it failed", { state: "done", outcome: failed }, "bad"],
-    ["bad as soon as it is known to have failed", { state: "delivering", outcome: failed }, "bad"],
+    ["bad as soon as its failure is known", { state: "delivering", outcome: failed }, "bad"],
     ["bad when its answer is not in the thread", undelivered, "bad"],
     [
       "stopped when it was canceled",

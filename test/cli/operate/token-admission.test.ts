@@ -281,7 +281,7 @@ describe("the operators' page outside loopback", () => {
   });
 });
 
-describe("behind a platform that authenticates", () => {
+describe("the operators' page behind an authenticating platform", () => {
   it("admits every request behind a platform, offers no form, and refuses other sites", async () => {
     const { createPlatformAuthenticator } = await import(
       "@sekisho/execution/authenticator/authenticator.ts"

@@ -39,7 +39,7 @@ async function store(): Promise<void> {
 const linkOf = () =>
   `https://fake-slack.slack.com/archives/${channel}/p${slack.asked.replace(".", "")}`;
 
-describe("of the local run", () => {
+describe("names and links of the local run", () => {
   let withToken: (...args: string[]) => ReturnType<typeof commandHere>;
   let config: string[];
   beforeEach(async () => {
@@ -85,18 +85,15 @@ describe("of the local run", () => {
     expect(record).toMatchObject({ id: task.id, revision: 1, wakeSeq: 0, userName: "Hanako" });
   });
 
-  it.each([
-    ["no token", {}],
-    ["a token that Slack refuses", { SLACK_BOT_TOKEN: "xoxb-revoked" }],
-    ["a value that is no bot token", { SLACK_BOT_TOKEN: "another secret" }],
-  ])("tasks list shows ids without an error for %s", async (_what, env: Record<string, string>) => {
+  it("tasks list shows ids without an error if the bot token is another secret", async () => {
     const calls: string[] = [];
     slack.fakeSlack.onCall(({ method }) => void calls.push(method));
     const file = ["--store", join(place.folder, "verification.db")];
+    const env = { SLACK_BOT_TOKEN: "another secret" };
     const { code, stdout, stderr } = await commandHere(["tasks", "list", ...file, ...config], env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`${channel}  UHANAKO`);
-    expect(stdout).not.toMatch(/THREAD|another secret|xoxb/);
+    expect(stdout).not.toMatch(/THREAD|another secret/);
     expect(calls).toEqual([]);
   });
 
@@ -128,16 +125,5 @@ describeWithDynamoDb("of a stage", () => {
     const { stdout } = await place.tasks("show", task.id);
     expect(stdout).toContain("Hanako (UHANAKO)");
     expect(stdout).toContain(linkOf());
-  });
-
-  it("tasks of a stage show ids if the operator cannot read the bot token", async () => {
-    place.aws?.secrets.all.set("sekisho/prod/SLACK_BOT_TOKEN", { value: botToken });
-    place.aws?.refusals.set("secretsmanager:GetSecretValue", {
-      status: 400,
-      name: "AccessDeniedException",
-    });
-    const { code, stdout, stderr } = await place.tasks("list");
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain(`${channel}  UHANAKO`);
   });
 });

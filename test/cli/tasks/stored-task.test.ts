@@ -117,10 +117,10 @@ describe("waiting for a task", () => {
 });
 
 it.each([
-  ["kept where all are", () => 1, /-01$/],
-  ["not kept where none is", () => 0, /-00$/],
-  ["kept where the zone says nothing", undefined, /-01$/],
-])("starts a new trace for a retry, %s", async (_, sampleRatio, flag) => {
+  ["kept if all traces are kept", () => 1, /-01$/],
+  ["not kept if no traces are kept", () => 0, /-00$/],
+  ["kept if the zone configures nothing", undefined, /-01$/],
+])("starts a new trace for a retry: %s", async (_, sampleRatio, flag) => {
   const sentMessages: string[] = [];
   const queue = { send: async ({ body }: { body: string }) => void sentMessages.push(body) };
   const zone = {

@@ -16,7 +16,7 @@ const summaryOf = (shownText: Omit<Parameters<typeof formatTaskSummary>[0], "tim
     timeline: createTimeline({ ...shownText, execution: undefined }),
   });
 
-describe("what is shown of a task", () => {
+describe("the view of a task", () => {
   it("hides the texts of users and agents in every state", () => {
     const text = fc.stringMatching(/^secret [a-z]{8}$/);
     fc.assert(
@@ -128,7 +128,7 @@ describe("what is shown of a task", () => {
   });
 });
 
-describe("what an Execution zone said of a task", () => {
+describe("the Execution zone's report about a task", () => {
   it("removes control characters in values of an Execution zone from terminal output", () => {
     const taskId = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eid\n";
     const lines = summaryOf({ task: sampleTask({ call: sampleCall({ taskId }) }), nowMs });
@@ -138,7 +138,7 @@ describe("what an Execution zone said of a task", () => {
   });
 });
 
-describe("what a task does next", () => {
+describe("the next step of a task", () => {
   const question = {
     index: 0,
     prompt: "Shall I?",
@@ -160,7 +160,7 @@ describe("what a task does next", () => {
     ["polls", {}, "poll"],
     ["is tried again", { attempts: 2 }, "retry: poll"],
     ["has a worker", lease(nowMs + 1), "in progress: "],
-    ["had a worker that died", lease(nowMs), "after a worker died"],
+    ["lost its worker", lease(nowMs), "after a worker died"],
     ["is to be canceled", { cancelReason: "asked" }, "cancel it"],
     ["is queued", { state: "queued", queuePosition: 2 }, "2 before it"],
     ["may have been sent", { state: "sent", call: sampleCall({ arrival: "in_doubt" }) }, "whether"],
@@ -171,11 +171,11 @@ describe("what a task does next", () => {
       "send the person's answer",
     ],
     [
-      "was perhaps told the answer",
+      "may have received the reply",
       answered({ type: "in_doubt", sinceMs: nowMs }),
       "may have arrived",
     ],
-    ["has the answer", answered({ type: "arrived" }), "wait for the agent"],
+    ["has its answer", answered({ type: "arrived" }), "wait for the agent"],
     [
       "is canceled while it asks",
       { state: "asking", question, cancelReason: "unanswered" },

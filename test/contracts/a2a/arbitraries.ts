@@ -25,7 +25,7 @@ export function issuesOf(
   return result.error?.issues.map(({ path, message }) => ({ path: path.join("."), message })) ?? [];
 }
 
-const nonsense: fc.Arbitrary<unknown> = fc.oneof(
+const anyValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(
     null,
     "",
@@ -46,7 +46,7 @@ const nonsense: fc.Arbitrary<unknown> = fc.oneof(
 
 /** The value itself, another value, or the value with one member replaced at any depth. */
 export function spoil(right: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  return fc.record({ value: right, other: nonsense, at: fc.nat() }).map(({ value, other, at }) => {
+  return fc.record({ value: right, other: anyValue, at: fc.nat() }).map(({ value, other, at }) => {
     const params = wire(value);
     return wire(replaceAt({ value: params, other, at: at % (sizeOf(params) + 1) }));
   });

@@ -16,7 +16,7 @@ const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "a" }] };
 
 describe("a method", () => {
   it.each(operationNames)(
-    "maps the methods of both versions to the operation and back: %s",
+    "maps the operation %s to its methods of both versions and back",
     (operation) => {
       for (const version of ["1.0", "0.3"] as const) {
         const method = toA2aMethod({ operation, version });
@@ -35,7 +35,7 @@ describe("a method", () => {
   });
 
   it.each(["execute_task", "tasks/list", "sendmessage", "toString", "__proto__", ""])(
-    "maps a method that is not of A2A to no operation: %p",
+    "maps the non-A2A method %p to no operation",
     (method) => {
       expect(toA2aOperation(method)).toBeUndefined();
     },

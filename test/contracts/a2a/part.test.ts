@@ -21,14 +21,14 @@ describe("a part", () => {
     ["data 100 deep", { data: nest(100) }, { data: nest(100) }],
     ["bytes", { raw: "YQ==" }, { raw: "YQ==" }],
     ["no bytes", { raw: "" }, { raw: "" }],
-    ["bytes without padding, in the alphabet of addresses", { raw: "_-8" }, { raw: "/+8=" }],
-    ["a text beside contents that are unset", { text: "a", raw: null, url: null }, { text: "a" }],
+    ["unpadded base64url bytes", { raw: "_-8" }, { raw: "/+8=" }],
+    ["a text beside unset contents", { text: "a", raw: null, url: null }, { text: "a" }],
     [
       "empty names, which are unset",
       { url: "u", mediaType: "", filename: null, metadata: null },
       { url: "u" },
     ],
-    ["members that nobody knows", { text: "a", kind: "text" }, { text: "a" }],
+    ["unknown members", { text: "a", kind: "text" }, { text: "a" }],
   ])("accepts a part with %s", (_name, part, wirePart) => {
     expect(wire(partSchema.parse(part))).toEqual(wirePart);
   });
@@ -39,12 +39,12 @@ describe("a part", () => {
     ["two contents", { text: "a", url: "u" }, ""],
     ["two contents of which one is null data", { text: "a", data: null }, ""],
     ["an empty address", { url: "" }, "url"],
-    ["bytes that are no base64", { raw: "a b" }, "raw"],
-    ["bytes of which a part is missing", { raw: "YWJjZ" }, "raw"],
+    ["bytes that are not base64", { raw: "a b" }, "raw"],
+    ["truncated base64 bytes", { raw: "YWJjZ" }, "raw"],
     ["a text that is a number", { text: 1 }, "text"],
     ["a name that is too long", { text: "a", filename: "x".repeat(256) }, "filename"],
     ["metadata that is a list", { text: "a", metadata: [] }, "metadata"],
-    ["data 101 deep", { data: nest(101) }, "data"],
+    ["data of 101 levels", { data: nest(101) }, "data"],
     ["metadata 102 deep", { text: "a", metadata: { a: nest(101) } }, "metadata.a"],
   ])("refuses a value with %s", (_name, part, path) => {
     expect(issuesOf(partSchema.safeParse(part)).map((issue) => issue.path)).toContain(path);
@@ -85,7 +85,7 @@ describe("a message", () => {
     ["the role of 0.3", { role: "user" }, "role"],
     ["no role", { role: "ROLE_UNSPECIFIED" }, "role"],
     ["51 extensions", { extensions: Array.from({ length: 51 }, () => "urn:a") }, "extensions"],
-    ["an empty id among those that it refers to", { referenceTaskIds: [""] }, "referenceTaskIds.0"],
+    ["an empty id among its references", { referenceTaskIds: [""] }, "referenceTaskIds.0"],
   ])("refuses a value with %s", (_name, change, path) => {
     expect(
       issuesOf(messageSchema.safeParse({ ...message, ...change })).map((issue) => issue.path),

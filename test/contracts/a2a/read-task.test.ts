@@ -18,24 +18,24 @@ function taskOf(members: object): unknown {
   return wire(readAnswerSchema.parse({ task: { ...bare, artifacts: [answer], ...members } }));
 }
 
-describe("an answer is read", () => {
+describe("a valid response", () => {
   it.each<[string, object]>([
     [
       "a message of its history without parts",
       { history: [{ messageId: "m1", role: "ROLE_GUEST" }] },
     ],
-    ["a history that is none", { history: "long" }],
-    ["a message of its history that is none", { history: [null, 7, []] }],
-    ["a status message that is none", { status: { ...bare.status, message: "done" } }],
+    ["a malformed history", { history: "long" }],
+    ["a malformed message in its history", { history: [null, 7, []] }],
+    ["a malformed status message", { status: { ...bare.status, message: "done" } }],
     [
-      "a status message of broken parts",
+      "a status message with broken parts",
       { status: { ...bare.status, message: says({ text: 7 }) } },
     ],
-    ["a time that is none", { status: { ...bare.status, timestamp: 7 } }],
-    ["a context that is none", { contextId: 7 }],
+    ["an invalid timestamp", { status: { ...bare.status, timestamp: 7 } }],
+    ["an invalid context id", { contextId: 7 }],
     ["metadata that is a list", { metadata: [1] }],
-    ["metadata that is endless", { metadata: { nested: nestedList } }],
-    ["lists that are set to nothing", { history: null, metadata: null }],
+    ["metadata nested without end", { metadata: { nested: nestedList } }],
+    ["lists that are null", { history: null, metadata: null }],
   ])("reads a task despite %s", (_name, members) => {
     const { task } = taskOf(members) as { task: typeof result };
     const history = task.history.filter(
@@ -46,11 +46,11 @@ describe("an answer is read", () => {
 
   it.each<[string, unknown]>([
     ["without content", {}],
-    ["of a kind that nobody knows", { hologram: "x" }],
-    ["of an address that is too long", { url: `data:image/png;base64,${"A".repeat(5000)}` }],
-    ["of two contents", { url: "u", data: 1 }],
-    ["of data that is nested without end", { data: nestedList }],
-    ["that is none", null],
+    ["of an unknown kind", { hologram: "x" }],
+    ["with an address that is too long", { url: `data:image/png;base64,${"A".repeat(5000)}` }],
+    ["with two contents", { url: "u", data: 1 }],
+    ["with data nested without end", { data: nestedList }],
+    ["that is not an object", null],
   ])("skips a part %s, and reads the others", (_name, part) => {
     const artifacts = [{ ...answer, parts: [part, ...answer.parts] }];
     expect(taskOf({ artifacts })).toEqual({ task: result });
@@ -125,15 +125,18 @@ it.each([
   expect(hasTooManyEntries({ task: { artifacts: [{ parts }] } })).toBe(isTooMany);
 });
 
-describe("an answer is refused", () => {
+describe("an invalid response", () => {
   it.each<[string, unknown]>([
     ["without an id", { id: undefined }],
     ["with an id of 257 characters", { id: "x".repeat(257) }],
-    ["in a state that nobody knows", { status: { state: "TASK_STATE_PAUSED" } }],
+    ["in an unknown state", { status: { state: "TASK_STATE_PAUSED" } }],
     ["with a text that is a number", { artifacts: [{ parts: [{ text: 7 }] }] }],
-    ["with a text that is an address too", { artifacts: [{ parts: [{ text: "a", url: "u" }] }] }],
-    ["with artifacts that are none", { artifacts: "a" }],
-    ["with an artifact that is none", { artifacts: ["a"] }],
+    [
+      "with a part that holds a text and an address",
+      { artifacts: [{ parts: [{ text: "a", url: "u" }] }] },
+    ],
+    ["with malformed artifacts", { artifacts: "a" }],
+    ["with a malformed artifact", { artifacts: ["a"] }],
   ])("refuses a task %s", (_name, members) => {
     expect(
       issuesOf(readAnswerSchema.safeParse({ task: { ...bare, ...(members as object) } })),

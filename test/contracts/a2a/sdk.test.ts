@@ -73,7 +73,7 @@ function toSdkResult(result: SendResult): sdk.Message | sdk.Task {
 
 const numRuns = 25;
 
-describe("the official SDK reads what we write, and we what it writes", () => {
+describe("the official SDK", () => {
   it("the official SDK reads our tasks, and we read its tasks", () => {
     fc.assert(
       fc.property(whatSdkKeeps(task), (value) => {

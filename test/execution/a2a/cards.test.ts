@@ -134,7 +134,7 @@ describe("the agent card", () => {
 });
 
 describe("the security of the card", () => {
-  it.each(["none", "platform"])("declares no security for the authenticator %s", (type) => {
+  it.each(["none", "platform"])("declares no security scheme for the authenticator %s", (type) => {
     const card = createCard({ ...settingsOf({ authenticator: { type } }), isExtended: false });
     expect([card.securitySchemes, card.securityRequirements]).toEqual([undefined, undefined]);
   });
@@ -388,27 +388,21 @@ describe("a signed card", () => {
   });
 });
 
-describe("a key", () => {
+describe("a signing key", () => {
   it.each([
-    ["is no PEM", "not a key"],
-    ["is of another algorithm", pemOf(keys.RS256.privateKey)],
-    ["is of another curve", pemOf(generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey)],
-    ["is the public one", keys.ES256.publicKey.export({ type: "spki", format: "pem" }).toString()],
-    [
-      "is in the older form",
-      keys.ES256.privateKey.export({ type: "sec1", format: "pem" }).toString(),
-    ],
-  ])(
-    "refuses a signing key that %s at the start, without showing the key",
-    async (_name, secret) => {
-      const thrown = await signedCards({ secret }).catch((error: unknown) => error);
-      expect(thrown).toBeInstanceOf(ConfigError);
-      expect((thrown as ConfigError).problems).toEqual([
-        "execution.a2a.signature.key: it must be a private key for ES256, in PEM (PKCS#8)",
-      ]);
-      expect((thrown as ConfigError).message).not.toContain(secret.slice(0, 40));
-    },
-  );
+    ["is not PEM", "not a key"],
+    ["has another algorithm", pemOf(keys.RS256.privateKey)],
+    ["has another curve", pemOf(generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey)],
+    ["is public", keys.ES256.publicKey.export({ type: "spki", format: "pem" }).toString()],
+    ["has the SEC1 form", keys.ES256.privateKey.export({ type: "sec1", format: "pem" }).toString()],
+  ])("refuses at the start, without showing it, a signing key that %s", async (_name, secret) => {
+    const thrown = await signedCards({ secret }).catch((error: unknown) => error);
+    expect(thrown).toBeInstanceOf(ConfigError);
+    expect((thrown as ConfigError).problems).toEqual([
+      "execution.a2a.signature.key: it must be a private key for ES256, in PEM (PKCS#8)",
+    ]);
+    expect((thrown as ConfigError).message).not.toContain(secret.slice(0, 40));
+  });
 
   it("refuses a signing key that is too short at the start", async () => {
     const secret = pemOf(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey);
@@ -455,7 +449,7 @@ function get({
   return new Response(answer.body || null, answer);
 }
 
-describe("who asks for the card", () => {
+describe("the version of a requested card", () => {
   it("serves the configured form of the card to a client that names no version", () => {
     const readCard = (defaultVersion: "1.0" | "0.3") =>
       JSON.parse(
@@ -494,7 +488,7 @@ describe("who asks for the card", () => {
   );
 });
 
-describe("a cache", () => {
+describe("a cached card", () => {
   it("sends the content type, Cache-Control, Vary, Last-Modified and an entity tag", () => {
     const { status, headers } = get({ version: "1.0" });
     expect([status, headers.get("content-type"), headers.get("vary")]).toEqual([
@@ -522,9 +516,9 @@ describe("a cache", () => {
 
   it.each<[string, (etag: string) => Record<string, string>]>([
     ["the entity tag", (etag) => ({ "If-None-Match": etag })],
-    ["the entity tag, weakened on the way", (etag) => ({ "If-None-Match": `W/${etag}` })],
+    ["the entity tag as a weak one", (etag) => ({ "If-None-Match": `W/${etag}` })],
     ["the entity tag among others", (etag) => ({ "If-None-Match": `"a", ${etag} , W/"b"` })],
-    ["any", () => ({ "If-None-Match": "*" })],
+    ["a wildcard", () => ({ "If-None-Match": "*" })],
     ["a card of the same second", () => ({ "If-Modified-Since": "Fri, 02 Jan 2026 03:04:05 GMT" })],
     ["a newer card", () => ({ "If-Modified-Since": "Sat, 03 Jan 2026 00:00:00 GMT" })],
   ])("answers 304 to a cache that has %s", async (_name, conditionOf) => {
@@ -538,11 +532,11 @@ describe("a cache", () => {
 
   it.each([
     ["another entity tag", { "If-None-Match": '"other"' }],
-    ["an entity tag that cannot be read", { "If-None-Match": "other" }],
+    ["a malformed entity tag", { "If-None-Match": "other" }],
     ["an older card", { "If-Modified-Since": "Fri, 02 Jan 2026 03:04:04 GMT" }],
-    ["a date that cannot be read", { "If-Modified-Since": "yesterday" }],
+    ["a malformed date", { "If-Modified-Since": "yesterday" }],
     [
-      "another entity tag, whatever its date",
+      "another entity tag and the same date",
       { "If-None-Match": '"x"', "If-Modified-Since": "Sat, 03 Jan 2026 00:00:00 GMT" },
     ],
   ])("sends the card to a cache that has %s", async (_name, headers) => {

@@ -88,26 +88,6 @@ async function begin(host: A2aHost): Promise<A2aTask> {
 }
 
 describe("a stream", () => {
-  it("streams the task, progress, artifacts and the end in order, and closes", async () => {
-    const { agent, next } = stepping();
-    const host = await serveA2a({ agent });
-    const stream = host.stream("SendStreamingMessage", greeting());
-    const first = (await stream.next()).value as StreamEvent;
-    expect(describeEvent(first)).toBe("task WORKING");
-    const events = [];
-    for (let count = 0; count < 2; count += 1) {
-      await next();
-      events.push(describeEvent((await stream.next()).value as StreamEvent));
-    }
-    await next();
-    expect([...events, ...(await allTold(stream))]).toEqual([
-      "status WORKING reading",
-      "artifact artifact-1",
-      "artifact answer",
-      "status COMPLETED",
-    ]);
-  });
-
   it("marks the last event of a stream of 0.3 as final", async () => {
     const host = await serveA2a({ agent: yielding({ type: "question", prompt: "Which?" }) });
     const messageOfV03 = { messageId: "m", role: "user", parts: [{ kind: "text", text: "hi" }] };
@@ -413,17 +393,17 @@ async function answerTo(body: string, options: CallOptions = {}) {
   return { status: response.status, ...(JSON.parse(text) as A2aAnswer<unknown>) };
 }
 
-describe("a body that is no request", () => {
+describe("an invalid body", () => {
   it.each<[string, string, number, string | null]>([
-    ["nothing", "", -32700, null],
-    ["half of one", request({}).slice(0, -1), -32700, null],
+    ["an empty body", "", -32700, null],
+    ["a truncated body", request({}).slice(0, -1), -32700, null],
     ["a batch", `[${request({})}]`, -32600, null],
     ["a number", "7", -32600, null],
-    ["another protocol", request({ jsonrpc: "1.0" }), -32600, "1"],
+    ["a body without JSON-RPC", request({ jsonrpc: "1.0" }), -32600, "1"],
     ["an id with a fraction", request({ id: 1.5 }), -32600, null],
-    ["a method that is none", request({ method: 7 }), -32600, "1"],
+    ["an invalid method", request({ method: 7 }), -32600, "1"],
   ])(
-    "refuses a body (%s) with its id if that is readable, in 1.0 and in 0.3",
+    "refuses %s as a request in 1.0 and 0.3, and repeats its id if it is readable",
     async (_name, body, code, own) => {
       const first = await answerTo(body);
       expect([first.status, first.id, first.error?.code, Array.isArray(first.error?.data)]).toEqual(
@@ -476,7 +456,7 @@ describe("params", () => {
     ["by position", request({ method: "SendMessage", params: ["a"] }), ""],
     ["that are missing", request({ method: "SendMessage", params: undefined }), "message"],
     [
-      "with a part of two",
+      "with a part of two contents",
       sending({ message: { ...message, parts: [{ text: secret, data: 1 }] } }),
       "message.parts.0",
     ],
@@ -485,11 +465,11 @@ describe("params", () => {
       sending({ message: { ...message, role: "ROLE_AGENT" } }),
       "message.role",
     ],
-    ["of another tenant", request({ params: { tenant: "other", id: "a" } }), "tenant"],
-    ["of no tenant", request({ params: { id: "a" } }), "tenant"],
-    ["of an empty tenant", request({ params: { tenant: "", id: "a" } }), "tenant"],
+    ["for another tenant", request({ params: { tenant: "other", id: "a" } }), "tenant"],
+    ["without a tenant", request({ params: { id: "a" } }), "tenant"],
+    ["for an empty tenant", request({ params: { tenant: "", id: "a" } }), "tenant"],
     [
-      "without a tenant and of no operation's own",
+      "that are missing although a tenant is required",
       request({ method: "GetExtendedAgentCard", params: undefined }),
       "tenant",
     ],

@@ -53,7 +53,7 @@ describe("a canceled task", () => {
   );
 });
 
-describe("a task that the caller does not have", () => {
+describe("a task of another caller", () => {
   /** Whoever says who they are is believed. */
   const authenticator: Authenticator = {
     kind: "platform",
@@ -180,18 +180,18 @@ describe("the listing", () => {
   });
 
   it.each([
-    ["no token", "nonsense"],
+    ["a malformed token", "nonsense"],
     [
-      "another listing's",
+      "the token of another listing",
       Buffer.from(JSON.stringify({ cursor: "1", total: 3 })).toString("base64url"),
     ],
     [
-      "one with a cursor of another store",
+      "the token with a cursor of another store",
       Buffer.from(JSON.stringify({ cursor: "zz", lastAtMs: 1, lastId: "a", total: 3 })).toString(
         "base64url",
       ),
     ],
-  ])("refuses a page token (%s), and names the field", async (_name, pageToken) => {
+  ])("refuses %s as the page token, and names the field", async (_name, pageToken) => {
     const host = await serveA2a();
     const { error } = await host.ask("ListTasks", { pageToken });
     expect([error?.code, error?.data[1]?.fieldViolations]).toEqual([
@@ -232,7 +232,7 @@ describe("a restart", () => {
   });
 });
 
-describe("what is not there", () => {
+describe("an unsupported operation", () => {
   it.each([
     ["CreateTaskPushNotificationConfig", { taskId: "t", url: "https://a.example" }, -32003],
     ["GetTaskPushNotificationConfig", { taskId: "t", id: "c" }, -32003],

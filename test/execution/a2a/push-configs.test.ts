@@ -28,7 +28,7 @@ async function zoneWithTask(options: Partial<Parameters<typeof createPushZone>[0
   return { ...zone, sent, taskId, create, list };
 }
 
-describe("a configuration that was created", () => {
+describe("a created configuration", () => {
   it("replaces only the configuration with the same id", async () => {
     const { create, list } = await zoneWithTask();
     await create({ id: "a", url });
@@ -72,13 +72,13 @@ describe("a configuration that was created", () => {
   });
 });
 
-describe("a configuration is refused", () => {
+describe("an invalid configuration", () => {
   it.each<[string, Partial<PushConfig>, string]>([
-    ["to an address that is not for everybody", { url: "https://169.254.169.254/latest" }, "url"],
+    ["to an address that is not public", { url: "https://169.254.169.254/latest" }, "url"],
     ["without https", { url: "http://client.example/" }, "url"],
-    ["with a token that is more than one header", { token: "a\r\nb: c" }, "token"],
+    ["with a token that holds a line break", { token: "a\r\nb: c" }, "token"],
     [
-      "with credentials that are more than one header",
+      "with credentials that hold a line break",
       { authentication: { scheme: "Bearer", credentials: "a\nb" } },
       "authentication.credentials",
     ],
@@ -127,7 +127,7 @@ describe("a configuration is refused", () => {
   });
 });
 
-describe("a configuration that comes with a message", () => {
+describe("a configuration in a message", () => {
   it("uses the id of the task for a configuration in a message, and stores its version", async () => {
     const { configs, taskId, store, list } = await zoneWithTask();
     const config = configs.read({ taskId, config: { url }, version: "0.3" });
@@ -157,11 +157,11 @@ describe("the address of a receiver", () => {
   });
 
   it.each([
-    ["is no URL", "client.example"],
+    ["is not a URL", "client.example"],
     ["is http", "http://client.example/hook"],
     ["is http to a public address", "http://93.184.215.14/hook"],
-    ["is another scheme's", "ftp://client.example/hook"],
-    ["holds a user", "https://user@client.example/hook"],
+    ["has another scheme", "ftp://client.example/hook"],
+    ["holds credentials", "https://user@client.example/hook"],
     ["has a host that is too long to read", `https://${"a.".repeat(300)}example/hook`],
     ["holds a password", "https://:secret@client.example/hook"],
     ["is a literal address", "https://93.184.215.14:8443/hook"],
@@ -170,12 +170,12 @@ describe("the address of a receiver", () => {
     ["names this machine with a dot", "https://localhost./hook"],
     ["names this machine below localhost", "https://agent.localhost/hook"],
     ["is this machine's", "http://127.0.0.1/hook"],
-    ["is this machine's in another spelling", "https://0x7f.1/hook"],
-    ["is this machine's in IPv6", "https://[::1]/hook"],
-    ["is this machine's, mapped", "https://[::ffff:127.0.0.1]/hook"],
+    ["names this machine in another notation", "https://0x7f.1/hook"],
+    ["is the loopback address of IPv6", "https://[::1]/hook"],
+    ["is a mapped loopback address", "https://[::ffff:127.0.0.1]/hook"],
     ["is of a private network", "https://10.1.2.3/hook"],
     ["is the metadata service", "https://169.254.169.254/latest"],
-    ["is of a private network in IPv6", "https://[fd00::1]/hook"],
+    ["is in a private IPv6 network", "https://[fd00::1]/hook"],
   ])("refuses the address of a receiver if it %s", (_what, url) => {
     expect(pathsOf({ url })).toEqual(["url"]);
   });
@@ -263,7 +263,7 @@ const askingTwice: Agent = async function* ({ answers }) {
 
 type Listed = { configs: { id: string }[] };
 
-describe("a configuration inside a message to a task that asks", () => {
+describe("a configuration in a message to a task with a question", () => {
   it("notifies a receiver registered in a reply about the change that the reply makes", async () => {
     const gate = createGate();
     const agent: Agent = (task, context) =>
@@ -283,12 +283,9 @@ describe("a configuration inside a message to a task that asks", () => {
   });
 
   it.each([
-    [
-      "that names an option which was not offered",
-      { metadata: { [questionKey]: { option_id: "b" } } },
-    ],
-    ["whose id came before with other content", { messageId: "m1", parts: [{ text: "other" }] }],
-  ])("refuses a message %s together with its configuration", async (_what, more) => {
+    ["an option that was not offered", { metadata: { [questionKey]: { option_id: "b" } } }],
+    ["a known message id with different content", { messageId: "m1", parts: [{ text: "other" }] }],
+  ])("refuses a message and its configuration: %s", async (_what, more) => {
     const { host, url } = await start({ agent: askingTwice });
     const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
       message: userMessage("hi"),
@@ -334,7 +331,7 @@ describe("a configuration inside a message", () => {
   });
 
   it.each([
-    ["is added to the task that it answers", askingTwice, 1, 20_000],
+    ["is added to the task that the message answers", askingTwice, 1, 20_000],
     ["is not added to a task that works", createGate().agent, 0, 30],
   ])("a configuration in a message %s", async (_what, agent, count, syncBudgetMs) => {
     const { host, url } = await start({ agent, syncBudgetMs });

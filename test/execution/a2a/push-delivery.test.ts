@@ -64,9 +64,9 @@ describe("a notification", () => {
   });
 
   it.each([
-    ["nothing proves who sends it", undefined],
-    ["there is a scheme alone", { scheme: "Bearer", credentials: undefined }],
-  ])("sends no header with a secret if %s", async (_what, authentication) => {
+    ["the configuration has no authentication", undefined],
+    ["the configuration has only a scheme", { scheme: "Bearer", credentials: undefined }],
+  ])("sends no authorization header if %s", async (_what, authentication) => {
     const { received, deliverAll } = await zoneWithReceiver({
       config: { token: undefined, authentication },
     });
@@ -135,7 +135,7 @@ describe("a notification", () => {
   });
 });
 
-describe("nobody is asked", () => {
+describe("a notification without a receiver", () => {
   it("sends nothing after the configuration was deleted", async () => {
     const { task, configs, received, deliverAll } = await zoneWithReceiver();
     await configs.delete({ principal, params: { taskId: task.id, id: "c1" } });
@@ -321,13 +321,13 @@ it.each([
   [10_000, 1, 10_000],
   [3_600_000, 1, 60_000],
 ])(
-  "delays a notification that has waited %i ms, by chance %d, for %i ms",
+  "after %i ms and with the random number %d, delays the next attempt by %i ms",
   (ageMs, chance, delayMs) => {
     expect(waitMs({ ageMs, random: () => chance })).toBe(delayMs);
   },
 );
 
-describe("a notification that was not taken", () => {
+describe("a notification that was not accepted", () => {
   it.each<[string, number | (() => Response)]>([
     ["a failure of the receiver", 503],
     [
@@ -436,7 +436,7 @@ describe("a notification that was not taken", () => {
   });
 });
 
-describe("a notice comes again", () => {
+describe("a repeated notification", () => {
   it("rejects a queue message while the store is unavailable", async () => {
     const inner = memoryStore();
     let isAway = false;
@@ -509,11 +509,11 @@ function startProcess({
   };
 }
 
-describe("a notification survives the end of its process", () => {
+describe("a notification whose process ended", () => {
   it.each<[string, () => Response | Promise<Response>]>([
-    ["between two tries", () => new Response(null, { status: 503 })],
-    ["in the midst of one", () => silence({ signal: new AbortController().signal })],
-  ])("delivers a notification after its process ended %s", async (_when, answer) => {
+    ["between two attempts", () => new Response(null, { status: 503 })],
+    ["during an attempt", () => silence({ signal: new AbortController().signal })],
+  ])("delivers a notification although its process ended %s", async (_when, answer) => {
     let isBack = false;
     const file = join(folderOfTest(), "execution.db");
     const { url, received } = await startReceiver({

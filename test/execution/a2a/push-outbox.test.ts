@@ -1,4 +1,4 @@
-/** Which changes of a task are told of, also of tasks that nobody reads, and that a dead queue changes nothing of the task. */
+/** Which changes of a task are notified, also of tasks that nobody reads, and that a dead queue changes nothing of the task. */
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { createExecutionWorker } from "@sekisho/execution/execution-worker.ts";
@@ -21,7 +21,7 @@ import {
 
 const toHook = configOf({ url: "https://client.example/hook?key=hunter2-query" });
 
-/** What was queued: which configuration is told of which change, told apart by its moment. */
+/** The queued notifications: which configuration gets which change, identified by its time. */
 function noticesOf(sentMessages: readonly { body: string }[]) {
   return sentMessages.map(
     ({ body }) =>
@@ -36,7 +36,7 @@ const askingOnce: Agent = async function* ({ answers }) {
   else yield { type: "answer", text: "done" };
 };
 
-describe("a notice is queued for each configuration of a task", () => {
+describe("the notifications of a task", () => {
   it("queues notices when a task starts and ends but not for its progress", async () => {
     const { queue, sent } = memoryQueue();
     const zone = createPushZone({
@@ -80,7 +80,7 @@ describe("a notice is queued for each configuration of a task", () => {
   });
 });
 
-describe("a notice", () => {
+describe("a notification", () => {
   it("puts neither the URL nor a secret of the configuration into notices and logs", async () => {
     const { queue, sent } = memoryQueue();
     const { lines, begin } = createPushZone({ queue });
@@ -107,30 +107,33 @@ describe("a notice", () => {
   });
 
   it.each<[string, TaskQueue["send"]]>([
-    ["is away", () => Promise.reject(new Error("hunter2"))],
+    ["rejects", () => Promise.reject(new Error("hunter2"))],
     [
       "throws",
       () => {
         throw new Error("hunter2");
       },
     ],
-    ["says nothing", () => new Promise(() => {})],
-  ])("logs a notice lost with a queue that %s, and ends the task as usual", async (_what, send) => {
-    const { lines, begin } = createPushZone({ queue: { send }, agent: answering("done") });
-    const task = await begin({ pushConfigs: [toHook] });
-    expect(task.state).toBe("completed");
-    const lostPushes = lines
-      .map((line) => JSON.parse(line))
-      .filter(({ message }) => message === "push_not_queued");
-    const lostStates = lostPushes.map(({ task_id, state }) => [task_id, state]);
-    expect([...new Set(lostStates.map((each) => each.join(" ")))]).toEqual(
-      ["submitted", "working", "completed"].map((state) => `${task.id} ${state}`),
-    );
-    expect(new Set(lostPushes.map(({ trace_id }) => trace_id))).toEqual(
-      new Set([readTraceId(task.trace)]),
-    );
-    expect(lines.join("")).not.toContain("hunter2");
-  });
+    ["never responds", () => new Promise(() => {})],
+  ])(
+    "logs a lost notification if the queue %s, and ends the task as usual",
+    async (_what, send) => {
+      const { lines, begin } = createPushZone({ queue: { send }, agent: answering("done") });
+      const task = await begin({ pushConfigs: [toHook] });
+      expect(task.state).toBe("completed");
+      const lostPushes = lines
+        .map((line) => JSON.parse(line))
+        .filter(({ message }) => message === "push_not_queued");
+      const lostStates = lostPushes.map(({ task_id, state }) => [task_id, state]);
+      expect([...new Set(lostStates.map((each) => each.join(" ")))]).toEqual(
+        ["submitted", "working", "completed"].map((state) => `${task.id} ${state}`),
+      );
+      expect(new Set(lostPushes.map(({ trace_id }) => trace_id))).toEqual(
+        new Set([readTraceId(task.trace)]),
+      );
+      expect(lines.join("")).not.toContain("hunter2");
+    },
+  );
 });
 
 const signal = new AbortController().signal;
@@ -140,7 +143,7 @@ const asking: Agent = async function* ({ answers }) {
   else yield { type: "answer", text: "done" };
 };
 
-/** A zone whose task waits with a question, all notices told. */
+/** A zone whose task waits with a question, all notifications sent. */
 async function zoneThatAsks() {
   const zone = await zoneWithReceiver({ agent: asking, config: { registrationId: "r1" } });
   await zone.deliverAll();
@@ -166,16 +169,6 @@ const withoutTime = ({ question, ...task }: ExecutionTask): ExecutionTask =>
 const dead = { owner: "dead", untilMs: Date.now() - 60_000 };
 
 describe("a task that nobody reads", () => {
-  it("fails a task whose run died and notifies its receiver", async () => {
-    const { update, look } = await zoneThatAsks();
-    await update(({ question: _question, ...task }) => ({
-      ...task,
-      state: "working",
-      lease: dead,
-    }));
-    expect(await look()).toEqual(["TASK_STATE_FAILED"]);
-  });
-
   it("fails a task when its question expires, not at its deadline, and notifies the receiver", async () => {
     const { update, look, looks } = await zoneThatAsks();
     await update((task) => ({ ...task, deadlineAtMs: 0 }));
@@ -219,7 +212,7 @@ describe("a task that nobody reads", () => {
   });
 });
 
-describe("a look at a task that is as it was", () => {
+describe("a check of an unchanged task", () => {
   it("schedules the next wake-up for when the question or the lease expires", async () => {
     const { look, looks, task, update } = await zoneThatAsks();
     expect(await look()).toEqual([]);
@@ -234,7 +227,7 @@ describe("a look at a task that is as it was", () => {
   });
 
   it.each<[string, (zone: Awaited<ReturnType<typeof zoneThatAsks>>) => Promise<unknown>]>([
-    ["the task is over", ({ tasks, task }) => tasks.cancel({ principal, taskId: task.id })],
+    ["the task has ended", ({ tasks, task }) => tasks.cancel({ principal, taskId: task.id })],
     [
       "its configuration was deleted",
       ({ configs, task }) => configs.delete({ principal, params: { taskId: task.id, id: "c1" } }),
@@ -245,7 +238,7 @@ describe("a look at a task that is as it was", () => {
         configs.create({ principal, params: { taskId: task.id, id: "c1", url }, version: "1.0" }),
     ],
     [
-      "the state was left and entered again",
+      "the task left the state and entered it again",
       async ({ tasks, task, running }) => {
         await tasks.answer({
           principal,

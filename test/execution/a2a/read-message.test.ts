@@ -87,8 +87,8 @@ describe("a task's input", () => {
       "of a wrong type",
       { channel: 7, thread_ts: "now", user_id: "", history: [{ role: "system", text: "" }] },
     ],
-    ["of a wrong context", { context: { channel_kind: "secret", channel_name: "ops" } }],
-    ["no object", "channel"],
+    ["with a wrong context", { context: { channel_kind: "secret", channel_name: "ops" } }],
+    ["not an object", "channel"],
     ["null", null],
   ])("leaves out Slack metadata that is %s", (_name, notes) => {
     expect(input([{ text: "hi" }], { [slackMessageKey]: notes })).toEqual({ text: "hi" });
@@ -97,7 +97,7 @@ describe("a task's input", () => {
   it.each([
     ["s-6f1d4a3e7b525c1f9a552a6d3c0f7e11aabbcc", true],
     ["too short for a session", false],
-  ])("uses the context id %s as the session id: %s", (contextId, isSession) => {
+  ])("decides whether to use the context id %s as the session id: %s", (contextId, isSession) => {
     expect(input([{ text: "hi" }], undefined, contextId).session_id).toBe(
       isSession ? contextId : undefined,
     );
@@ -123,7 +123,7 @@ describe("a task's input", () => {
 describe("an answer", () => {
   const question = { prompt: "?", messageId: "q", options: [{ id: "a", label: "The first" }] };
   it.each<[string, Part[], Message["metadata"], object]>([
-    ["in words", [{ text: "neither" }], undefined, { text: "neither" }],
+    ["as text", [{ text: "neither" }], undefined, { text: "neither" }],
     [
       "by an option's label",
       [{ text: " The first\n" }],
@@ -132,25 +132,25 @@ describe("an answer", () => {
     ],
     ["by an option's id", [{ text: "a" }], undefined, { text: "a", option_id: "a" }],
     [
-      "by an option in the metadata, of a user",
+      "by an option and a user in the metadata",
       [{ text: "x" }],
       { [questionKey]: { option_id: "b" }, [slackMessageKey]: { user_id: "U1" } },
       { text: "x", option_id: "b", user_id: "U1" },
     ],
     [
-      "in metadata that mean nothing",
+      "as text beside unknown metadata",
       [{ text: "x" }],
       { [questionKey]: { option_id: 7 } },
       { text: "x" },
     ],
-    ["with data", [{ data: 7 }], undefined, { text: "", parts: [{ data: 7 }] }],
-  ])("reads an answer given %s", (_name, parts, metadata, answerFields) => {
+    ["as data", [{ data: 7 }], undefined, { text: "", parts: [{ data: 7 }] }],
+  ])("reads a reply given %s", (_name, parts, metadata, answerFields) => {
     const answer = readAnswerMessage({ message: message(parts, { metadata }), question });
     expect(answer).toEqual({ id: "m", fingerprint: expect.any(String), ...answerFields });
   });
 });
 
-describe("the content by which a repetition is known", () => {
+describe("the fingerprint of a message", () => {
   const first = message([{ text: "hello" }]);
   it("recognizes a repeated message by role, parts, context and task, not by its metadata", () => {
     expect(fingerprintMessage({ ...first, metadata: { signed: 1 } })).toBe(

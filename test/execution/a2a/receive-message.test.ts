@@ -263,7 +263,7 @@ describe("a message to a task", () => {
   });
 
   it.each([
-    ["a task that nobody knows", async () => ({ taskId: randomUUID() }), -32001, "TASK_NOT_FOUND"],
+    ["an unknown task", async () => ({ taskId: randomUUID() }), -32001, "TASK_NOT_FOUND"],
     [
       "a task in another context",
       async (host: A2aHost) => {
@@ -324,7 +324,7 @@ const tooLate = {
   data: [{ reason: "UNSUPPORTED_OPERATION" }, { reason: "INVALID_STATE" }],
 };
 
-describe("a new message with the words of the last answer", () => {
+describe("a new message with the text of the last reply", () => {
   it("refuses a new message that repeats the last answer of a completed task", async () => {
     const { host, to } = await askUser();
     await host.result("SendMessage", { message: userMessage("Yes", to) });
@@ -353,15 +353,15 @@ it("shows an answer of the zone contract in the history like a message", async (
   ]);
 });
 
-describe("a message to a task that asks", () => {
+describe("a message to a task with a question", () => {
   it.each([
     [
       "an option that was not offered",
       { metadata: { [questionKey]: { option_id: "b" } } },
       "message.metadata",
     ],
-    ["nothing at all", { parts: [{ text: "" }] }, "message.parts"],
-  ])("refuses an answer with %s and keeps the question open", async (_what, more, path) => {
+    ["an empty reply", { parts: [{ text: "" }] }, "message.parts"],
+  ])("refuses %s as the reply and keeps the question open", async (_what, more, path) => {
     const { host, to } = await askUser();
     const { error } = await host.ask("SendMessage", {
       message: userMessage("x", { ...to, ...more }),
@@ -400,7 +400,7 @@ describe("an extension that a request asks for", () => {
     ["1.0", "a2a-extensions"],
     ["0.3", "x-a2a-extensions"],
   ] as const)(
-    "lists a requested extension in the response only if the host knows it, in %s",
+    "lists a requested extension in a response of %s only if the host supports it",
     async (version, name) => {
       const host = await serveA2a({ store: memoryStore() });
       const [method, message] = messages[version];

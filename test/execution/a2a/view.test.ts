@@ -38,14 +38,14 @@ describe("the state", () => {
     ["new", { state: "submitted" }, "SUBMITTED", undefined, { poll_after_ms: 1000 }],
     ["under way", {}, "WORKING", undefined, { poll_after_ms: 1000 }],
     [
-      "told of",
+      "working, with a text",
       { progress: { text: "Reading", percent: 40 } },
       "WORKING",
       "Reading",
       { poll_after_ms: 1000, percent: 40 },
     ],
     [
-      "step by step",
+      "working, with steps",
       { progress: { steps: [{ id: "a", title: "Read", status: "pending" }] } },
       ...([
         "WORKING",
@@ -53,7 +53,13 @@ describe("the state", () => {
         { poll_after_ms: 1000, steps: [{ id: "a", title: "Read", status: "pending" }] },
       ] as const),
     ],
-    ["asking", { state: "input_required", question }, "INPUT_REQUIRED", "Which one?", undefined],
+    [
+      "asking a question",
+      { state: "input_required", question },
+      "INPUT_REQUIRED",
+      "Which one?",
+      undefined,
+    ],
     [
       "asking for credentials",
       { state: "input_required", question: { ...question, kind: "auth" } },
@@ -61,9 +67,9 @@ describe("the state", () => {
       "Which one?",
       undefined,
     ],
-    ["done", { state: "completed", outcome: success }, "COMPLETED", undefined, undefined],
+    ["completed", { state: "completed", outcome: success }, "COMPLETED", undefined, undefined],
     [
-      "late",
+      "over its deadline",
       { state: "failed", outcome: failWith("timeout") },
       "FAILED",
       "The task took longer than it was given.",
@@ -77,14 +83,14 @@ describe("the state", () => {
       { reason: "execution_failed", lost: true },
     ],
     [
-      "refused by its agent",
+      "rejected by its agent",
       { state: "rejected", outcome: failWith("plan_error") },
       "REJECTED",
       "The agent cannot plan the task.",
       { reason: "plan_error" },
     ],
     ["canceled", { state: "canceled" }, "CANCELED", "The task was canceled.", undefined],
-  ])("shows the state of a task (%s)", (_name, record, state, text, notes) => {
+  ])("shows the state of a task that is %s", (_name, record, state, text, notes) => {
     const task = toA2aTask({ task: recordOf(record) });
     expect(a2aTaskSchema.parse(task)).toEqual(task);
     const { status, metadata, id, contextId } = task;
@@ -178,10 +184,10 @@ describe("an answer that needs no task", () => {
   });
 
   it.each<[string, Partial<ExecutionTask>]>([
-    ["under way", {}],
-    ["answered otherwise", { state: "completed", outcome: success }],
+    ["is under way", {}],
+    ["completed without a direct answer", { state: "completed", outcome: success }],
     ["failed", { state: "failed", outcome: failWith("timeout") }],
-  ])("creates no direct message for a task that is %s", (_name, record) => {
+  ])("creates no direct message for a task that %s", (_name, record) => {
     expect(createDirectMessage(recordOf(record))).toBeUndefined();
   });
 });

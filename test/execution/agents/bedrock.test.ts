@@ -219,13 +219,13 @@ describe("a model of Bedrock", () => {
   });
 });
 
-describe("execution_failed, without a word of the service's own, where it", () => {
+describe("a failure of Bedrock", () => {
   it.each<[string, (response: ServerResponse) => unknown]>([
     ["filters its answer", send(text("half of hunter2"), stop("content_filtered"))],
-    ["breaks its output", send(text("half of hunter2"), stop("malformed_model_output"))],
-    ["says nothing", send(stop("end_turn"))],
-    ["intervenes without a word", send(stop("guardrail_intervened"))],
-    ["ends before its answer does", send(text("half of hunter2"))],
+    ["reports malformed output", send(text("half of hunter2"), stop("malformed_model_output"))],
+    ["returns no text", send(stop("end_turn"))],
+    ["intervenes without a text", send(stop("guardrail_intervened"))],
+    ["ends the stream early", send(text("half of hunter2"))],
     ["fails in the stream", send(text("half"), exception("modelStreamErrorException", "hunter2"))],
     ["is throttled in the stream", send(text("half"), exception("throttlingException", "hunter2"))],
     [

@@ -171,7 +171,7 @@ function answerIn(updates: readonly TaskUpdate[]): string {
   return last?.type === "answer" ? last.text : "";
 }
 
-describe("the echo agent on stream", () => {
+describe("the echo agent with stream", () => {
   it("writes the answer in ten pieces, each of which begins with the one before", async () => {
     const { updates, slept } = await updatesOf("stream");
     const texts = updates.map(
@@ -203,7 +203,7 @@ describe("the echo agent on stream", () => {
   });
 });
 
-describe("the echo agent answers", () => {
+describe("the answers of the echo agent", () => {
   it.each([
     ["long", 9000, 10_000],
     ["very long", 60_000, 61_000],
@@ -261,7 +261,7 @@ describe("the echo agent answers", () => {
   );
 });
 
-describe("the echo agent on read files", () => {
+describe("the echo agent with read files", () => {
   const attachments = ["a.txt", "b.txt"].map((name) => ({
     ...{ id: name, name, mimetype: "text/plain", size: 2 },
     url: name,

@@ -99,7 +99,7 @@ describe("an agent", () => {
     ],
     ["./throws.ts", /throws\.ts could not be loaded: the model is not configured/],
     ["./imports-nothing.ts", /imports-nothing\.ts could not be loaded: .*not-there\.ts/],
-  ])("says what is wrong with the agent file %s and what to do", async (file, message) => {
+  ])("explains what is wrong with the agent file %s and what to do", async (file, message) => {
     expect(await loadedByNode(file)).toMatch(message);
   });
 

@@ -161,9 +161,8 @@ async function answerOf(
 
 const thinking = { type: "thinking", thinking: [{ type: "text", text: "secret" }] };
 
-describe("an endpoint of chat completions answers with its text, without its reasoning,", () => {
+describe("reasoning in chat completions", () => {
   it.each<[string, Record<string, unknown>[]]>([
-    ["in tags", [{ content: "<think>\nsecret\n</think>\n\n" }, { content: "HELLO" }]],
     [
       "in tags that chunks cut",
       [
@@ -186,12 +185,12 @@ describe("an endpoint of chat completions answers with its text, without its rea
       [{ content: [thinking] }, { content: [{ type: "text", text: "HEL" }, "LO"] }],
     ],
     [
-      "in a list that has both",
+      "in a list with both",
       [{ content: [thinking, { type: "text", text: "HELLO" }, { type: "reference" }, null] }],
     ],
     ["in lists before texts", [{ content: [thinking] }, { content: [] }, { content: "HELLO" }]],
     [
-      "in parts as Anthropic names them",
+      "in parts named as by Anthropic",
       [
         { content: [{ type: "thinking", thinking: "secret", signature: "x" }] },
         { content: [{ text: "HELLO" }] },
@@ -289,22 +288,22 @@ describe("an answer of chat completions that was cut off", () => {
 
   it.each([
     ["is cut off in its reasoning", [{ content: "<think>secret" }], "length"],
-    ["is all reasoning", [{ content: "<think>secret</think>" }], "stop"],
+    ["is only reasoning", [{ content: "<think>secret</think>" }], "stop"],
     ["is empty", [{ content: "" }], "content_filter"],
   ])("fails if the answer %s", async (_, deltas, reason) => {
     expect(await answerOf(deltas, reason)).toBe("execution_failed");
   });
 });
 
-describe("execution_failed, without a word of the endpoint's own, where it", () => {
+describe("a failure of chat completions", () => {
   it.each<[string, (response: ServerResponse) => unknown]>([
-    ["refuses", (response) => response.writeHead(401).end("hunter2")],
+    ["refuses the call", (response) => response.writeHead(401).end("hunter2")],
     [
       "is overloaded",
       (response) => response.writeHead(529, { "content-type": "text/event-stream" }).end("hunter2"),
     ],
     [
-      "answers no stream",
+      "sends no event stream",
       (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}"),
     ],
     [
@@ -315,14 +314,14 @@ describe("execution_failed, without a word of the endpoint's own, where it", () 
       "sends an error event",
       (response) => stream(response).end(`event: error\ndata: {"message":"hunter2"}\n\n`),
     ],
-    ["sends what is no JSON", (response) => stream(response).end("data: hunter2\n\n")],
+    ["sends invalid JSON", (response) => stream(response).end("data: hunter2\n\n")],
     [
-      "sends JSON that is no chunk",
+      "sends JSON that is not a chunk",
       (response) => stream(response).end('data: {"choices":"hunter2"}\n\n'),
     ],
     ["ends before its answer does", (response) => stream(response).end(delta("half of hunter2"))],
     [
-      "ends before its answer does, with empty reasons",
+      "ends early with empty finish reasons",
       (response) => stream(response).end(delta("half of hunter2", { finish_reason: "" })),
     ],
   ])("fails with execution_failed when the endpoint %s", async (_name, answer) => {
@@ -398,9 +397,9 @@ it("logs the status of a refusal but not the key", async () => {
 });
 
 it.each<[string, (response: ServerResponse) => unknown]>([
-  ["before its head", (response) => response.destroy()],
+  ["before the headers", (response) => response.destroy()],
   [
-    "in its stream",
+    "in the stream",
     (response) => {
       stream(response).write(delta("a"));
       setImmediate(() => response.destroy());

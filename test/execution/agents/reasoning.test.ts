@@ -18,26 +18,26 @@ const reasoned: [string, string][] = [
   ["in a tag with a prefix", "<seed:think>secret</seed:think>HELLO"],
   ["in a tag with attributes", '<think lang="en">secret</think >HELLO'],
   ["in brackets", "[THINK]secret[/THINK]HELLO"],
-  ["in triangles", "◁think▷secret◁/think▷HELLO"],
+  ["between triangle characters", "◁think▷secret◁/think▷HELLO"],
   ["in special tokens", "<|START_THINKING|>secret<|END_THINKING|>HELLO"],
   ["in tags that do not match", "<think>secret</thinking>HELLO"],
   ["without an opening tag", "Okay, secret.\n</think>\n\nHELLO"],
   ["without an opening tag, on one line", "secret</think>HELLO"],
-  ["twice", "<think>secret</think>\n<think>secret</think>HELLO"],
+  ["in two places", "<think>secret</think>\n<think>secret</think>HELLO"],
   ["nested", "<think>secret<think>secret</think>secret</think>HELLO"],
   ["nested on lines", "<think>\nsecret\n<think>\nsecret\n</think>\nsecret\n</think>\nHELLO"],
   ["after two opening tags", "<think>\n<think>\nsecret\n</think>\nHELLO"],
-  ["with an opening tag in its words", "<think>secret: what does <think> mean?</think>HELLO"],
+  ["with an opening tag in its text", "<think>secret: what does <think> mean?</think>HELLO"],
   ["with a closing tag as code", "<think>secret `</think>` secret\n</think>HELLO"],
-  ["with a block of code that stays open", "<think>\n```\nsecret\n</think>\nHELLO"],
+  ["with an unclosed code block", "<think>\n```\nsecret\n</think>\nHELLO"],
 ];
 
-describe("reasoning is left out of an answer", () => {
-  it.each(reasoned)("removes reasoning: %s", (_, text) => {
+describe("reasoning in an answer", () => {
+  it.each(reasoned)("removes reasoning %s", (_, text) => {
     expect(answerIn(text)).toBe("HELLO");
   });
 
-  it.each(reasoned)("removes reasoning wherever the text is cut off: %s", (_, text) => {
+  it.each(reasoned)("removes reasoning %s wherever the text is cut off", (_, text) => {
     // Before a closing tag without an opening one, nobody can know that the text is reasoning.
     const end =
       /^[^[<◁]*</.test(text) && !text.trim().startsWith("<") ? text.indexOf("</think>") + 8 : 0;
@@ -50,13 +50,13 @@ describe("reasoning is left out of an answer", () => {
   it.each([
     ["between paragraphs", "First.\n\n<think>\nsecret\n</think>\n\nSecond.", "First.\n\nSecond."],
     ["up to its end if it is never closed", "HELLO\n<think>secret", "HELLO"],
-    ["so that nothing is left of a text that is all reasoning", "<think>secret", ""],
+    ["from a text that holds nothing else", "<think>secret", ""],
   ])("removes reasoning %s", (_, text, answer) => {
     expect(answerIn(text)).toBe(answer);
   });
 });
 
-describe("a text about reasoning is not changed", () => {
+describe("a text about reasoning", () => {
   it.each([
     "The tag <think> opens the reasoning.",
     "Models write <think>draft</think> before they answer.",

@@ -77,7 +77,7 @@ describe("a token of a named client", () => {
 
 it.each<[string, Record<string, unknown>]>([
   ["another client", { client_id: web }],
-  ["a client in other letters", { client_id: machine.id.toUpperCase() }],
+  ["a client id in another letter case", { client_id: machine.id.toUpperCase() }],
   ["a longer client id", { client_id: `${machine.id}2` }],
   ["a shorter client id", { client_id: machine.id.slice(0, -1) }],
   ["a list of clients", { client_id: [machine.id] }],
@@ -87,11 +87,11 @@ it.each<[string, Record<string, unknown>]>([
   ["no client", { client_id: undefined }],
   ["a client in azp only", { client_id: undefined, azp: machine.id }],
   ["a client in cid only", { client_id: undefined, cid: machine.id }],
-  ["the use of an id token", { token_use: "id" }],
-  ["a use in other letters", { token_use: "Access" }],
-  ["a list of uses", { token_use: ["access"] }],
-  ["no use", { token_use: undefined }],
-  ["an audience, because it is for another API", { aud: "https://other.example" }],
+  ["the token_use of an id token", { token_use: "id" }],
+  ["a token_use in another letter case", { token_use: "Access" }],
+  ["a list as token_use", { token_use: ["access"] }],
+  ["no token_use", { token_use: undefined }],
+  ["an audience, which means another API", { aud: "https://other.example" }],
   ["the client as its audience", { aud: machine.id }],
   ["an empty audience", { aud: "" }],
   ["an empty list of audiences", { aud: [] }],
@@ -104,7 +104,7 @@ it.each<[string, Record<string, unknown>]>([
     "another user pool",
     { iss: "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Another00" },
   ],
-  ["a life of a day", { exp: Math.floor(Date.now() / 1000) + 86_400 }],
+  ["a lifetime of a day", { exp: Math.floor(Date.now() / 1000) + 86_400 }],
 ])("refuses a token with %s", async (_name, claims) => {
   const { hear, call } = await serve();
   expect(await hear(await cognito.forge(claims))).toEqual(unauthenticated);

@@ -30,8 +30,8 @@ describe.each(["RS256", "ES384"])("a token of AWS STS, signed with %s,", (alg) =
   it.each([
     ["of another audience", { aud: "https://iam.googleapis.com/x" }],
     ["of another account than the role's", ofSts("444455556666")],
-    ["of an account that is no text", ofSts(111122223333)],
-    ["that lives longer than STS lets any", { exp: Math.floor(Date.now() / 1000) + 3700 }],
+    ["with an account that is not a string", ofSts(111122223333)],
+    ["with a longer lifetime than STS allows", { exp: Math.floor(Date.now() / 1000) + 3700 }],
     ["without the claims of STS", { "https://sts.amazonaws.com/": undefined }],
   ])("refuses a token %s", async (_name, claims) => {
     const { hear } = await open();

@@ -147,13 +147,13 @@ describe("an event of the Function URL", () => {
     ],
     ["of the account itself", functionUrlEvent({ userArn: "arn:aws:iam::111122223333:root" })],
     [
-      "of a role with that name in another account",
+      "of a role with the same name in another account",
       functionUrlEvent({
         userArn: callerArn.replace("111122223333", "999999999999"),
         accountId: "999999999999",
       }),
     ],
-    ["whose ARN is none", functionUrlEvent({ userArn: "sekisho-prod-verification" })],
+    ["with a malformed ARN", functionUrlEvent({ userArn: "sekisho-prod-verification" })],
     [
       "that claims its caller in headers",
       tamperWith(({ requestContext: _, ...event }) => ({
@@ -161,8 +161,8 @@ describe("an event of the Function URL", () => {
         headers: { ...event.headers, "x-principal": callerArn },
       })),
     ],
-    ["that is no event", { hello: "world" }],
-    ["that is nothing", undefined],
+    ["that is not an object", { hello: "world" }],
+    ["that is undefined", undefined],
   ])("answers 403 on every path to an event %s", async (_name, event) => {
     const { handle, store } = open();
     for (const rawPath of ["/", "/invocations", "/ping"]) {
@@ -214,7 +214,7 @@ describe("a refused caller", () => {
   });
 });
 
-describe("who calls", () => {
+describe("the identity of the caller", () => {
   const principalOf = (userArn: string, accountId = "111122223333") =>
     toExchange(functionUrlEvent({ userArn, accountId }))?.platformPrincipal;
 

@@ -159,7 +159,7 @@ describe("a configuration file", () => {
   const everywhere = { SEKISHO_HOSTNAME: "" };
   it.each<[string, unknown, Record<string, string>, RegExp]>([
     [
-      "that lets in anyone, on every interface",
+      "that admits any caller on every interface",
       {},
       everywhere,
       /^Anyone could run tasks on 0\.0\.0\.0: .*"none"/,
@@ -171,7 +171,7 @@ describe("a configuration file", () => {
       /execution\.agent must be "echo"/,
     ],
     [
-      "whose secrets are not there",
+      "with missing secrets",
       {
         authenticator: {
           type: "bearer",
@@ -195,17 +195,12 @@ describe("a configuration file", () => {
       /PORT: [\s\S]*SEKISHO_LOG_LEVEL: /,
     ],
     [
-      "whose card's key is not there",
+      "with a missing signing key of the card",
       { a2a: { signature: { key: { env: "CARD_KEY" }, keyId: "k" } } },
       {},
       /CARD_KEY is not set/,
     ],
-    [
-      "and a store that is none",
-      {},
-      { SEKISHO_STORE: "server.cjs" },
-      /server\.cjs is not a database/,
-    ],
+    ["and an unknown store", {}, { SEKISHO_STORE: "server.cjs" }, /server\.cjs is not a database/],
   ])("exits with 1 and a reason for a configuration %s", async (_name, execution, more, why) => {
     const { folder, env } = containers.withConfig(execution);
     const { exit, said } = containers.run(startText, { folder, env: { ...env, ...more } });

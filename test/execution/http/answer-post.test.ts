@@ -140,12 +140,12 @@ describe("the bearer authenticator", () => {
 
   it.each<[string, Record<string, string>]>([
     ["no header", {}],
-    ["an empty one", { authorization: "" }],
+    ["an empty header", { authorization: "" }],
     ["no token", { authorization: "Bearer " }],
     ["another token", { authorization: "Bearer other" }],
-    ["the beginning of one", { authorization: "Bearer old-toke" }],
-    ["one and more", { authorization: "Bearer old-token2" }],
-    ["two at once", { authorization: "Bearer old-token new-token" }],
+    ["the beginning of a token", { authorization: "Bearer old-toke" }],
+    ["a token and more characters", { authorization: "Bearer old-token2" }],
+    ["two tokens", { authorization: "Bearer old-token new-token" }],
     ["another scheme", { authorization: "Basic old-token" }],
   ])("answers 401 to a request with %s and names the Bearer scheme", async (_name, headers) => {
     const { host, lines } = createTestHost({ authenticator });
@@ -189,11 +189,11 @@ describe("the bearer authenticator", () => {
   });
 });
 
-describe("without an authenticator", () => {
+describe("a host without an authenticator", () => {
   it.each([
     ["a page of another site", { origin: "https://evil.example" }],
-    ["a page in a sandbox", { origin: "null" }],
-    ["a name that somebody's DNS points here", { host: "evil.example:8080" }],
+    ["a page in a sandboxed frame", { origin: "null" }],
+    ["a foreign host name that resolves to this machine", { host: "evil.example:8080" }],
     ["a host that looks like loopback", { host: "127.0.0.1.evil.example" }],
   ])("refuses %s", async (_name, headers) => {
     const response = await createTestHost().host.handle(post(request, { headers }));
@@ -250,7 +250,7 @@ describe("limits", () => {
 
   it.each([
     ["exactly the limit", 0, 200],
-    ["one byte more, without an announcement", 1, 413],
+    ["one byte more, without a declared length", 1, 413],
   ])("applies the size limit to a body of %s", async (_name, extra, status) => {
     const bytes = new Uint8Array(256 * 1024 + extra).fill(0x20);
     bytes.set(new TextEncoder().encode(request));
@@ -281,7 +281,7 @@ describe("limits", () => {
   );
 });
 
-describe("what is no request", () => {
+describe("an invalid request", () => {
   const invalid = (body: unknown) => JSON.stringify(body);
   it.each<[string, string, number]>([
     ["an empty body", "", -32700],
@@ -366,7 +366,7 @@ describe("JSON", () => {
   });
 });
 
-describe("a request that is nested too deeply", () => {
+describe("a deeply nested request", () => {
   it.each([101, 5000, 60_000])(
     "refuses a request with %i levels and logs no error",
     async (levels) => {
@@ -414,11 +414,11 @@ describe("half a surrogate pair", () => {
   });
 });
 
-describe("what an agent made that is nested too deeply", () => {
+describe("a deeply nested output of an agent", () => {
   it.each<[string, Parameters<typeof yielding>]>([
     ["in an artifact", [{ type: "artifact", artifact: { data: nest(101) } }]],
-    ["in its notes on usage", [{ type: "answer", text: "done", usage: { deep: nest(101) } }]],
-    ["for any stack", [{ type: "artifact", artifact: { data: nest(50_000) } }]],
+    ["in its token usage", [{ type: "answer", text: "done", usage: { deep: nest(101) } }]],
+    ["beyond the stack", [{ type: "artifact", artifact: { data: nest(50_000) } }]],
   ])("fails a task whose output is nested too deeply: %s", async (_what, updates) => {
     const { call } = createTestHost({
       agent: yielding(...updates, { type: "answer", text: "done" }),
@@ -521,7 +521,7 @@ describe("hostile bodies", () => {
   it.each([
     ["deep arrays", "[".repeat(250_000)],
     ["deep objects", '{"a":'.repeat(50_000)],
-    ["deep but whole", "[".repeat(100_000) + "]".repeat(100_000)],
+    ["deep but complete arrays", "[".repeat(100_000) + "]".repeat(100_000)],
     [
       "deep params",
       `{"jsonrpc":"2.0","id":"1","method":"get_task","params":${"[".repeat(1e5)}${"]".repeat(1e5)}}`,

@@ -65,9 +65,9 @@ describe("the health check", () => {
   });
 
   it.each<[string, RequestListener]>([
-    ["says nothing", () => {}],
-    ["hangs up", ({ socket }) => socket.destroy()],
-  ])("reports that a server that %s does not answer", async (_what, answer) => {
+    ["sends nothing", () => {}],
+    ["closes the connection", ({ socket }) => socket.destroy()],
+  ])("reports a server that %s as not answering", async (_what, answer) => {
     const port = await listen(answer);
     await expect(checkHealth({ hostname, port, timeoutMs: 100 })).rejects.toThrow(
       /healthz does not answer\.$/,

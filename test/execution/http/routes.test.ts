@@ -104,7 +104,7 @@ describe.each(["/", "/invocations"])("POST %s", (path) => {
   });
 });
 
-describe("without A2A", () => {
+describe("a host without A2A", () => {
   it.each([
     ["POST", "/a2a"],
     ["GET", "/a2a"],
@@ -193,7 +193,7 @@ describe("a further path", () => {
   });
 });
 
-describe("an answer in one piece, which is all that a Function URL can give", () => {
+describe("an unstreamed response, as of a Function URL", () => {
   async function ask(method: string, params: unknown) {
     const gate = createGate();
     gate.letGo();

@@ -66,7 +66,7 @@ async function raw(port: number, bytes: string, until = /$^/): Promise<string> {
 const head = (length: number) =>
   `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${length}\r\n\r\n`;
 
-describe("in a server of somebody else, the listener", () => {
+describe("the listener in another server", () => {
   async function mount(prepare: (request: IncomingMessage) => Promise<unknown>) {
     const { host, lines } = createTestHost();
     const listener = createRequestListener({
@@ -150,9 +150,9 @@ describe("the server", () => {
   });
 
   it.each([
-    ["garbage", "\u0000\u0001 hello\r\n\r\n"],
+    ["invalid HTTP", "\u0000\u0001 hello\r\n\r\n"],
     ["huge headers", `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`],
-  ])("survives %s", async (_name, bytes) => {
+  ])("survives a client that sends %s", async (_name, bytes) => {
     const { server } = await serve();
     expect(await raw(server.port, bytes)).toMatch(/HTTP\/1\.1 4\d\d /);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
@@ -183,21 +183,24 @@ describe("the server", () => {
       ],
     },
     { type: "web-identity", ...issuer, roles: ["arn:aws:iam::111122223333:role/R"] },
-  ])("listens on every interface for a host that requires a token: $type", async (config) => {
-    const authenticator = createAuthenticator({
-      config,
-      readSecret: async () => "a-token-of-this-test-alone",
-    });
-    const server = await startExecutionServer({
-      ...createTestHost({ authenticator }),
-      hostname: "0.0.0.0",
-      port: 0,
-    });
-    afterTest(server.close);
-    expect(
-      (await fetch(`http://127.0.0.1:${server.port}/`, { method: "POST", body: "{}" })).status,
-    ).toBe(401);
-  });
+  ])(
+    "listens on every interface if the host requires a token of the type $type",
+    async (config) => {
+      const authenticator = createAuthenticator({
+        config,
+        readSecret: async () => "a-token-of-this-test-alone",
+      });
+      const server = await startExecutionServer({
+        ...createTestHost({ authenticator }),
+        hostname: "0.0.0.0",
+        port: 0,
+      });
+      afterTest(server.close);
+      expect(
+        (await fetch(`http://127.0.0.1:${server.port}/`, { method: "POST", body: "{}" })).status,
+      ).toBe(401);
+    },
+  );
 
   it("refuses to listen beyond loopback when a platform authenticator has no platform", async () => {
     const { host } = createTestHost({ authenticator: createPlatformAuthenticator() });
@@ -301,7 +304,7 @@ describe("unfinished bodies", () => {
     expect(answers.every((answer) => /parse_error|rate_limited/.test(answer))).toBe(true);
   });
 
-  describe("behind a web-standard server", () => {
+  describe("the host behind a web-standard server", () => {
     function openWith(options: Parameters<typeof createTestHost>[0]) {
       const { host } = createTestHost({
         authenticator: byHeader,
@@ -409,7 +412,7 @@ async function* threePieces(): AsyncGenerator<string> {
   yield "!";
 }
 
-describe("an answer in pieces", () => {
+describe("a streamed response", () => {
   it("sends a streamed answer completely and serves the next request on the connection", async () => {
     const { url } = await serveAnswer({
       answer: () => ({ status: 200, headers: { "x-kind": "stream" }, body: threePieces() }),
@@ -494,7 +497,7 @@ describe("an answer in pieces", () => {
   });
 });
 
-describe("an answer that is unchanged", () => {
+describe("an unchanged response", () => {
   it("sends a 304 without body and length, on a socket and as a Response", async () => {
     const answer: Answering = () => ({ status: 304, headers: { etag: '"a"' }, body: "" });
     const { url } = await serveAnswer({ answer });
@@ -510,7 +513,7 @@ describe("an answer that is unchanged", () => {
   });
 });
 
-describe("a parameter of the query", () => {
+describe("a query parameter", () => {
   it("reads a decoded query parameter by its name in any letter case", async () => {
     const answer: Answering = ({ path, query }) => ({
       status: 200,
@@ -530,7 +533,7 @@ describe("a parameter of the query", () => {
   });
 });
 
-describe("the web-standard rim", () => {
+describe("the web-standard adapter", () => {
   it("produces one piece per read and tells the producer when the reader has gone", async () => {
     const { answer, seen } = endless();
     const { body } = await createWebHandler(async (exchange) => answer(exchange))(

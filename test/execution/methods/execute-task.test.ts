@@ -56,10 +56,13 @@ describe("the result", () => {
 
   it.each<[string, Agent]>([
     ["ends without an answer", yielding({ type: "progress", text: "half" })],
-    ["yields what JSON cannot say", yielding({ type: "answer", text: "x", usage: { count: 1n } })],
-    ["is no generator at all", (() => undefined) as never],
     [
-      "throws, without a word of why in the answer, the store or the log",
+      "yields a value that JSON cannot represent",
+      yielding({ type: "answer", text: "x", usage: { count: 1n } }),
+    ],
+    ["is not a generator", (() => undefined) as never],
+    [
+      "throws, and keeps the error's text out of the answer, the store and the log",
       () => {
         throw new Error("the vault says hunter2");
       },
@@ -86,7 +89,7 @@ describe("the result", () => {
     ["a text of 256 KiB is passed on", [], 256 * 1024, undefined],
     ["a text above 256 KiB is refused", [], 256 * 1024 + 1, "payload_too_large"],
     [
-      "artifacts count",
+      "artifacts count towards the limit",
       [{ type: "artifact", artifact: { text: "x".repeat(200_000) } }],
       100_000,
       "payload_too_large",
@@ -125,7 +128,7 @@ describe("the result", () => {
   });
 });
 
-describe("past the sync budget", () => {
+describe("a task beyond the sync budget", () => {
   it("answers accepted with what a client needs to poll, and continues the task", async () => {
     const gate = createGate();
     const { call, host } = createTestHost({ agent: gate.agent, syncBudgetMs: 5, pollAfterMs: 70 });
@@ -406,7 +409,7 @@ function remembering(): Agent {
 
 type Told = { before: string[]; contextId?: string; caller: string; task: object };
 
-describe("what an agent remembers of a conversation", () => {
+describe("an agent's memory of a conversation", () => {
   function startZone() {
     const { call } = createTestHost({ agent: remembering(), authenticator: byName });
     return async (name: string, params: object): Promise<Told> => {
@@ -464,7 +467,7 @@ describe("what an agent remembers of a conversation", () => {
   });
 });
 
-describe("the caller as an agent knows it", () => {
+describe("the caller in an agent's task", () => {
   it("identifies a principal to the agent by the same opaque value in all conversations", async () => {
     const { call } = createTestHost({ agent: remembering(), authenticator: byName });
     const callerOf = async (name: string, session?: string) => {

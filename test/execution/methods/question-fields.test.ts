@@ -115,7 +115,7 @@ describe("values for a question without fields", () => {
   });
 });
 
-describe("over A2A", () => {
+describe("a question with fields over A2A", () => {
   type Sent = { task: A2aTask };
   const values = { data: { fields: { count: 3, region: "eu" } } };
 

@@ -53,7 +53,7 @@ async function waiting(agent = asking({ questions: 2, offers: false })) {
   return { ...test, store, first, task_id, answer, say, settled: waitForTurn };
 }
 
-describe("an agent that asks", () => {
+describe("an agent with a question", () => {
   it("leaves the task waiting with its question and without a lease", async () => {
     const { host, call, store } = createTestHost({ agent: asking() });
     const { result } = await call("execute_task", hello);
@@ -133,10 +133,10 @@ describe("an agent that asks", () => {
       string,
     ]
   >([
-    ["says nothing", { prompt: "" }, "update.prompt: too_small"],
-    ["shows nothing", { prompt: " \n\u00a0" }, "update.prompt: custom"],
+    ["has no text", { prompt: "" }, "update.prompt: too_small"],
+    ["has only invisible characters", { prompt: " \n\u00a0" }, "update.prompt: custom"],
     [
-      "has one id for two options",
+      "has two options of one id",
       {
         options: [
           { id: "a", label: "A" },
@@ -146,9 +146,9 @@ describe("an agent that asks", () => {
       "update.options: custom",
     ],
     ["is too long", { prompt: "x".repeat(10_001) }, "update.prompt: too_big"],
-    ["offers nothing", { options: [] }, "update.options: too_small"],
+    ["has an empty list of options", { options: [] }, "update.options: too_small"],
     [
-      "offers too much",
+      "has too many options",
       { options: new Array(21).fill({ id: "a", label: "A" }) },
       "update.options: too_big",
     ],
@@ -158,12 +158,12 @@ describe("an agent that asks", () => {
       "update.options.0.id: too_small",
     ],
     [
-      "has an option that no answer can name",
+      "has an option with an invalid id",
       { options: [{ id: long, label: "A" }] },
       "update.options.0.id: too_big",
     ],
     [
-      "has an option without words",
+      "has an option without a label",
       { options: [{ id: "a", label: "" }] },
       "update.options.0.label: too_small",
     ],
@@ -173,7 +173,7 @@ describe("an agent that asks", () => {
       "update.fields: custom",
     ],
     [
-      "has an endless label",
+      "has an oversized label",
       { options: [{ id: "a", label: long + long }] },
       "update.options.0.label: too_big",
     ],
@@ -274,9 +274,9 @@ describe("a question", () => {
   });
 });
 
-describe("an answer whose request has an id that is no UUID", () => {
+describe("a reply under an id that is not a UUID", () => {
   it.each([[["first", "second"]], [["again", "again"]]])(
-    "answers each question in turn under the same id that is not a UUID: %j",
+    "accepts replies under the non-UUID ids %j to one question after the other",
     async (texts) => {
       const { answer, settled } = await waiting(asking({ questions: 2, offers: false }));
       for (const text of texts) {
@@ -297,14 +297,14 @@ it("recognizes the UUID of an answer in any letter case", async () => {
   expect(late.result).toMatchObject({ status: "input_required", prompt: "Shall I? (2)" });
 });
 
-describe("an answer is refused", () => {
+describe("an invalid reply", () => {
   it.each([
-    ["where it says nothing", {}, "text"],
-    ["where its text is empty", { text: "" }, "text"],
-    ["where its text is white space", { text: " \n" }, "text"],
-    ["where its text shows nothing", { text: "\u200b" }, "text"],
-    ["where its option was not offered", { option_id: "drop-all-tables" }, "option_id"],
-  ])("refuses an answer and keeps the question open: %s", async (_what, replyFields, path) => {
+    ["without content", {}, "text"],
+    ["with an empty text", { text: "" }, "text"],
+    ["with white space as its text", { text: " \n" }, "text"],
+    ["with only invisible characters", { text: "\u200b" }, "text"],
+    ["with an option that was not offered", { option_id: "drop-all-tables" }, "option_id"],
+  ])("refuses a reply %s and keeps the question open", async (_what, replyFields, path) => {
     const { answer, settled, task_id, call } = await waiting(asking());
     const { error } = await answer(replyFields);
     expect(error?.data).toMatchObject({ reason: "invalid_params", issues: [{ path }] });
@@ -382,7 +382,7 @@ describe("a question's id", () => {
   });
 });
 
-describe("an answer that names its question", () => {
+describe("a reply that names its question", () => {
   it("keeps the next question open when an earlier answer is repeated under another id", async () => {
     const { first, say, settled } = await waiting();
     await say("one", first?.question_id);
@@ -405,7 +405,7 @@ describe("an answer that names its question", () => {
   });
 
   it.each([
-    ["has been answered otherwise", (first: string) => first],
+    ["was answered differently", (first: string) => first],
     ["was never asked", () => "nobody-asked-this"],
   ])(
     "refuses an answer to a question that %s, and keeps the open question",

@@ -34,18 +34,15 @@ describe("an artifact with a url", () => {
     "https://files/a",
     "https://name:word@example.com/a",
     "not an address",
-  ])(
-    "leaves out an artifact with a URL that no client would read, and logs why: %s",
-    async (url) => {
-      const { result, leftOut } = await resultOf([{ url }, { text: "kept" }]);
-      expect(result).toMatchObject({
-        status: "success",
-        response_text: "done",
-        artifacts: [{ text: "kept" }],
-      });
-      expect(leftOut).toEqual(["artifact.url: not_public_https"]);
-    },
-  );
+  ])("leaves out an artifact with the unreadable URL %s, and logs why", async (url) => {
+    const { result, leftOut } = await resultOf([{ url }, { text: "kept" }]);
+    expect(result).toMatchObject({
+      status: "success",
+      response_text: "done",
+      artifacts: [{ text: "kept" }],
+    });
+    expect(leftOut).toEqual(["artifact.url: not_public_https"]);
+  });
 
   it.each([
     "https://files.example/a",
@@ -72,25 +69,25 @@ it("sends the first hundred artifacts and logs the others", async () => {
   expect(leftOut).toEqual(["artifact: too_many", "artifact: too_many"]);
 });
 
-describe("an artifact is mended", () => {
+describe("the normalization of an artifact", () => {
   it.each([
     [
-      "that writes unset contents as null",
+      "with unset contents as null",
       { name: null, text: "a", base64: null, data: null, url: null },
       { text: "a" },
     ],
-    ["whose base64 is broken into lines", { base64: "YWJj\r\nZA==\n" }, { base64: "YWJjZA==" }],
+    ["with line breaks in its base64", { base64: "YWJj\r\nZA==\n" }, { base64: "YWJjZA==" }],
     [
-      "whose name is too long",
+      "with a name that is too long",
       { name: "n".repeat(300), text: "a" },
       { name: "n".repeat(255), text: "a" },
     ],
     [
-      "whose name would be cut within a character",
+      "with a name to be cut within a character",
       { name: `${"n".repeat(254)}🦊`, text: "a" },
       { name: "n".repeat(254), text: "a" },
     ],
-  ])("corrects an artifact %s", async (_what, artifact, sentArtifact) => {
+  ])("normalizes an artifact %s", async (_what, artifact, sentArtifact) => {
     expect((await resultOf([artifact])).result?.artifacts).toEqual([sentArtifact]);
   });
 

@@ -129,12 +129,12 @@ describe("an agent that reads an attachment", () => {
 
   it.each([
     ["another path", (url: string) => `${url}/admin`],
-    ["a way out of the path", (url: string) => `${url}/files/../admin`],
-    ["a written-out way out of the path", (url: string) => `${url}/files/%2e%2e/admin`],
+    ["a path with ..", (url: string) => `${url}/files/../admin`],
+    ["a path with an encoded ..", (url: string) => `${url}/files/%2e%2e/admin`],
     ["credentials", (url: string) => `${url.replace("//", "//user:password@")}/files/F1`],
     ["an address of another network", () => "https://10.0.0.1/files/F1"],
-    ["a platform's own address", () => "https://169.254.169.254/files/F1"],
-  ])("refuses every other address to a host for local files: %s", async (_what, addressOf) => {
+    ["the metadata address of a platform", () => "https://169.254.169.254/files/F1"],
+  ])("refuses every address but the local files' to a local host: %s", async (_what, addressOf) => {
     const { url, requests } = await startFiles();
     const { text } = await answerFor({ url: addressOf(url), publicFetch: localFetch(url) });
     expect(text).toBe("permission_denied");
@@ -142,8 +142,8 @@ describe("an agent that reads an attachment", () => {
   });
 
   it.each([
-    ["is another one", (url: string) => Number(new URL(url).port) + 1],
-    ["is not known", () => undefined],
+    ["differs", (url: string) => Number(new URL(url).port) + 1],
+    ["is unknown", () => undefined],
   ])("refuses a local file when the port of the Verification zone %s", async (_what, portOf) => {
     const { url, requests } = await startFiles();
     const publicFetch = createLocalAttachmentFetch({ verificationPort: () => portOf(url) });

@@ -1,4 +1,4 @@
-/** An answer that is told while it is written: what is kept of it, who is woken by it, and where it is not told. */
+/** An answer that is shown while it is written: what is kept of it, who is woken by it, and where it is not shown. */
 import { describe, expect, it } from "@jest/globals";
 import { acceptedResultSchema, type TaskStep } from "@sekisho/contracts/methods.ts";
 import { diffTaskEvents, toA2aTask } from "@sekisho/execution/a2a/view.ts";
@@ -22,8 +22,8 @@ const writes = (partial: string, more: object = {}): TaskUpdate => ({
 
 const noEnd = () => {};
 
-/** What is told after each of the updates. */
-async function toldOf(...updates: TaskUpdate[]) {
+/** Collects the progress that is reported after each of the updates. */
+async function collectReports(...updates: TaskUpdate[]) {
   const progressReports: unknown[] = [];
   const agent = yielding(...updates);
   const onNews = ({ progress }: { progress?: unknown }) => void progressReports.push(progress);
@@ -46,7 +46,7 @@ describe("the steps of an agent", () => {
   });
 
   it("keeps steps during other progress until newer steps arrive", async () => {
-    const progressReports = await toldOf(
+    const progressReports = await collectReports(
       { type: "progress", steps: [step("in_progress")] },
       { type: "progress", text: "Line 7" },
       { type: "progress", steps: [step("completed")] },
@@ -59,7 +59,7 @@ describe("the steps of an agent", () => {
   });
 
   it("reports each step once, with its last status", async () => {
-    const progressReports = await toldOf({
+    const progressReports = await collectReports({
       type: "progress",
       steps: [step("pending"), step("completed")],
     });
@@ -71,7 +71,9 @@ describe("the steps of an agent", () => {
       { length: 500 },
       (_, n): TaskStep => ({ id: `s${n}`, title: "x".repeat(300), status: "pending" }),
     );
-    const [report] = (await toldOf({ type: "progress", steps: many })) as [{ steps: TaskStep[] }];
+    const [report] = (await collectReports({ type: "progress", steps: many })) as [
+      { steps: TaskStep[] },
+    ];
     expect(report.steps.map(({ id }) => id)).toEqual(many.slice(-50).map(({ id }) => id));
     expect(report.steps.map(({ title }) => title.length)).toEqual(
       Array.from({ length: 50 }, () => 200),
@@ -85,7 +87,7 @@ describe("the steps of an agent", () => {
       "update.steps.status: invalid_value",
     ],
     ["no title", { id: "b", title: "", status: "pending" }, "update.steps.title: too_small"],
-    ["no form", "b", "update.steps: invalid_type"],
+    ["a string in its place", "b", "update.steps: invalid_type"],
   ])(
     "leaves out and logs a step with %s, and reports the others",
     async (_what, brokenStep, cause_kind) => {
@@ -93,12 +95,12 @@ describe("the steps of an agent", () => {
         type: "progress",
         steps: [step("pending"), brokenStep],
       } as unknown as TaskUpdate;
-      const { told, logged, turn } = await collect([
+      const { reports, logged, turn } = await collect([
         update,
         update,
         { type: "answer", text: "done" },
       ]);
-      expect(told).toEqual([{ steps: [step("pending")] }, { steps: [step("pending")] }]);
+      expect(reports).toEqual([{ steps: [step("pending")] }, { steps: [step("pending")] }]);
       expect(logged).toEqual([
         expect.objectContaining({ message: "agent_progress_left_out", cause_kind }),
       ]);
@@ -129,24 +131,24 @@ async function collect(updates: readonly TaskUpdate[]) {
 }
 
 async function collectFrom(agent: Agent) {
-  const [told, lines]: [unknown[], string[]] = [[], []];
+  const [reports, lines]: [unknown[], string[]] = [[], []];
   let cleaned: Promise<void> | undefined;
   const log = createLog({ service: "execution", write: (line) => void lines.push(line) });
   const turn = await collectOutcome({
     ...{ agent, task: agentTask(hello), context: { ...agentContext(), log }, isReadableUrl },
-    onNews: ({ progress }) => void told.push(progress),
+    onNews: ({ progress }) => void reports.push(progress),
     endUpdates: (updates) => (cleaned = cleanUp({ updates, log })),
   });
   const readLog = () => lines.map((line) => JSON.parse(line));
   return {
     turn,
-    told,
+    reports,
     logged: readLog(),
     loggedLater: () => Promise.resolve(cleaned).then(readLog),
   };
 }
 
-describe("progress with a member that is broken", () => {
+describe("progress with a malformed member", () => {
   it.each([
     ["percent", Number.NaN],
     ["percent", null],
@@ -156,8 +158,8 @@ describe("progress with a member that is broken", () => {
     ["steps", "read"],
   ])("leaves out a broken member of progress: %s %p", async (name, value) => {
     const update = { type: "progress", text: "Reading", [name]: value } as unknown as TaskUpdate;
-    const { told, turn } = await collect([update, { type: "answer", text: "done" }]);
-    expect(told).toEqual([name === "text" ? {} : { text: "Reading" }]);
+    const { reports, turn } = await collect([update, { type: "answer", text: "done" }]);
+    expect(reports).toEqual([name === "text" ? {} : { text: "Reading" }]);
     expect(turn.end).toMatchObject({ type: "success", text: "done" });
   });
 
@@ -165,8 +167,8 @@ describe("progress with a member that is broken", () => {
     ["an answer", { type: "answer", text: 7 }],
     ["a question", { type: "question", prompt: "" }],
     ["an artifact", { type: "artifact", artifact: { name: "a" } }],
-    ["an update of no type", { type: "steps", steps: [] }],
-  ])("fails the task for %s that is broken", async (_what, update) => {
+    ["an unknown type", { type: "steps", steps: [] }],
+  ])("fails the task for a malformed update: %s", async (_what, update) => {
     const { turn } = await collect([
       update as unknown as TaskUpdate,
       { type: "answer", text: "done" },
@@ -223,9 +225,9 @@ describe("an agent that cleans up after its answer", () => {
   });
 });
 
-describe("what is written of an answer", () => {
+describe("an answer in progress", () => {
   it("keeps a partial answer during other progress until more of it arrives", async () => {
-    const progressReports = await toldOf(
+    const progressReports = await collectReports(
       { type: "progress", text: "Reading", percent: 10 },
       writes("The"),
       { type: "progress", text: "Reading again" },
@@ -248,7 +250,7 @@ describe("what is written of an answer", () => {
         fc.integer({ min: 0, max: 5 }),
         async (plain, cut) => {
           const whole = `${"x".repeat(plain)}🏯🏯🏯`;
-          const [progress] = await toldOf(writes(whole.slice(0, whole.length - cut)));
+          const [progress] = await collectReports(writes(whole.slice(0, whole.length - cut)));
           const partialText =
             acceptedResultSchema.shape.progress.parse(progress)?.partial_text ?? "";
           expect(whole.startsWith(partialText)).toBe(true);
@@ -336,18 +338,18 @@ describe("the span of an agent's turn", () => {
   });
 });
 
-describe("an answer that says nothing", () => {
+describe("an empty answer", () => {
   const artifact = { name: "a.txt", text: "a" };
   it.each([
-    ["blank", yielding({ type: "answer", text: " \n" }), "failure"],
-    ["that shows nothing", yielding({ type: "answer", text: "\u200b\u2060" }), "failure"],
+    ["a blank text", yielding({ type: "answer", text: " \n" }), "failure"],
+    ["only invisible characters", yielding({ type: "answer", text: "\u200b\u2060" }), "failure"],
     [
-      "blank beside a file",
+      "a blank text beside a file",
       yielding({ type: "artifact", artifact }, { type: "answer", text: "" }),
       "success",
     ],
     ["a text", yielding({ type: "answer", text: "a" }), "success"],
-  ] as const)("requires visible text or a file in an answer: %s", async (_what, agent, type) => {
+  ] as const)("decides whether an answer is visible: %s", async (_what, agent, type) => {
     const { end } = (await collectFrom(agent)).turn;
     expect(end).toMatchObject(type === "failure" ? { type, reason: "execution_failed" } : { type });
   });

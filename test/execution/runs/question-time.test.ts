@@ -155,11 +155,11 @@ it("moves the deadline by exactly the time spent waiting", () => {
   );
 });
 
-describe("a question that nobody answers", () => {
+describe("an unanswered question", () => {
   it.each<[string, Partial<HostOptions>, number]>([
     ["a day", {}, dayMs],
-    ["what the host is told", { questionMs: hourMs }, hourMs],
-    ["as long as a task is known after its end, at most", { retentionMs: 2 * hourMs }, 2 * hourMs],
+    ["the configured time", { questionMs: hourMs }, hourMs],
+    ["at most the retention time of a task", { retentionMs: 2 * hourMs }, 2 * hourMs],
   ])("keeps a question open for %s and then fails its task", async (_what, options, openMs) => {
     const { clock, call } = hostWith({ ...options, maxTaskMs: minuteMs });
     const { task_id, endAtMs } = await askedOf({ call });

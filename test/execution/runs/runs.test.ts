@@ -95,7 +95,7 @@ describe("two hosts on one store", () => {
   });
 });
 
-describe("a host that does not hear that it got the lease", () => {
+describe("a host that misses the confirmation of its lease", () => {
   it("claims a lease again when the confirmation was lost, and starts the agent", async () => {
     const store = memoryStore();
     let isSilent = true;

@@ -284,20 +284,25 @@ describe("a change at its limit", () => {
 
   it.each<[string, TaskChange, ExecutionTask, boolean]>([
     [
-      "sends no copy within the gap",
+      "sends no wake-up copy at the last moment of the gap",
       requeueChange({ nowMs: 1000, everyMs: 1000 }),
       unstarted,
       false,
     ],
-    ["sends a copy after the gap", requeueChange({ nowMs: 1001, everyMs: 1000 }), unstarted, true],
     [
-      "keeps a task whose owner may come back",
+      "sends a wake-up copy at the first moment after the gap",
+      requeueChange({ nowMs: 1001, everyMs: 1000 }),
+      unstarted,
+      true,
+    ],
+    [
+      "keeps a task at the last moment in which its owner may return",
       lossChange({ nowMs: 5999, lostAfterMs: 1000, expiresAtMs }),
       working,
       false,
     ],
     [
-      "gives a task up from that time on",
+      "gives up a task at the first moment in which its owner may no longer return",
       lossChange({ nowMs: 6000, lostAfterMs: 1000, expiresAtMs }),
       working,
       true,
@@ -309,12 +314,12 @@ describe("a change at its limit", () => {
       false,
     ],
     [
-      "takes a vote of a later time",
+      "records a vote with a later time",
       voteChange({ ...vote, vote: "down", atMs: 1001 }),
       completedWith([vote]),
       true,
     ],
-  ])("decides at the exact limit: %s", (_title, change, task, changes) => {
+  ])("%s", (_title, change, task, changes) => {
     expect(change(task) !== undefined).toBe(changes);
   });
 

@@ -52,7 +52,7 @@ async function acceptedBy({
   return { ...host, id, taskId, completion: { request_id: id, task_id: taskId } };
 }
 
-describe("the end of an accepted task whose request wished it is pushed once, with its two ids and nothing else, where it", () => {
+describe("the push at the end of a task", () => {
   it.each<[string, Parameters<typeof yielding>]>([
     ["completed", [{ type: "answer", text: "the outcome" }]],
     ["failed", [{ type: "failure", reason: "execution_failed" }]],
@@ -146,12 +146,12 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
   });
 });
 
-describe("nothing is pushed of a task", () => {
+describe("a task without a push", () => {
   it.each([
-    ["whose request brought the outcome itself", { syncBudgetMs: 10_000 }],
-    ["whose request did not wish it", { params: hello }],
-    ["whose request wished it not", { params: { ...hello, callback: false } }],
-    ["whose request id is no UUID", { id: "order 66" }],
+    ["whose request returned the outcome itself", { syncBudgetMs: 10_000 }],
+    ["whose request requested no push", { params: hello }],
+    ["whose request declined a push", { params: { ...hello, callback: false } }],
+    ["whose request id is not a UUID", { id: "order 66" }],
     ["whose request id is a number", { id: 66 }],
   ])("pushes nothing of a task %s", async (_what, options) => {
     const { completions, pushed } = createCompletions();
@@ -162,7 +162,7 @@ describe("nothing is pushed of a task", () => {
   });
 });
 
-describe("a completion queue that is away", () => {
+describe("an unavailable completion queue", () => {
   it.each<[string, TaskQueue["send"]]>([
     ["refuses", () => Promise.reject(new Error("the queue says hunter2"))],
     [
@@ -358,8 +358,8 @@ describe("progress", () => {
   });
 
   it.each<[string, Parameters<typeof createRunner>[0]]>([
-    ["whose request did not wish it", { changes: { callback: undefined } }],
-    ["whose request may still bring the outcome", { syncBudgetMs: 20_000 }],
+    ["whose request requested no push", { changes: { callback: undefined } }],
+    ["whose request may still return the outcome", { syncBudgetMs: 20_000 }],
   ])("pushes no progress of a task %s", async (_what, options) => {
     const { make, pass, pushed } = createRunner(options);
     await make(tells("half"));

@@ -78,14 +78,18 @@ function itemStore() {
 
 describe("an answer within the contract's size", () => {
   it.each([
-    ["is stored where its letters take three bytes", "関".repeat(87_000), undefined],
-    ["is stored where it is full of quotes", '"'.repeat(180_000), undefined],
     [
-      "is refused where no record could hold its escapes",
+      "stores an answer of the maximum size in three-byte characters",
+      "関".repeat(87_000),
+      undefined,
+    ],
+    ["stores an answer of the maximum size full of quotes", '"'.repeat(180_000), undefined],
+    [
+      "refuses an answer of the maximum size whose escapes exceed the record",
       `a${"\u0001".repeat(100_000)}`,
       "payload_too_large",
     ],
-  ])("an answer of the contract's size %s", async (_what, text, reason) => {
+  ])("%s", async (_what, text, reason) => {
     const { call, store } = createTestHost({
       agent: yielding({ type: "answer", text }),
       store: itemStore(),
@@ -128,7 +132,7 @@ describe("answers to an agent's questions", () => {
   });
 });
 
-describe("an agent that fills the record", () => {
+describe("a full record", () => {
   const large = { ...hello, text: "\u0001".repeat(30_000) };
   const artifact = (bytes: number) => ({
     type: "artifact" as const,
@@ -211,9 +215,17 @@ describe("the messages of a record", () => {
   const maxBytes = 32 * 1024;
 
   it.each([
-    ["stay whole where the newest fills the room", maxBytes, (text: string) => text !== ""],
-    ["lose the content of a newest that is larger", maxBytes + 1, (text: string) => text === ""],
-  ])("the messages of a record %s", (_title, bytes, isExpected) => {
+    [
+      "keeps all messages of a record if the newest fills the limit",
+      maxBytes,
+      (text: string) => text !== "",
+    ],
+    [
+      "drops the content of a newest message above the limit",
+      maxBytes + 1,
+      (text: string) => text === "",
+    ],
+  ])("%s", (_title, bytes, isExpected) => {
     const task = recordOf({});
     const old = { ...task, ...(task.a2a && { a2a: { ...task.a2a, messages: [message(500)] } }) };
     const { a2a } = addMessages({ task: old, messages: [message(bytes)] });
@@ -241,7 +253,7 @@ it("applies the changes of sixty concurrent writers", async () => {
   expect((await store.get({ id: task.id }))?.queuedAtMs).toBe(60);
 });
 
-describe("the store away", () => {
+describe("an unavailable store", () => {
   it("answers unavailable when the store fails, starts nothing, and accepts the same id later", async () => {
     const store = memoryStore();
     let away = true;

@@ -51,7 +51,7 @@ async function revisionsOf(records: AsyncIterable<ExecutionTask>): Promise<numbe
   return revisions;
 }
 
-describe("a task that is watched", () => {
+describe("a watched task", () => {
   it("shows the records of a task in order to a fast reader and ends with the last one", async () => {
     const { changeSignal, records } = watching();
     const revisions = [(await records.next()).value?.revision];

@@ -6,9 +6,9 @@ import { parseRequest } from "@sekisho/execution/http/answer-post.ts";
 import type { MethodHandlers } from "@sekisho/execution/methods/methods.ts";
 import { createDispatch } from "@sekisho/execution/methods/methods.ts";
 import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { noMetrics } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import { type BenchRun, takeTurns } from "./bench.ts";
 import { type BenchRow, type BenchTable, type Goal, ratioTable } from "./table.ts";
 

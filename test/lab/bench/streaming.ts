@@ -6,18 +6,14 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
-import { signHeaders } from "@sekisho/local/signed-events.ts";
-import { request as httpRequest } from "undici";
-import { type BareSlack, type SeenCall, startBareSlack } from "./bare-slack.ts";
+import { type BareSlack, type CallOfThread, startBareSlack } from "./bare-slack.ts";
 import { type BenchRun, takeTurns } from "./bench.ts";
 import { type BenchTable, formatFigure, formatGoal, type Goal } from "./table.ts";
 import { commitOf } from "./task.ts";
 import { startZone, type Zone } from "./zone.ts";
 
 const rounds = 4;
-const signingSecret = "signing";
 
 /** The agent waits `thinkMs`, and then writes for `writeMs`. */
 type Scenario = { thinkMs: number; writeMs: number; together: number };
@@ -157,22 +153,8 @@ type Side = {
 
 type SideSettings = { root: string; folder: string; note: BenchRun["note"] };
 
-async function openSide({ root, folder, note: tell }: SideSettings): Promise<Side> {
-  const threads = new Map<string, { newest: number; pieces: Piece[] }>();
-  const slack = await startBareSlack({
-    ...{ team: workspace.team, botUser: workspace.botUser },
-    onCall: note,
-  });
-
-  function note({ method, args, threadTs }: SeenCall): void {
-    const thread = threads.get(threadTs);
-    const tokens = tokensIn(`${args.get("markdown_text") ?? ""} ${args.get("text") ?? ""}`);
-    const [oldest] = tokens.filter((token) => token > (thread?.newest ?? 0));
-    if (thread === undefined || oldest === undefined) return;
-    thread.pieces.push({ method, atMs: Date.now(), oldest });
-    thread.newest = Math.max(...tokens);
-  }
-
+async function openSide({ root, folder, note }: SideSettings): Promise<Side> {
+  const slack = await startBareSlack();
   let zones: Zone | undefined;
   const close = async () => {
     await zones?.stop();
@@ -182,11 +164,10 @@ async function openSide({ root, folder, note: tell }: SideSettings): Promise<Sid
     mkdirSync(folder);
     writeFileSync(join(folder, "agent.mjs"), agentFile);
     writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(createConfig(root, slack)));
-    const secrets = { SLACK_SIGNING_SECRET: signingSecret, SLACK_BOT_TOKEN: "xoxb-bench-token" };
-    const env = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0", ...secrets };
+    const env = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0", ...slack.env };
     zones = await startZone({ root, args: ["start"], folder, env });
     const { origin } = new URL(zones.url);
-    return { worst: {}, ask: createAsk({ slack, threads, origin, note: tell }), close };
+    return { worst: {}, ask: createAsk({ slack, origin, note }), close };
   } catch (error) {
     await close();
     throw error;
@@ -210,37 +191,26 @@ function tokensIn(text: string): number[] {
     .filter((atMs) => atMs <= nowMs && atMs > nowMs - 3600_000);
 }
 
-let lastNumber = 0;
-
 function createAsk(options: {
   slack: BareSlack;
-  threads: Map<string, { newest: number; pieces: Piece[] }>;
   origin: string;
   note: BenchRun["note"];
 }): Side["ask"] {
-  const { slack, threads, origin, note } = options;
-  const channel = workspace.channel.id;
+  const { slack, origin } = options;
   return async ({ thinkMs, writeMs }) => {
-    const ts = `${Math.floor(Date.now() / 1000)}.${String(++lastNumber).padStart(6, "0")}`;
-    const text = `<@${workspace.botUser}> think ${thinkMs} write ${writeMs}`;
-    const message = { channel, ts, threadTs: undefined, user: workspace.person, text };
-    const body = JSON.stringify(createEventPayload({ event: "app_mention", message }));
-    const headers = signHeaders({
-      signingSecret,
-      body,
-      contentType: "application/json",
-      now: Date.now,
-    });
-    const thread = { newest: 0, pieces: [] as Piece[] };
-    threads.set(ts, thread);
-    const answered = slack.answered({ threadTs: ts, words: "That is all." });
-    const response = await httpRequest(`${origin}/slack/events`, { method: "POST", headers, body });
-    await response.body.dump();
-    if (response.statusCode !== 200)
-      throw new Error(`An event was answered with ${response.statusCode}.`);
-    const isAnswered = (await answered) !== undefined;
-    threads.delete(ts);
-    if (!isAnswered) note("An answer did not come in time, so it does not count.");
-    return isAnswered ? thread.pieces : undefined;
+    const pieces: Piece[] = [];
+    let newest = 0;
+    const onCall = ({ method, args }: CallOfThread) => {
+      const tokens = tokensIn(`${args.get("markdown_text") ?? ""} ${args.get("text") ?? ""}`);
+      const [oldest] = tokens.filter((token) => token > newest);
+      if (oldest === undefined) return;
+      pieces.push({ method, atMs: Date.now(), oldest });
+      newest = Math.max(...tokens);
+    };
+    const text = `think ${thinkMs} write ${writeMs}`;
+    if ((await slack.ask({ origin, text, words: "That is all.", onCall })) !== undefined)
+      return pieces;
+    options.note("An answer did not come in time, so it does not count.");
+    return undefined;
   };
 }

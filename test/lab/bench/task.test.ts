@@ -1,36 +1,32 @@
-import { afterEach, describe, expect, it } from "@jest/globals";
-import { type BareSlack, startBareSlack } from "./bare-slack.ts";
+import { describe, expect, it } from "@jest/globals";
+import { closeAfterTest, serve } from "../../doubles/serving.ts";
+import { startBareSlack } from "./bare-slack.ts";
 import { alone, together } from "./task.ts";
 
-let slack: BareSlack | undefined;
-afterEach(() => slack?.close());
-
-async function startSlack(options: { timeoutMs?: number } = {}): Promise<BareSlack> {
-  slack = await startBareSlack({ team: "T1", botUser: "U1", ...options });
-  return slack;
-}
-
-const threadTs = "1700000000.000001";
-
 describe("the bench's Slack", () => {
-  it("reports when a thread has its answer", async () => {
-    const { apiUrl, answered } = await startSlack();
-    const answer = answered({ threadTs, words: "done" });
-    for (const text of ["working", "done"]) {
-      await fetch(`${apiUrl}chat.postMessage`, {
-        method: "POST",
-        body: new URLSearchParams({ thread_ts: threadTs, text }),
-      });
-    }
-    expect(await answer).toEqual({
-      placeholderAtMs: expect.any(Number),
-      answerAtMs: expect.any(Number),
+  /** Asks a zone that posts these texts. */
+  async function ask(texts: readonly string[], timeoutMs?: number) {
+    const slack = closeAfterTest(await startBareSlack({ timeoutMs }));
+    const { url: origin } = await serve(async ({ body }) => {
+      const { event } = JSON.parse(Buffer.from(body).toString()) as { event: { ts: string } };
+      for (const text of texts) {
+        await fetch(`${slack.apiUrl}chat.postMessage`, {
+          method: "POST",
+          body: new URLSearchParams({ thread_ts: event.ts, text }),
+        });
+      }
+      return new Response();
     });
+    return slack.ask({ origin, text: "hello", words: "done" });
+  }
+
+  it("reports when a thread has its answer", async () => {
+    const number = expect.any(Number);
+    expect(await ask(["working", "done"])).toEqual({ placeholderMs: number, answerMs: number });
   });
 
   it("gives up a task without an answer in time", async () => {
-    const { answered } = await startSlack({ timeoutMs: 1 });
-    expect(await answered({ threadTs, words: "done" })).toBeUndefined();
+    expect(await ask(["working"], 1)).toBeUndefined();
   });
 });
 
@@ -56,9 +52,9 @@ describe("a round", () => {
   }
 
   it.each([
-    ["counts", undefined, 1, []],
+    ["counts if each task has an answer", undefined, 1, []],
     [
-      "counts for nothing if a task has no answer, which is noted, and the next one runs",
+      "is dropped and noted if a task has no answer, and the next one runs",
       3,
       0,
       [

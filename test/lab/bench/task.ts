@@ -7,11 +7,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
-import { signHeaders } from "@sekisho/local/signed-events.ts";
-import { Pool } from "undici";
-import { type BareSlack, startBareSlack } from "./bare-slack.ts";
+import { type BareSlack, startBareSlack, type TaskTimes } from "./bare-slack.ts";
 import { type BenchRun, rank, takeTurns } from "./bench.ts";
 import {
   type BenchRow,
@@ -30,7 +27,6 @@ const underWay = 64;
 const tasksTogether = 4 * underWay;
 /** What follows the last answer belongs to its task: its record is stored, and its message removed from the queue. */
 const settleMs = 200;
-const signingSecret = "signing";
 
 const figures = {
   placeholderMs: {
@@ -108,8 +104,6 @@ export function commitOf(root: string): string {
   }).trim();
 }
 
-type TaskTimes = { placeholderMs: number; answerMs: number };
-
 type Side = {
   seen: Record<Figure, number[]>;
   /** One task from its event to its answer. Undefined if it had none in time, which makes its round count for nothing. */
@@ -179,11 +173,9 @@ function median(values: readonly number[]): number {
 type SideSettings = { root: string; folder: string; note: BenchRun["note"] };
 
 async function openSide({ root, folder, note }: SideSettings): Promise<Side> {
-  const slack = await startBareSlack({ team: workspace.team, botUser: workspace.botUser });
+  const slack = await startBareSlack();
   const zones: Zone[] = [];
-  let events: Pool | undefined;
   const close = async () => {
-    await events?.close();
     for (const zone of zones.reverse()) await zone.stop();
     slack.close();
   };
@@ -198,11 +190,9 @@ async function openSide({ root, folder, note }: SideSettings): Promise<Side> {
     const execution = await start("execution", {});
     const env = {
       SEKISHO_EXECUTION_PORT: new URL(execution.url).port,
-      SLACK_SIGNING_SECRET: signingSecret,
-      SLACK_BOT_TOKEN: "xoxb-bench-token",
+      ...slack.env,
     };
     const verification = await start("verification", env);
-    events = new Pool(verification.url, { connections: underWay });
     const seen = {
       placeholderMs: [],
       answerMs: [],
@@ -211,7 +201,9 @@ async function openSide({ root, folder, note }: SideSettings): Promise<Side> {
       verificationMs: [],
       executionMs: [],
     };
-    return { seen, note, ask: createAsk({ slack, events }), verification, execution, close };
+    const { origin } = new URL(verification.url);
+    const ask = () => slack.ask({ origin, text: "hello", words: "I'm the echo agent." });
+    return { seen, note, ask, verification, execution, close };
   } catch (error) {
     await close();
     throw error;
@@ -224,39 +216,5 @@ function createConfig({ apiUrl }: BareSlack): object {
     allowlist: [{ team: workspace.team }],
     destinations: { local: { transport: "https" } },
     routes: [{ destination: "local" }],
-  };
-}
-
-let lastNumber = 0;
-
-function createAsk({ slack, events }: { slack: BareSlack; events: Pool }): Side["ask"] {
-  const channel = workspace.channel.id;
-  return async () => {
-    const number = String(++lastNumber).padStart(6, "0");
-    const ts = `${Math.floor(Date.now() / 1000)}.${number}`;
-    const message = {
-      channel,
-      ts,
-      threadTs: undefined,
-      user: workspace.person,
-      text: `<@${workspace.botUser}> ${number}`,
-    };
-    const body = JSON.stringify(createEventPayload({ event: "app_mention", message }));
-    const headers = signHeaders({
-      signingSecret,
-      body,
-      contentType: "application/json",
-      now: Date.now,
-    });
-    const seen = slack.answered({ threadTs: ts, words: "I'm the echo agent." });
-    const startMs = performance.now();
-    const response = await events.request({ method: "POST", path: "/slack/events", headers, body });
-    await response.body.dump();
-    if (response.statusCode !== 200)
-      throw new Error(`An event was answered with ${response.statusCode}.`);
-    const times = await seen;
-    if (times === undefined) return undefined;
-    const { placeholderAtMs, answerAtMs } = times;
-    return { placeholderMs: placeholderAtMs - startMs, answerMs: answerAtMs - startMs };
   };
 }

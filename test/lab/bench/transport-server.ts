@@ -6,10 +6,10 @@ import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authen
 import { createHost } from "@sekisho/execution/host.ts";
 import { startExecutionServer } from "@sekisho/execution/http/server.ts";
 import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import { serveParent } from "./measure.ts";
 
 const [, , kind, file = ""] = process.argv;

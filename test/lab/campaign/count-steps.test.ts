@@ -42,7 +42,7 @@ describe("the steps of a pass", () => {
       },
     ],
     [
-      "a regular expression that searches the rest at each position",
+      "a regular expression that searches the remaining text at each position",
       "/x/",
       (text) => positions(text).map((at) => /x/.test(text.slice(at))),
     ],
@@ -66,7 +66,7 @@ describe("the steps of a pass", () => {
       "String.normalize",
       (text) => positions(text).map((at) => text.slice(at).normalize()),
     ],
-  ])("finds steps that grow with the square of the text: %s", (_what, pass, run) => {
+  ])("detects steps that grow with the square of the text: %s", (_what, pass, run) => {
     expect(growthOf(run)).toContainEqual(expect.stringContaining(pass));
   });
 

@@ -49,8 +49,8 @@ const subjects: Record<string, (text: string) => unknown> = {
   answer: (text) => parts(sampleTask({ outcome: { type: "answer", text } })),
   "longest answer that may be shown": (text) =>
     parts(sampleTask({ outcome: { type: "answer", text: text.slice(0, longestShown) } })),
-  // The file that a long answer becomes could not be attached: all of it is told.
-  "answer told whole": (text) =>
+  // The file that a long answer becomes could not be attached: all of it is posted.
+  "complete answer in messages": (text) =>
     parts(sampleTask({ outcome: { type: "answer", text, uploads: [{ failed: true }] } })),
   "answer without blocks": (text) =>
     parts(
@@ -195,6 +195,7 @@ function listInvisible(): string[] {
 
 /** Texts that attackers found, that the search found, and each piece alone. */
 const withBeginning: readonly Recipe[] = [
+  { before: ["```\n"], unit: ["\n"], second: ["a\n"], isCounted: false },
   { before: ["[a.b](https://a.b) x"], unit: ["\u0301"], second: ["\u0323"], isCounted: false },
   { before: [`[${"a.b ".repeat(120)}](https://`], unit: [manyCharacters], isCounted: false },
   { before: ["https://"], unit: [manyCharacters], isCounted: false },
@@ -213,6 +214,7 @@ const repeated: readonly Recipe[] = [
   [`${"a".repeat(53)}!${"@".repeat(26)}`],
   ['|<br>a](><a@b.c><"![&lt;<!--|-|\n'],
   ["[a](b '"],
+  ["a\n"],
   ["*a **b "],
   ["**a *b_"],
   ["<a b='"],

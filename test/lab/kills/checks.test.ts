@@ -43,13 +43,13 @@ const placeholder = { kind: "placeholder", index: 0, text: "…" } as const;
 const unattached = [
   { kind: "answer", index: 0, text: "I'm the echo agent. I couldn't attach this file: gate.png" },
 ] as const;
-const toldEvidence: Evidence = {
+const postedEvidence: Evidence = {
   ...answered,
   posts: [{ kind: "answer", index: 0, text: "words of ours" }],
   hostTask: hostTask("failed"),
 };
 const unheard: Evidence = {
-  ...toldEvidence,
+  ...postedEvidence,
   isTaken: false,
   record: undefined,
   hostTask: undefined,
@@ -62,60 +62,60 @@ const problemsOf = (evidence: Evidence, others = new Map<string, Evidence>()) =>
     line.slice(`${requestId} (${evidence.kind}): `.length),
   );
 
-describe("nothing is said against a message", () => {
+describe("a message without a problem", () => {
   it.each<[string, Evidence]>([
     ["that its agent answered", answered],
     [
       "that was answered in parts",
       { ...answered, posts: [...answered.posts, { kind: "answer", index: 1, text: "more" }] },
     ],
-    ["that was answered in words of ours", toldEvidence],
+    ["that got one of our own texts as the answer", postedEvidence],
     [
-      "whose agent asked",
+      "whose agent asked a question",
       { ...answered, kind: "asked", posts: [...answered.posts, question], starts: 2 },
     ],
     ["whose answer has a file", { ...answered, kind: "filed", files: 1 }],
+    ["whose missing file the answer reports", { ...answered, kind: "filed", posts: unattached }],
     [
-      "whose file could not be attached, as is said",
-      { ...answered, kind: "filed", posts: unattached },
+      "whose user was notified that the agent may continue",
+      { ...postedEvidence, record: ambiguous, hostTask: hostTask("working") },
     ],
-    [
-      "whose agent may go on, as its user was told",
-      { ...toldEvidence, record: ambiguous, hostTask: hostTask("working") },
-    ],
-    ["that was refused, as its person was told", { ...toldEvidence, kind: "refused", starts: 0 }],
-    ["that was refused in silence", { ...unheard, isTaken: true, kind: "refused" }],
-    ["that nobody ever delivered", unheard],
-    ["whose delivery was taken and its 200 lost", { ...answered, isTaken: false }],
+    ["that was refused with a notice", { ...postedEvidence, kind: "refused", starts: 0 }],
+    ["that was refused without a notice", { ...unheard, isTaken: true, kind: "refused" }],
+    ["that was never delivered", unheard],
+    ["whose delivery was accepted although its 200 was lost", { ...answered, isTaken: false }],
   ])("accepts a message %s", (_, evidence) => {
     expect(problemsOf(evidence)).toEqual([]);
   });
 });
 
-describe("it is said of a message", () => {
+describe("a message with a problem", () => {
   it.each<[string, Evidence]>([
-    ["its record is waiting, not done", { ...toldEvidence, record: { ...done, state: "waiting" } }],
-    ["its record is missing, not done", { ...toldEvidence, record: undefined }],
     [
-      "its placeholder was left over",
-      { ...toldEvidence, posts: [placeholder, ...toldEvidence.posts] },
+      "its record is waiting, not done",
+      { ...postedEvidence, record: { ...done, state: "waiting" } },
     ],
-    ["it has no answer", { ...toldEvidence, posts: [] }],
-    ["it has no answer", { ...toldEvidence, kind: "cancel", starts: 0, posts: [] }],
+    ["its record is missing, not done", { ...postedEvidence, record: undefined }],
+    [
+      "its placeholder remains",
+      { ...postedEvidence, posts: [placeholder, ...postedEvidence.posts] },
+    ],
+    ["it has no answer", { ...postedEvidence, posts: [] }],
+    ["it has no answer", { ...postedEvidence, kind: "cancel", starts: 0, posts: [] }],
     [
       "it has parts twice: 0,0",
-      { ...toldEvidence, posts: [...toldEvidence.posts, ...toldEvidence.posts] },
+      { ...postedEvidence, posts: [...postedEvidence.posts, ...postedEvidence.posts] },
     ],
     [
       "parts are missing: 0,2",
       {
-        ...toldEvidence,
-        posts: [...toldEvidence.posts, { kind: "answer", index: 2, text: "more" }],
+        ...postedEvidence,
+        posts: [...postedEvidence.posts, { kind: "answer", index: 2, text: "more" }],
       },
     ],
-    ["it was asked about 1 times", { ...answered, posts: [...answered.posts, question] }],
+    ["it has 1 questions", { ...answered, posts: [...answered.posts, question] }],
     [
-      "it was asked about 2 times",
+      "it has 2 questions",
       { ...answered, kind: "asked", starts: 2, posts: [...answered.posts, question, question] },
     ],
     [
@@ -124,33 +124,33 @@ describe("it is said of a message", () => {
     ],
     ["it is answered, and its file is there 0 times", { ...answered, kind: "filed" }],
     ["it is answered, and its file is there 2 times", { ...answered, kind: "filed", files: 2 }],
-    ["its agent was started 2 times", { ...toldEvidence, starts: 2 }],
-    ["an agent was started for it", { ...toldEvidence, kind: "refused" }],
+    ["its agent was started 2 times", { ...postedEvidence, starts: 2 }],
+    ["an agent was started for it", { ...postedEvidence, kind: "refused" }],
     [
-      "it was told 2 times",
+      "it got 2 posts",
       {
-        ...toldEvidence,
+        ...postedEvidence,
         kind: "refused",
         starts: 0,
-        posts: [...toldEvidence.posts, ...toldEvidence.posts],
+        posts: [...postedEvidence.posts, ...postedEvidence.posts],
       },
     ],
-    ["an agent was started for it", { ...toldEvidence, kind: "cancel" }],
-    ["it is answered, and its host says failed", { ...answered, hostTask: hostTask("failed") }],
+    ["an agent was started for it", { ...postedEvidence, kind: "cancel" }],
+    ["it is answered, and its host reports failed", { ...answered, hostTask: hostTask("failed") }],
     ["it is answered, and its agent was started 0 times", { ...answered, starts: 0 }],
     [
       "its answer is there, and its agent still works",
-      { ...toldEvidence, hostTask: hostTask("working") },
+      { ...postedEvidence, hostTask: hostTask("working") },
     ],
-    ["it was never taken, and yet something came of it", { ...unheard, starts: 1 }],
+    ["it was never accepted, and yet it has effects", { ...unheard, starts: 1 }],
   ])("reports that %s", (problem, evidence) => {
     expect(problemsOf(evidence)).toEqual([problem]);
   });
 
   it("reports an agent that started beside another of its thread, unless that task was ambiguous", () => {
-    const overlapping = { ...toldEvidence, overlaps: ["other"] };
+    const overlapping = { ...postedEvidence, overlaps: ["other"] };
     const beside = (record: Evidence["record"]) =>
-      new Map([["other", { ...toldEvidence, record }]]);
+      new Map([["other", { ...postedEvidence, record }]]);
     expect(problemsOf(overlapping, beside(done))).toEqual([
       "its agent was started while other of the same thread was at work",
     ]);

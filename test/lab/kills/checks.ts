@@ -37,7 +37,7 @@ export function violationsOf({
     if (!holds) problems.push(`${requestId} (${kind}): ${problem}`);
   };
   if (isUnheard(evidence)) {
-    check(posts.length === 0 && starts === 0, "it was never taken, and yet something came of it");
+    check(posts.length === 0 && starts === 0, "it was never accepted, and yet it has effects");
     return problems;
   }
   if (kind === "refused") {
@@ -46,7 +46,7 @@ export function violationsOf({
       record === undefined || record.state === "done",
       `its record is ${record?.state}, not done`,
     );
-    check(posts.length <= 1, `it was told ${posts.length} times`);
+    check(posts.length <= 1, `it got ${posts.length} posts`);
     check(starts === 0, "an agent was started for it");
     return problems;
   }
@@ -55,11 +55,8 @@ export function violationsOf({
   // The agent starts for the question and again for the reply.
   const mostStarts = kind === "asked" ? 2 : 1;
   check(record?.state === "done", `its record is ${record?.state ?? "missing"}, not done`);
-  check(parts.length + questions.length === posts.length, "its placeholder was left over");
-  check(
-    questions.length <= (kind === "asked" ? 1 : 0),
-    `it was asked about ${questions.length} times`,
-  );
+  check(parts.length + questions.length === posts.length, "its placeholder remains");
+  check(questions.length <= (kind === "asked" ? 1 : 0), `it has ${questions.length} questions`);
   // A second request to cancel is answered to its writer alone, at most once in a while.
   const isToldAlone = kind === "cancel" && record?.outcome?.type === "canceling";
   check(parts.length > 0 || isToldAlone, "it has no answer");
@@ -68,7 +65,10 @@ export function violationsOf({
   check(starts <= mostStarts, `its agent was started ${starts} times`);
   check(starts === 0 || kind !== "cancel", "an agent was started for it");
   if (isAnswer(evidence)) {
-    check(hostTask?.state === "completed", `it is answered, and its host says ${hostTask?.state}`);
+    check(
+      hostTask?.state === "completed",
+      `it is answered, and its host reports ${hostTask?.state}`,
+    );
     check(starts === mostStarts, `it is answered, and its agent was started ${starts} times`);
     const isShared = posts.some(({ text }) => text.includes("couldn't attach")) ? 0 : 1;
     check(

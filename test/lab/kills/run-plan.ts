@@ -6,11 +6,11 @@ import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import { metadataSchema, readPostKey } from "@sekisho/verification/slack/api/post-keys.ts";
 import { hangMs } from "../../tooling/hang.ts";
-import { type Books, overlapsOf } from "./books.ts";
 import { type Evidence, isUnheard, leaksOf, outcomeOf, violationsOf } from "./checks.ts";
 import { createPeople, type Message, type People } from "./people.ts";
 import type { Plan, Zone } from "./plan.ts";
 import type { Report } from "./report.ts";
+import { overlapsOf, type StoredRecords } from "./stored-records.ts";
 
 /** Both zones, wherever they run. */
 export type Zones = {
@@ -21,7 +21,6 @@ export type Zones = {
   output(): string;
   /** Failures without a kill. */
   problems: string[];
-  close(): Promise<void>;
 };
 
 export type Progress = { asked: number; killed: number; done: number };
@@ -39,12 +38,12 @@ export async function runPlan({
   onProgress = () => {},
   fakeSlack,
   zones,
-  books,
+  storedRecords,
   secrets,
 }: RunRequest & {
   fakeSlack: FakeSlack;
   zones: Zones;
-  books: Books;
+  storedRecords: StoredRecords;
   secrets: Record<string, string> & { SLACK_SIGNING_SECRET: string };
 }): Promise<Report> {
   const startedAtMs = Date.now();
@@ -72,15 +71,15 @@ export async function runPlan({
     tell(0);
   }
   const deliveries = await abortable({ promise: people.delivered(), signal });
-  await settle({ messages, books, signal, onDone: tell });
+  await settle({ messages, storedRecords, signal, onDone: tell });
   await people.leave();
 
-  const all = await gatherEvidence({ messages, fakeSlack, books });
+  const all = await gatherEvidence({ messages, fakeSlack, storedRecords });
   const evidence = [...all.values()];
   const output = zones.output();
   const violations = [
     ...evidence.flatMap((each) => violationsOf({ evidence: each, others: all })),
-    ...(await gatherLeftovers({ messages, fakeSlack, books })),
+    ...(await gatherLeftovers({ messages, fakeSlack, storedRecords })),
     ...leaksOf({ text: output, secrets: { ...secrets, text: "private" } }),
     ...zones.problems,
   ];
@@ -145,23 +144,23 @@ const lookEveryMs = 250;
 /** Resolves when every task is over and no queue holds anything that matters, or when none has ended for `hangMs`. The checks then name what is left. */
 async function settle({
   messages,
-  books,
+  storedRecords,
   signal,
   onDone,
 }: {
   messages: readonly Message[];
-  books: Books;
+  storedRecords: StoredRecords;
   signal: AbortSignal;
   onDone: (count: number) => void;
 }): Promise<void> {
   let endMs = Date.now() + hangMs;
   const end = new Set<string>();
   for (;;) {
-    const isQuiet = (await books.queued()).length === 0;
+    const isQuiet = (await storedRecords.queued()).length === 0;
     const endedCount = end.size;
     for (const { requestId } of messages) {
       if (end.has(requestId)) continue;
-      const record = await books.record(requestId);
+      const record = await storedRecords.record(requestId);
       // A message that no delivery brought has no record. It is over when the queues are empty.
       if (record === undefined ? isQuiet : record.state === "done" && record.cleanupDone)
         end.add(requestId);
@@ -173,18 +172,22 @@ async function settle({
   }
 }
 
-type Gathering = { messages: readonly Message[]; fakeSlack: FakeSlack; books: Books };
+type Gathering = {
+  messages: readonly Message[];
+  fakeSlack: FakeSlack;
+  storedRecords: StoredRecords;
+};
 
 /** Resolves to the evidence by request id. */
 async function gatherEvidence({
   messages,
   fakeSlack,
-  books,
+  storedRecords,
 }: Gathering): Promise<Map<string, Evidence>> {
   const posts = postsOfBot(fakeSlack);
-  const entries = books.agentLog();
+  const entries = storedRecords.agentLog();
   const overlaps = overlapsOf(entries);
-  const hostTasks = await books.hostTasks();
+  const hostTasks = await storedRecords.hostTasks();
   const starts = entries.filter(({ what }) => what === "start");
   const evidence = messages.map(
     async ({ requestId, kind, delivered, message }): Promise<Evidence> => {
@@ -200,7 +203,7 @@ async function gatherEvidence({
             : 0,
         starts: starts.filter((entry) => entry.requestId === requestId).length,
         overlaps: overlaps.get(requestId) ?? [],
-        record: await books.record(requestId),
+        record: await storedRecords.record(requestId),
         hostTask: hostTasks.get(requestId),
       };
     },
@@ -209,7 +212,11 @@ async function gatherEvidence({
 }
 
 /** Finds what must not be left in the end: posts, queue messages and places in threads that belong to nothing. */
-async function gatherLeftovers({ messages, fakeSlack, books }: Gathering): Promise<string[]> {
+async function gatherLeftovers({
+  messages,
+  fakeSlack,
+  storedRecords,
+}: Gathering): Promise<string[]> {
   const known = new Set(messages.map(({ requestId }) => requestId));
   const filed = new Set(
     messages.filter(({ kind }) => kind === "filed").map(({ message }) => message.ts),
@@ -219,10 +226,10 @@ async function gatherLeftovers({ messages, fakeSlack, books }: Gathering): Promi
       ? !filed.has(post.threadTs ?? "")
       : post.requestId === undefined || !known.has(post.requestId),
   );
-  const held = (await books.threads()).flatMap(({ tasks }) => tasks);
+  const held = (await storedRecords.threads()).flatMap(({ tasks }) => tasks);
   return [
     ...strays.map(({ ts }) => `The post ${ts} of the bot belongs to no message.`),
-    ...(await books.queued()),
+    ...(await storedRecords.queued()),
     ...held.map(({ id }) => `${id}: it was left in the record of its thread`),
   ];
 }

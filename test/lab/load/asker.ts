@@ -1,10 +1,8 @@
 /** The people of a load run: which messages they post in which threads, and how the events are delivered. */
 
-import type { FakeSlackMessages } from "@sekisho/local/fake-slack/messages.ts";
 import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
-import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
-import { sendEvent } from "@sekisho/local/signed-events.ts";
-import { requestIdOf } from "@sekisho/verification/task/routing.ts";
+import { type Delivery, sendEvent } from "@sekisho/local/signed-events.ts";
+import { type LoadSlack, retryDelaysMs } from "./slack.ts";
 
 /** `number` counts from 0. The agent answers a quick task at once and holds any other (children/hold.ts). */
 export type PlannedTask = { number: number; quick: boolean };
@@ -52,10 +50,7 @@ export function answerTo(text: string): string {
 /** A posted message. `threadTs` is the timestamp of the first message of its thread. */
 export type AskedTask = PlannedTask & { requestId: string; ts: string; threadTs: string };
 
-const channel = workspace.channel.id;
 const underWay = 16;
-/** Slack's own delays are too long for a run. */
-const retryDelaysMs = [0, 200, 1000, 5000];
 
 /**
  * Posts all tasks, each thread when `mayAsk` resolves. The next message of a thread is posted when the event before it was accepted.
@@ -63,53 +58,37 @@ const retryDelaysMs = [0, 200, 1000, 5000];
  */
 export async function askAll({
   threads,
-  messages,
+  slack,
   eventsUrl,
-  signingSecret,
   repeating,
   random,
   mayAsk,
   onAsked,
 }: {
   threads: readonly PlannedThread[];
-  messages: FakeSlackMessages;
+  slack: LoadSlack;
   eventsUrl: string;
-  signingSecret: string;
   /** The share of events that Slack delivers again, under another event id. */
   repeating: number;
   random: () => number;
   mayAsk: () => Promise<void>;
-  onAsked: (askedTasks: AskedTask) => void;
+  onAsked: (task: AskedTask) => void;
 }): Promise<number> {
   let repeated = 0;
 
   async function ask(task: PlannedTask, threadTs: string | undefined): Promise<AskedTask> {
-    const text = `<@${workspace.botUser}> ${textOf(task)}`;
-    const message = messages.add({
-      channel,
-      threadTs,
-      user: workspace.person,
-      text,
-      metadata: undefined,
-    });
-    const { ts } = message;
-    const askedTasks = {
-      ...task,
-      ts,
-      threadTs: threadTs ?? ts,
-      requestId: requestIdOf({ appId: workspace.app, channel, ts }),
-    };
-    onAsked(askedTasks);
-    const deliver = async (payload: unknown) => {
-      const { status } = await sendEvent({ eventsUrl, signingSecret, payload, retryDelaysMs });
-      if (status !== 200) throw new Error(`An event was answered with ${status ?? "nothing"}.`);
-    };
-    await deliver(createEventPayload({ event: "app_mention", message }));
+    const post = slack.ask({ eventsUrl, text: textOf(task), threadTs });
+    const { message, requestId } = post;
+    const askedTask = { ...task, ts: message.ts, threadTs: threadTs ?? message.ts, requestId };
+    onAsked(askedTask);
+    await acknowledged(post.delivered);
     if (random() < repeating) {
       repeated += 1;
-      await deliver(createEventPayload({ event: "message", message }));
+      const payload = createEventPayload({ event: "message", message });
+      const { signingSecret } = slack.secrets;
+      await acknowledged(sendEvent({ eventsUrl, signingSecret, payload, retryDelaysMs }));
     }
-    return askedTasks;
+    return askedTask;
   }
 
   const waiting = threads.values();
@@ -122,4 +101,9 @@ export async function askAll({
   }
   await Promise.all(Array.from({ length: underWay }, person));
   return repeated;
+}
+
+async function acknowledged(delivery: Promise<Delivery>): Promise<void> {
+  const { status } = await delivery;
+  if (status !== 200) throw new Error(`An event was answered with ${status ?? "nothing"}.`);
 }

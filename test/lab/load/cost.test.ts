@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { measureCost } from "./cost.ts";
 
-describe("what a task costs in operations of the engines", () => {
+describe("the engine operations of a task", () => {
   it("costs the same operations per task while forty and while four hundred tasks wait", async () => {
     const soon = { seed: 1, quietMs: 4000, sweepAfterMs: 1000 };
     const measure = async () => {

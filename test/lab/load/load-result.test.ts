@@ -37,16 +37,16 @@ const [first, second, other] = askedTasks as [AskedTask, AskedTask, AskedTask];
 const answers = askedTasks.map((task) => post(task));
 const runs = [...runOf("r2"), ...runOf("r0"), ...runOf("r1")];
 
-describe("the verdict over a load run", () => {
+describe("the check of a load run", () => {
   it("reports nothing for a correct run", () => {
     expect(problemsOf({ asked: askedTasks, messages: answers, agentEvents: runs })).toEqual([]);
   });
 
   it.each<[string, FakeSlackMessage[]]>([
-    ["an answer that is missing", answers.slice(1)],
-    ["an answer that is there twice", [...answers, post(first)]],
+    ["a missing answer", answers.slice(1)],
+    ["a repeated answer", [...answers, post(first)]],
     [
-      "a placeholder that is left over",
+      "a remaining placeholder",
       [
         ...answers,
         post(first, {
@@ -56,11 +56,11 @@ describe("the verdict over a load run", () => {
     ],
     ["an answer in another thread", [post(first, { threadTs: "3.0" }), ...answers.slice(1)]],
     [
-      "words that are not the agent's",
+      "a text that is not the agent's",
       [post(first, { text: "The task may have run." }), ...answers.slice(1)],
     ],
-    ["a post of a task that nobody asked for", [...answers, post({ ...first, requestId: "r9" })]],
-  ])("reports %s among the messages of the threads", (_what, messages) => {
+    ["a post of an unknown task", [...answers, post({ ...first, requestId: "r9" })]],
+  ])("reports %s in the threads", (_what, messages) => {
     expect(problemsOf({ asked: askedTasks, messages, agentEvents: runs })).toHaveLength(1);
   });
 
@@ -78,7 +78,7 @@ describe("the verdict over a load run", () => {
         ...runOf("r2"),
       ],
     ],
-  ])("reports %s among the events of the agents", (_what, agentEvents) => {
+  ])("reports %s in the agents' events", (_what, agentEvents) => {
     expect(problemsOf({ asked: askedTasks, messages: answers, agentEvents })).toHaveLength(1);
   });
 });

@@ -93,7 +93,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
       tasks,
       problems: problemsOf({
         asked: askedTasks,
-        messages: parts.slack.messages.all(),
+        messages: parts.slack.messages(),
         agentEvents,
       }),
       answerSeconds: (tally.lastAnswerAtMs() - startedAtMs) / 1000,
@@ -145,9 +145,8 @@ function ask({
   const random = createRandom({ seed: seed + 2 }).next;
   return askAll({
     threads: planThreads({ tasks, longThreads, quickShare, random }),
-    messages: parts.slack.messages,
+    slack: parts.slack,
     eventsUrl: `${parts.verification.url}/slack/events`,
-    signingSecret: parts.signingSecret,
     repeating: failing,
     random,
     // Besides the tasks in execution, some have ended and wait to be polled or delivered.

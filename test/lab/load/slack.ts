@@ -1,16 +1,12 @@
-/** The fake Slack of a load run, behind a real socket. A share of its calls fails. */
+/** The fake Slack of a load run. A share of its calls fails. */
+import { openFakeSlack } from "@sekisho/local/both-zones.ts";
 import type { Fault } from "@sekisho/local/fake-slack/faults.ts";
-import type { FakeSlackMessages } from "@sekisho/local/fake-slack/messages.ts";
-import { startSlackServer } from "@sekisho/local/fake-slack/server.ts";
-import { createState } from "@sekisho/local/fake-slack/state.ts";
 import { bump, type CallCounts } from "./counting-engine.ts";
 
-export type LoadSlack = {
-  apiUrl: string;
-  messages: FakeSlackMessages;
-  counts: CallCounts;
-  close(): Promise<void>;
-};
+export type LoadSlack = Awaited<ReturnType<typeof startLoadSlack>>;
+
+/** Slack's own are too long for a run. */
+export const retryDelaysMs = [0, 200, 1000, 5000];
 
 /** A refusal, a failure with unknown effect, a reset before the effect, and a lost answer after it. */
 const kinds: readonly ((method: string) => Fault)[] = [
@@ -21,19 +17,17 @@ const kinds: readonly ((method: string) => Fault)[] = [
 ];
 
 export async function startLoadSlack({
-  botToken,
   failing,
   random,
 }: {
-  botToken: string;
   /** The share of calls that fail, 0 to 1. */
   failing: number;
   random: () => number;
-}): Promise<LoadSlack> {
-  const state = createState({ botToken, pageSize: 200 });
+}) {
   const counts: CallCounts = { calls: {}, failed: {} };
-  const server = await startSlackServer({
-    state,
+  const { fakeSlack, slack } = await openFakeSlack({
+    pageSize: 200,
+    retryDelaysMs,
     takeFault(method) {
       bump(counts.calls, method);
       if (random() >= failing) return undefined;
@@ -41,5 +35,9 @@ export async function startLoadSlack({
       return kinds[Math.floor(random() * kinds.length)]?.(method);
     },
   });
-  return { apiUrl: server.apiUrl, messages: state.messages, counts, close: server.close };
+  const secrets = {
+    signingSecret: await slack.signingSecret(),
+    botToken: await slack.botToken(),
+  };
+  return { ...fakeSlack, secrets, counts };
 }

@@ -1,7 +1,6 @@
 /** Starts the parts of a load run one after the other, and closes them in reverse: Slack, the Execution zone, the Verification zone. */
 
 import { type ChildProcess, fork } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +18,6 @@ export type Parts = {
   slack: LoadSlack;
   execution: ZoneProcess;
   verification: ZoneProcess;
-  signingSecret: string;
   close(): Promise<void>;
 };
 
@@ -59,10 +57,8 @@ export async function startParts({
     closers.push(started.close);
     return started;
   };
-  const signingSecret = randomBytes(16).toString("hex");
-  const botToken = `xoxb-${randomBytes(16).toString("hex")}`;
   try {
-    const slack = await startLoadSlack({ botToken, failing, random: createRandom({ seed }).next });
+    const slack = await startLoadSlack({ failing, random: createRandom({ seed }).next });
     closers.push(slack.close);
     const execution = await zone("execution", { config: configuration, atOnce, quietMs });
     const verification = await zone("verification", {
@@ -71,10 +67,9 @@ export async function startParts({
       failing,
       executionUrl: execution.url,
       slackApiUrl: slack.apiUrl,
-      signingSecret,
-      botToken,
+      ...slack.secrets,
     });
-    return { slack, execution, verification, signingSecret, close };
+    return { slack, execution, verification, close };
   } catch (error) {
     await close();
     throw error;

@@ -217,8 +217,8 @@ describe("sessions of AgentCore", () => {
   });
 
   it.each([
-    ["without that time", {}],
-    ["with a date that is no number", { time_of_last_update: "1970-01-01T00:00:00.000Z" }],
+    ["without a start time", {}],
+    ["with a date instead of a number", { time_of_last_update: "1970-01-01T00:00:00.000Z" }],
     ["with a time in milliseconds", { time_of_last_update: 10_000_000 }],
     ["with a time in the future", { time_of_last_update: 901 }],
   ])("ends a session that reports HealthyBusy %s", async (_title, field) => {

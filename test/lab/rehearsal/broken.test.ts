@@ -196,7 +196,8 @@ const others: Case[] = [
     problem: /may not sqs:SendMessage on arn:.*:sekisho-rehearsal-completions/,
   },
   {
-    title: "the HTTP API may not invoke the ingress, or the other account's role not the host",
+    title:
+      "neither the HTTP API is allowed to invoke the ingress nor the other account's role the host",
     break: withProperties("AWS::Lambda::Permission", { Action: "lambda:GetFunction" }),
     problem: /may not invoke/,
   },
@@ -212,7 +213,7 @@ const others: Case[] = [
     problem: /VisibilityTimeout of 29 s is below/,
   },
   {
-    title: "a Function URL is open to anyone",
+    title: "a Function URL is open to any caller",
     break: withProperties("AWS::Lambda::Url", { AuthType: "NONE" }),
     problem: /can be called by anyone/,
   },
@@ -249,7 +250,7 @@ suite("the rehearsal fails, and names the culprit, where", () => {
       break: () => without({ assembly: lambda, action: "sts:GetWebIdentityToken" }),
     },
     {
-      title: "tokens for a web identity are allowed for somebody else alone",
+      title: "tokens for a web identity are allowed only for another principal",
       break: () =>
         broken({
           assembly: lambda,

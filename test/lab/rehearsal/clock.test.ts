@@ -3,7 +3,7 @@ import { clock, startProcess } from "./clock.ts";
 
 const hourMs = 3600_000;
 
-describe("when the clock of a rehearsal moves", () => {
+describe("the clock of a rehearsal", () => {
   it("moves Date and fires due timers in their order, but not others", async () => {
     const fired: string[] = [];
     const beforeMs = Date.now();

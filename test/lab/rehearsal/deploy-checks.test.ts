@@ -2,11 +2,11 @@ import { describe, expect, it } from "@jest/globals";
 import { alarmProblems, reservationProblems, wiringProblems } from "./deploy-checks.ts";
 import { collectPolicies } from "./iam/policies.ts";
 import { newAccountLimit } from "./lambda/concurrency.ts";
+import { createSample, near, type Resources, sampleFunction, sampleRole } from "./sample.ts";
 import { eventSourcesOf, functionsOf, type LambdaFunction } from "./template/wiring.ts";
-import { createToy, near, type Resources, toyFunction, toyRole } from "./toy.ts";
 
 function open(resources: Resources) {
-  return createToy({ stacks: [{ place: near, resources }] });
+  return createSample({ stacks: [{ place: near, resources }] });
 }
 
 function check(resources: Resources): string[] {
@@ -17,9 +17,9 @@ function check(resources: Resources): string[] {
 }
 
 function withVisibility(VisibilityTimeout: number | undefined): Resources {
-  const fn = toyFunction();
+  const fn = sampleFunction();
   return {
-    Role: toyRole(),
+    Role: sampleRole(),
     Worker: {
       Type: "AWS::Lambda::Function",
       Properties: { ...fn?.Properties, Runtime: "nodejs24.x", Timeout: 20 },
@@ -38,11 +38,11 @@ function withVisibility(VisibilityTimeout: number | undefined): Resources {
   };
 }
 
-describe("templates are refused where", () => {
+describe("a template that cannot be deployed", () => {
   it("refuses a queue that hides messages for less than six times the function's time-out", () => {
     expect(check(withVisibility(120))).toEqual([]);
     expect(check(withVisibility(119))).toEqual([
-      "Toy0/Tasks: its VisibilityTimeout of 119 s is below 120 s, six times the time-out of Toy0/Worker.",
+      "Sample0/Tasks: its VisibilityTimeout of 119 s is below 120 s, six times the time-out of Sample0/Worker.",
     ]);
     expect(check(withVisibility(undefined))).toEqual([
       expect.stringContaining("of 30 s is below 120 s"),
@@ -60,9 +60,9 @@ describe("templates are refused where", () => {
         Condition: { ArnEquals: { "aws:PrincipalArn": named(name) } },
       }),
     ],
-  ])("refuses a policy that names, %s, a role that does not exist", (_how, naming) => {
+  ])("refuses a policy that names a role that does not exist %s", (_how, naming) => {
     const key = (name: string): Resources => ({
-      Caller: toyRole([], "verification"),
+      Caller: sampleRole([], "verification"),
       Key: {
         Type: "AWS::KMS::Key",
         Properties: {
@@ -81,7 +81,7 @@ describe("templates are refused where", () => {
     });
     expect(check(key("verification"))).toEqual([]);
     expect(check(key("verifier"))).toEqual([
-      expect.stringMatching(/^Toy0\/Key names the principal .*role\/verifier, which no/),
+      expect.stringMatching(/^Sample0\/Key names the principal .*role\/verifier, which no/),
     ]);
   });
 });
@@ -122,18 +122,18 @@ describe("an alarm", () => {
   };
 
   it.each([
-    { title: "nobody is told", resources: alarm([]), problem: "Toy0/Alarm tells nobody" },
+    { title: "no topic", resources: alarm([]), problem: "Sample0/Alarm tells nobody" },
     {
-      title: "the topic lets nobody in",
+      title: "a topic without access",
       resources: alarm([{ Ref: "Topic" }]),
-      problem: "Toy0/Alarm cannot sns:Publish",
+      problem: "Sample0/Alarm cannot sns:Publish",
     },
     {
-      title: "all is well",
+      title: "a topic with access",
       resources: { ...alarm([{ Ref: "Topic" }]), ...allowed },
       problem: undefined,
     },
-  ])("checks an alarm where $title", ({ resources, problem }) => {
+  ])("checks whether an alarm notifies somebody: $title", ({ resources, problem }) => {
     const { resolver, authority } = open(resources);
     const [found] = resolver.resources("AWS::CloudWatch::Alarm");
     if (found === undefined) throw new Error("unreachable");
@@ -149,7 +149,7 @@ describe("a reservation", () => {
     { limit: 1000, counts: [500, 401], problems: 2 },
     { limit: newAccountLimit, counts: [undefined], problems: 0 },
   ])(
-    "judges a reservation of $counts in an account of $limit to make $problems deploy problems",
+    "reports $problems deploy problems for reservations of $counts in an account of $limit",
     ({ limit, counts, problems }) => {
       const functions = counts.map(
         (count, index) =>

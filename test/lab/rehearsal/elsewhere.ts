@@ -7,10 +7,10 @@ import { createWebIdentityAuthenticator } from "@sekisho/execution/authenticator
 import { createHost } from "@sekisho/execution/host.ts";
 import { startExecutionServer } from "@sekisho/execution/http/server.ts";
 import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { createLog } from "@sekisho/runtime/log.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import type { Caller } from "./aws/callers.ts";
 import { signedBy } from "./aws/gateway.ts";
 import { longPollAfterMs, waitForHours } from "./stories/polling.ts";

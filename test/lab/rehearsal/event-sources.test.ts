@@ -3,17 +3,17 @@ import { createQueues } from "./aws/queues.ts";
 import { createDependencies, startEventSource } from "./compute.ts";
 import { type Concurrency, createConcurrency } from "./lambda/concurrency.ts";
 import { continueChain, mostInChain } from "./lambda/lineage.ts";
-import { depthOf } from "./stage.ts";
-import { eventSourcesOf } from "./template/wiring.ts";
 import {
   closeAfterTest,
-  createToy,
+  createSample,
   near,
-  startToyGateway,
-  toyCaller,
-  toyFunction,
-  toyRole,
-} from "./toy.ts";
+  sampleCaller,
+  sampleFunction,
+  sampleRole,
+  startSampleGateway,
+} from "./sample.ts";
+import { depthOf } from "./stage.ts";
+import { eventSourcesOf } from "./template/wiring.ts";
 
 const mayReceive = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
 const failsTheBad =
@@ -36,7 +36,7 @@ async function start({
 } = {}) {
   const queueArn = { "Fn::GetAtt": ["Tasks", "Arn"] };
   const redrive = { deadLetterTargetArn: { "Fn::GetAtt": ["Dead", "Arn"] }, maxReceiveCount: 1 };
-  const toy = createToy({
+  const sample = createSample({
     code,
     concurrency,
     stacks: [
@@ -48,8 +48,8 @@ async function start({
             Type: "AWS::SQS::Queue",
             Properties: { VisibilityTimeout: hiddenSeconds, RedrivePolicy: redrive },
           },
-          Role: toyRole([{ Effect: "Allow", Action: actions, Resource: queueArn }]),
-          Worker: toyFunction(),
+          Role: sampleRole([{ Effect: "Allow", Action: actions, Resource: queueArn }]),
+          Worker: sampleFunction(),
           Source: {
             Type: "AWS::Lambda::EventSourceMapping",
             Properties: {
@@ -62,10 +62,10 @@ async function start({
       },
     ],
   });
-  const { resolver, functions, problems, onProblem } = toy;
+  const { resolver, functions, problems, onProblem } = sample;
   const queues = createQueues({ resolver });
   queues.duplicates.every = Number.POSITIVE_INFINITY;
-  const gateway = await startToyGateway(toy, { backends: { sqs: queues.backend } });
+  const gateway = await startSampleGateway(sample, { backends: { sqs: queues.backend } });
   const dependencies = createDependencies({ gateway, slackApiUrl: "" });
   const [source] = eventSourcesOf({ resolver });
   const [dead, tasks] = resolver.resources("AWS::SQS::Queue");
@@ -87,7 +87,7 @@ async function start({
   });
   closeAfterTest(async () => {
     stop.abort();
-    await toy.close();
+    await sample.close();
     await polling;
   });
   const arn = tasks.arn;
@@ -105,7 +105,7 @@ async function start({
     const response = await queues.backend({
       call: read,
       received: requests,
-      caller: toyCaller(toy, "Role"),
+      caller: sampleCaller(sample, "Role"),
     });
     return (await response.json()) as { Messages?: { Attributes?: Record<string, string> }[] };
   };
@@ -153,7 +153,7 @@ describe("an event source", () => {
     await until(isEmpty);
     expect(deadLetters()).toEqual([]);
     expect(problems).toEqual([
-      "Toy0/Source deletes messages that Toy0/Worker said had failed: its FunctionResponseTypes lack ReportBatchItemFailures.",
+      "Sample0/Source deletes messages that Sample0/Worker said had failed: its FunctionResponseTypes lack ReportBatchItemFailures.",
     ]);
   });
 
@@ -163,7 +163,7 @@ describe("an event source", () => {
     });
     send("one", "two");
     await until(() => deadLetters().length === 2);
-    expect(problems).toContain("Toy0/Worker failed: it threw RangeError: no");
+    expect(problems).toContain("Sample0/Worker failed: it threw RangeError: no");
   });
 
   it("leaves a message whose chain is too long to become a dead letter of that chain", async () => {
@@ -175,7 +175,7 @@ describe("an event source", () => {
     await until(async () => (await deadChains()).length > 0);
     expect(await deadChains()).toEqual([trace]);
     expect(problems).toEqual([
-      expect.stringMatching(/^Toy0\/Worker failed: Lambda refused invocation 17 of one chain/),
+      expect.stringMatching(/^Sample0\/Worker failed: Lambda refused invocation 17 of one chain/),
     ]);
   });
 
@@ -223,6 +223,6 @@ describe("an event source", () => {
     });
     send("good");
     await until(() => problems.length > 0);
-    expect(problems[0]).toMatch(new RegExp(`^Toy0/Source may not ${missing} on `));
+    expect(problems[0]).toMatch(new RegExp(`^Sample0/Source may not ${missing} on `));
   });
 });

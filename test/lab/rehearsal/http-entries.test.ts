@@ -5,22 +5,22 @@ import { startFunctionUrl, startHttpEntry } from "./http-entries.ts";
 import { createConcurrency } from "./lambda/concurrency.ts";
 import {
   closeAfterTest,
-  createToy,
+  createSample,
   far,
   near,
   type Resources,
-  toyCaller,
-  toyFunction,
-  toyRole,
-} from "./toy.ts";
+  sampleCaller,
+  sampleFunction,
+  sampleRole,
+} from "./sample.ts";
 
 const sourceArn = {
   "Fn::Sub": `arn:aws:execute-api:\${AWS::Region}:\${AWS::AccountId}:\${Api}/*/*/slack/events`,
 };
 
 const resources = {
-  Role: toyRole(),
-  Front: toyFunction(),
+  Role: sampleRole(),
+  Front: sampleFunction(),
   Api: { Type: "AWS::ApiGatewayV2::Api", Properties: { ProtocolType: "HTTP" } },
   Integration: {
     Type: "AWS::ApiGatewayV2::Integration",
@@ -56,12 +56,12 @@ async function start({
   changed?: Resources;
   limit?: number;
 } = {}) {
-  const toy = createToy({
+  const sample = createSample({
     stacks: [{ place: near, resources: { ...resources, ...changed } }],
     code,
     concurrency: createConcurrency({ limit }),
   });
-  const entry = await startHttpEntry(toy);
+  const entry = await startHttpEntry(sample);
   closeAfterTest(entry.close);
   const post = (
     body: string | Uint8Array<ArrayBuffer>,
@@ -73,7 +73,7 @@ async function start({
       headers: { "content-type": contentType, "X-Signature": "v0" },
       body,
     });
-  return { ...toy, post };
+  return { ...sample, post };
 }
 
 describe("the HTTP API", () => {
@@ -112,7 +112,7 @@ describe("the HTTP API", () => {
       code: "exports.handler = async () => { throw new Error('no'); };",
     });
     expect((await post("{}")).status).toBe(500);
-    expect(problems).toEqual(["Toy0/Front failed: it threw Error: no"]);
+    expect(problems).toEqual(["Sample0/Front failed: it threw Error: no"]);
   });
 
   it("answers 500 when the function is throttled and reports no problem", async () => {
@@ -138,7 +138,7 @@ describe("the HTTP API", () => {
     expect((await post("{}")).status).toBe(500);
     expect(problems).toEqual([
       expect.stringMatching(
-        /^Toy0\/Api may not invoke .*: nothing in the resource's policy allows it/,
+        /^Sample0\/Api may not invoke .*: nothing in the resource's policy allows it/,
       ),
     ]);
   });
@@ -167,8 +167,8 @@ async function startUrl({
 } = {}) {
   const allowed = actions.filter((action) => !mayNot.includes(action));
   const resources: Resources = {
-    Role: toyRole(),
-    Host: toyFunction(),
+    Role: sampleRole(),
+    Host: sampleFunction(),
     Url: {
       Type: "AWS::Lambda::Url",
       Properties: { AuthType: "AWS_IAM", TargetFunctionArn: { "Fn::GetAtt": ["Host", "Arn"] } },
@@ -178,12 +178,12 @@ async function startUrl({
     resources.May = permission({ Action: actions[0], FunctionUrlAuthType: "AWS_IAM" });
   if (open.includes(actions[1]))
     resources.MayToo = permission({ Action: actions[1], InvokedViaFunctionUrl: true });
-  const toy = createToy({
+  const sample = createSample({
     stacks: [
       {
         place: near,
         resources: {
-          Caller: toyRole([{ Effect: "Allow", Action: allowed, Resource: "*" }], "verification"),
+          Caller: sampleRole([{ Effect: "Allow", Action: allowed, Resource: "*" }], "verification"),
         },
       },
       { place: far, resources },
@@ -191,13 +191,13 @@ async function startUrl({
     concurrency: createConcurrency({ limit }),
     code: "exports.handler = async ({ requestContext: { authorizer } }) => authorizer;",
   });
-  const caller = toyCaller(toy, "Caller");
-  const [url] = toy.resolver.resources("AWS::Lambda::Url");
-  const [fn] = toy.functions.values();
+  const caller = sampleCaller(sample, "Caller");
+  const [url] = sample.resolver.resources("AWS::Lambda::Url");
+  const [fn] = sample.functions.values();
   if (url === undefined || fn === undefined) throw new Error("unreachable");
   const calls: RecordedCall[] = [];
   const callerOf = (id: string) => (id === caller.credentials.accessKeyId ? caller : undefined);
-  const server = await startFunctionUrl({ ...toy, url, fn, callerOf, calls });
+  const server = await startFunctionUrl({ ...sample, url, fn, callerOf, calls });
   closeAfterTest(server.close);
   const sign = createSigner({
     service: "lambda",
@@ -210,7 +210,7 @@ async function startUrl({
     return fetch(target, { method: "POST", headers, body: "{}" });
   };
   return {
-    ...toy,
+    ...sample,
     calls,
     post,
     postUnsigned: () => fetch(server.url, { method: "POST", body: "{}" }),
@@ -231,12 +231,12 @@ describe("a Function URL with IAM", () => {
   });
 
   it.each([
-    ...actions.map((action) => ({ title: `the caller may not ${action}`, mayNot: [action] })),
+    ...actions.map((action) => ({ title: `the caller lacks ${action}`, mayNot: [action] })),
     ...actions.map((action) => ({
-      title: `the host lets nobody ${action}`,
+      title: `the host grants nobody ${action}`,
       open: actions.filter((a) => a !== action),
     })),
-  ])("refuses a call before the function where $title", async ({ title: _, ...wish }) => {
+  ])("refuses a call before it reaches the function if $title", async ({ title: _, ...wish }) => {
     const { post, problems } = await startUrl(wish);
     expect((await post()).status).toBe(403);
     expect(problems).toEqual([expect.stringMatching(/^Caller may not lambda:Invoke/)]);
@@ -255,6 +255,6 @@ describe("a Function URL with IAM", () => {
   it("refuses an unsigned call", async () => {
     const { postUnsigned, problems } = await startUrl();
     expect((await postUnsigned()).status).toBe(403);
-    expect(problems).toEqual(["Someone unknown called the URL of Toy1/Host."]);
+    expect(problems).toEqual(["Someone unknown called the URL of Sample1/Host."]);
   });
 });

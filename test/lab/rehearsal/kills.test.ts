@@ -3,11 +3,11 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { hangSignal } from "../../tooling/hang.ts";
-import { type AgentEntry, type Books, readStores } from "../kills/books.ts";
 import { retryDelaysMs } from "../kills/people.ts";
 import { createRandom, planRun, type Zone } from "../kills/plan.ts";
 import { reportText } from "../kills/report.ts";
 import { runPlan, type Zones } from "../kills/run-plan.ts";
+import { type AgentEntry, readStores, type StoredRecords } from "../kills/stored-records.ts";
 import { depthOf, openZoneTables, quiet, stackOf } from "./stage.ts";
 import { synthesizeKind } from "./synthesized.ts";
 import { eventSourcesOf } from "./template/wiring.ts";
@@ -40,14 +40,14 @@ suite(`what is synthesized for lambda, its instances killed at random moments`, 
   });
 
   it("answers every message once and starts no agent twice", async () => {
-    const books = booksOf({ world });
-    closing.push(books.close);
+    const storedRecords = recordsOf({ world });
+    closing.push(storedRecords.close);
     const report = await runPlan({
       plan: planRun({ seed, tasks, kills, killEveryMs }),
       signal: hangSignal(),
       fakeSlack: world.fakeSlack,
       zones: zonesOf({ world, seed }),
-      books,
+      storedRecords,
       secrets: world.secrets,
     });
     process.stdout.write(`${reportText({ seed, report })}\n`);
@@ -85,11 +85,10 @@ function zonesOf({ world, seed }: { world: World; seed: number }): Zones {
     },
     output: () => world.lines.map(({ line }) => line).join("\n"),
     problems: world.problems,
-    close: world.close,
   };
 }
 
-function booksOf({ world }: { world: World }): Books {
+function recordsOf({ world }: { world: World }): StoredRecords {
   const tables = openZoneTables(world);
   return {
     ...readStores({

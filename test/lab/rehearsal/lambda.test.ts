@@ -1,3 +1,3 @@
-import { rehearse } from "./kind.ts";
+import { rehearse } from "./rehearse.ts";
 
 rehearse("lambda");

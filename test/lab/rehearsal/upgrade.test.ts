@@ -208,7 +208,7 @@ describe("the double of CloudFormation", () => {
     ["other", undefined],
     ["production", pushed],
   ] as const)(
-    "follows the deployed policy when a template drops a resource: %s",
+    "follows the deletion policy of the stage %s when a template drops a resource",
     async (stage, left) => {
       await deployRecorded(stage);
       const { LiveSettings: _dropped, ...Resources } = upgraded[stage].Resources;

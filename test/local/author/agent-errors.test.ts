@@ -68,7 +68,7 @@ describe("an agent that runs", () => {
       "must be one of execution_failed, plan_error or budget_exceeded",
     ],
     ['{ type: "answer", text: " " }', "the answer is blank, and there is no artifact"],
-  ])("explains what is wrong with the yield %s", async (update, text) => {
+  ])("explains what is wrong with the yielded value %s", async (update, text) => {
     const { stderr } = await runAlone(`export async function* agent() {\n  yield ${update};\n}\n`);
     expect(stderr).toContain("yield 1 of agent.ts:2: ");
     expect(stderr).toContain(text);

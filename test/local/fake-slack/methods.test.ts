@@ -136,19 +136,19 @@ const button = {
 };
 const section = { type: "section", text: { type: "mrkdwn", text: "x", verbatim: true } };
 
-describe("blocks are taken as Slack takes them", () => {
+describe("the validation of blocks", () => {
   it.each([
-    ["markdown up to its limit", [{ type: "markdown", text: "x".repeat(12_000) }]],
+    ["Markdown of the maximum size", [{ type: "markdown", text: "x".repeat(12_000) }]],
     ["a section with buttons below", [section, { type: "actions", elements: [button] }]],
     [
-      "buttons without an action",
+      "buttons without an action id",
       [{ type: "actions", elements: Array(2).fill({ type: "button", text: button.text }) }],
     ],
     [
       "a context line",
       [{ type: "context", elements: [{ type: "mrkdwn", text: "Request 1234", verbatim: true }] }],
     ],
-    ["fifty of them", Array.from({ length: 50 }, () => ({ type: "divider" }))],
+    ["fifty blocks", Array.from({ length: 50 }, () => ({ type: "divider" }))],
   ])("accepts blocks as Slack does: %s", async (_name, blocks) => {
     const { ok, ts } = await post({ blocks });
     expect(ok).toBe(true);
@@ -178,7 +178,7 @@ describe("previews of addresses", () => {
     [{ unfurl_links: "false" }, [{ from_url: "https://a.example/page" }]],
     [{ unfurl_links: "false", unfurl_media: "false" }, undefined],
   ])(
-    "adds previews of addresses unless a call refuses both kinds: %j",
+    "adds previews of addresses if a call with %j does not refuse both kinds",
     async (args, attachments) => {
       const { message } = await post({ text: "See https://a.example/page", ...args });
       expect(Object(message).attachments).toEqual(attachments);

@@ -207,7 +207,7 @@ const refusals: [string, SlackMethod, Args, string][] = [
   ["an unknown channel", posts, { channel: "CNOWHERE" }, "channel_not_found"],
   ["an unknown thread", posts, { thread_ts: "1.000001" }, "invalid_thread_ts"],
   ["no text", posts, { text: "" }, "no_text"],
-  ["nothing that one can see", posts, { text: "\u200b" }, "no_text"],
+  ["only invisible text", posts, { text: "\u200b" }, "no_text"],
   [
     "an edit of more than 4,000 characters",
     "chat.update",
@@ -249,7 +249,7 @@ const refusals: [string, SlackMethod, Args, string][] = [
   ],
   ["two buttons of one action", posts, { blocks: actions(button, button) }, "invalid_blocks"],
   ["no buttons", posts, { blocks: actions() }, "invalid_blocks"],
-  ["blocks that are no list", posts, { blocks: "{}" }, "invalid_blocks"],
+  ["blocks that are not a list", posts, { blocks: "{}" }, "invalid_blocks"],
   [
     "mrkdwn whose plain text Slack would parse",
     posts,
@@ -281,9 +281,14 @@ const refusals: [string, SlackMethod, Args, string][] = [
     { metadata: { event_type: "a" } },
     "invalid_metadata_format",
   ],
-  ["an edit of nothing", "chat.update", { ts: "1.000001" }, "message_not_found"],
-  ["a deletion of nothing", "chat.delete", { ts: "1.000001" }, "message_not_found"],
-  ["a person who is not there", "chat.postEphemeral", { user: "UOUTSIDER" }, "user_not_in_channel"],
+  ["an edit of an unknown message", "chat.update", { ts: "1.000001" }, "message_not_found"],
+  ["a deletion of an unknown message", "chat.delete", { ts: "1.000001" }, "message_not_found"],
+  [
+    "a person outside the channel",
+    "chat.postEphemeral",
+    { user: "UOUTSIDER" },
+    "user_not_in_channel",
+  ],
   [
     "a piece of more than 12,000 characters",
     "chat.appendStream",
@@ -316,26 +321,26 @@ const refusals: [string, SlackMethod, Args, string][] = [
     { markdown_text: "", chunks: [{}] },
     "invalid_chunks",
   ],
+  ["an unknown recipient", "chat.startStream", { recipient_user_id: "UNOBODY" }, "user_not_found"],
+  ["an unknown team", "chat.startStream", { recipient_team_id: "TNOWHERE" }, "team_not_found"],
   [
-    "a recipient whom nobody knows",
+    "a missing recipient",
     "chat.startStream",
-    { recipient_user_id: "UNOBODY" },
-    "user_not_found",
+    { recipient_user_id: "" },
+    "missing_recipient_user_id",
   ],
-  [
-    "a team that nobody knows",
-    "chat.startStream",
-    { recipient_team_id: "TNOWHERE" },
-    "team_not_found",
-  ],
-  ["no recipient", "chat.startStream", { recipient_user_id: "" }, "missing_recipient_user_id"],
   [
     "no recipient's team",
     "chat.startStream",
     { recipient_team_id: "" },
     "missing_recipient_team_id",
   ],
-  ["a link to nothing", "chat.getPermalink", { message_ts: "1.000001" }, "message_not_found"],
+  [
+    "a link to an unknown message",
+    "chat.getPermalink",
+    { message_ts: "1.000001" },
+    "message_not_found",
+  ],
   [
     "a link into a channel without the bot",
     "chat.getPermalink",
@@ -343,18 +348,18 @@ const refusals: [string, SlackMethod, Args, string][] = [
     "not_in_channel",
   ],
   ["a page of more than 1,000", "conversations.history", { limit: 1001 }, "invalid_limit"],
-  ["a page of nothing", "conversations.replies", { limit: 0 }, "invalid_limit"],
-  ["a time that is none", "conversations.history", { oldest: "yesterday" }, "invalid_ts_oldest"],
-  ["an end that is none", "conversations.replies", { latest: "soon" }, "invalid_ts_latest"],
+  ["a page of zero messages", "conversations.replies", { limit: 0 }, "invalid_limit"],
+  ["an invalid start time", "conversations.history", { oldest: "yesterday" }, "invalid_ts_oldest"],
+  ["an invalid end time", "conversations.replies", { latest: "soon" }, "invalid_ts_latest"],
+  ["a made-up cursor", "conversations.history", { cursor: "bm93aGVyZQ==" }, "invalid_cursor"],
+  ["an unknown thread", "conversations.replies", { ts: "1.000001" }, "thread_not_found"],
   [
-    "a cursor of its own making",
-    "conversations.history",
-    { cursor: "bm93aGVyZQ==" },
-    "invalid_cursor",
+    "a conversation with an unknown person",
+    "conversations.open",
+    { users: "UNOBODY" },
+    "user_not_found",
   ],
-  ["a thread that is not there", "conversations.replies", { ts: "1.000001" }, "thread_not_found"],
-  ["somebody whom nobody knows", "conversations.open", { users: "UNOBODY" }, "user_not_found"],
-  ["a file of no length", "files.getUploadURLExternal", { length: 0 }, "missing_argument"],
+  ["a file without length", "files.getUploadURLExternal", { length: 0 }, "missing_argument"],
   [
     "a file that was not announced",
     "files.completeUploadExternal",
@@ -363,8 +368,13 @@ const refusals: [string, SlackMethod, Args, string][] = [
   ],
   ["no files", "files.completeUploadExternal", { files: [] }, "invalid_arguments"],
   ["an emoji with colons", "reactions.add", { name: ":eyes:" }, "invalid_name"],
-  ["a reaction to nothing", "reactions.add", { timestamp: "1.000001" }, "message_not_found"],
-  ["a reaction that is not there", "reactions.remove", { name: "wave" }, "no_reaction"],
+  [
+    "a reaction to an unknown message",
+    "reactions.add",
+    { timestamp: "1.000001" },
+    "message_not_found",
+  ],
+  ["a missing reaction", "reactions.remove", { name: "wave" }, "no_reaction"],
   ["an unknown group", "usergroups.users.list", { usergroup: "SNOWHERE" }, "no_such_subteam"],
   [
     "the members of an unknown channel",
@@ -388,8 +398,13 @@ const refusals: [string, SlackMethod, Args, string][] = [
   ],
   ["another app", "oauth.v2.access", { client_id: "3.4" }, "invalid_client_id"],
   ["another secret", "oauth.v2.access", { client_secret: "guess" }, "bad_client_secret"],
-  ["a code that was not given", "oauth.v2.access", { code: "guess" }, "invalid_code"],
-  ["a home of somebody else's workspace", "views.publish", { user_id: "UGRID" }, "user_not_found"],
+  ["an unknown code", "oauth.v2.access", { code: "guess" }, "invalid_code"],
+  [
+    "a home of a person in another workspace",
+    "views.publish",
+    { user_id: "UGRID" },
+    "user_not_found",
+  ],
   [
     "a home of more than 100 blocks",
     "views.publish",
@@ -479,7 +494,7 @@ const refusals: [string, SlackMethod, Args, string][] = [
   ],
 ];
 
-describe("the fake Slack refuses", () => {
+describe("a call with wrong arguments", () => {
   it.each(refusals)("refuses %s (%s)", async (_what, method, change, error) => {
     const values = { ...(await validArgs(method)), ...change };
     const args = Object.fromEntries(
@@ -502,11 +517,11 @@ describe("the fake Slack refuses", () => {
 
 describe("the app's own manifests", () => {
   it.each<[string, object, boolean]>([
-    ["of the defaults", {}, false],
+    ["with the defaults", {}, false],
     ["over Socket Mode", {}, true],
-    ["of an agent", { slack: { assistant: { prompts: [{ title: "a", message: "b" }] } } }, false],
+    ["for an agent", { slack: { assistant: { prompts: [{ title: "a", message: "b" }] } } }, false],
     [
-      "of an app that uses everything",
+      "with every feature",
       {
         slack: {
           command: { name: "/sekisho" },

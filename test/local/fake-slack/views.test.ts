@@ -93,7 +93,7 @@ describe("views.open", () => {
       "/view/blocks",
     ],
     [
-      "no choices",
+      "an empty list of choices",
       view({ blocks: [input({ type: "static_select", options: [] })] }),
       "/view/blocks/0/element/options",
     ],
@@ -127,23 +127,23 @@ describe("views.open", () => {
       "/view/blocks/0/element/max_length",
     ],
     [
-      "a number that does not say whether it has decimals",
+      "a number input without is_decimal_allowed",
       view({ blocks: [input({ type: "number_input" })] }),
       "/view/blocks/0/element/is_decimal_allowed",
     ],
     [
-      "a limit of a number that is no text",
+      "a numeric limit that is not a string",
       view({ blocks: [input({ type: "number_input", is_decimal_allowed: true, min_value: 1 })] }),
       "/view/blocks/0/element/min_value",
     ],
     [
-      "a limit with an exponent",
+      "a numeric limit with an exponent",
       view({
         blocks: [input({ type: "number_input", is_decimal_allowed: true, max_value: "1e3" })],
       }),
       "/view/blocks/0/element/max_value",
     ],
-    ["no view", "hello", "/view"],
+    ["a view that is not an object", "hello", "/view"],
   ])("refuses %s", async (_what, broken, where) => {
     const answer = await open(broken);
     expect(answer).toMatchObject({ ok: false, error: "invalid_arguments" });
@@ -178,15 +178,15 @@ describe("an answer to a submitted modal", () => {
   });
 
   it.each([
-    ["names a block that is no input", { response_action: "errors", errors: { b: "Too long" } }],
     [
-      "names a block that is not there",
-      { response_action: "errors", errors: { a: "Too long", c: "No" } },
+      "names a block that is not an input",
+      { response_action: "errors", errors: { b: "Too long" } },
     ],
-    ["names none", { response_action: "errors", errors: {} }],
-    ["says nothing of an input", { response_action: "errors", errors: { a: "" } }],
+    ["names an unknown block", { response_action: "errors", errors: { a: "Too long", c: "No" } }],
+    ["names no block", { response_action: "errors", errors: {} }],
+    ["has no text for an input", { response_action: "errors", errors: { a: "" } }],
     ["has another action", { response_action: "error", errors: { a: "No" } }],
-    ["is no object", "ok"],
+    ["is not an object", "ok"],
   ])("refuses a response that %s", (_what, reply) => {
     expect(() => readValue(reply)).toThrow();
   });
@@ -225,16 +225,16 @@ describe("the modals of the app", () => {
   it.each(
     (["en", "ja"] as const).flatMap((locale) => [
       [
-        "the question's",
+        "for a question",
         buildQuestionModal({ task: sampleTask(), question, prompt: question.prompt, locale }),
       ] as const,
-      ["the shortcut's", buildAskAboutModal({ ...shortcut, locale })] as const,
+      ["for the shortcut", buildAskAboutModal({ ...shortcut, locale })] as const,
       [
-        "that of a channel without the bot",
+        "for a channel without the bot",
         buildShortcutRefusalModal({ refusal: "not_in_channel", locale }),
       ] as const,
     ]),
-  )("accepts the app's own modals: %s", (_which, made) => {
+  )("accepts the app's own modal %s", (_which, made) => {
     expect(parseView(JSON.parse(JSON.stringify(made)))).toHaveProperty("view");
   });
 });

@@ -94,12 +94,12 @@ describe("the local page", () => {
   });
 
   it.each([
-    ["no text", {}],
+    ["a message without a text", {}],
     ["an empty text", { text: "  " }],
-    ["a text that Slack would not take", { text: "x".repeat(40_001) }],
+    ["a text above Slack's limit", { text: "x".repeat(40_001) }],
     ["a channel that does not exist", { text: "hi", channel: "CNOWHERE" }],
     ["a thread that does not exist", { text: "hi", thread_ts: "1.000001" }],
-    ["something else than an object", "{"],
+    ["a body that is not an object", "{"],
   ])("refuses %s", async (_name, body) => {
     expect((await sendMessage(body)).status).toBe(400);
     expect(site.fakeSlack.messages()).toEqual([]);
@@ -161,7 +161,7 @@ async function answered(): Promise<void> {
   await promise;
 }
 
-describe("on the page a person", () => {
+describe("the conversation on the page", () => {
   it("sends a mention as a signed event, which begins the timeline", async () => {
     const taken = answered();
     const sending = await done<{ request_id: string }>(

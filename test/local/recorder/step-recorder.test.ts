@@ -3,7 +3,7 @@ import { createStepRecorder, type RecordedStep } from "@sekisho/local/recorder/s
 
 const step = { requestId: "a", kind: "request", title: "execute_task", detail: {} } as const;
 
-describe("the way of a task", () => {
+describe("the steps of a task", () => {
   it("keeps the steps of a task in order with their times, and notifies listeners", () => {
     const stepRecorder = createStepRecorder({ now: () => 7 });
     const heard: RecordedStep[] = [];

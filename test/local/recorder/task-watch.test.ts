@@ -43,7 +43,12 @@ describe("the timeline of a task", () => {
   it("recognizes the polls of a task that was accepted before this process began", () => {
     const { steps, observe, tap } = watch();
     const task = { state: "waiting", call: { taskId: "t" } } as Task;
-    observe({ requestId, event: { type: "woken", nowMs: 1, resumed: false }, task, effects: [] });
+    observe({
+      requestId,
+      event: { type: "woken", nowMs: 1, workerDied: false },
+      task,
+      effects: [],
+    });
     tap({
       direction: "request",
       id: "a",
@@ -65,7 +70,7 @@ describe("the timeline of a task", () => {
     [{ type: "canceling", count: 1 }, false],
     [{ type: "refused" }, true],
     [{ type: "too_old" }, true],
-  ])("marks a task with the outcome %j as failed: %s", (outcome, isFailed) => {
+  ])("decides whether the outcome %j is a failure: %s", (outcome, isFailed) => {
     const { steps, observe } = watch();
     const task = { state: "done", outcome } as Task;
     observe({ requestId, event: { type: "delivered" }, task, effects: [] } as unknown as Parameters<

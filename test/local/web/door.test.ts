@@ -92,7 +92,7 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
 
   it.each([
     ["no cookie", ""],
-    ["a cookie that was made up", "made-up"],
+    ["a made-up cookie", "made-up"],
   ])("refuses every read and every action with %s", async (_what, value) => {
     const { ask, post } = stranger(url, value && `${visitor.cookie.split("=")[0]}=${value}`);
     expect(await ask(home)).toMatchObject(closed);
@@ -115,23 +115,23 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
 
   it.each([
     [
-      "a name that only DNS makes point here",
+      "a foreign host name that resolves to this machine",
       { host: "evil.example", origin: "http://evil.example" },
     ],
     [
-      "such a name with the right port",
+      "a foreign host name with the right port",
       { host: "evil.example:PORT", origin: "http://evil.example:PORT" },
     ],
-    ["a name that only begins like this machine", { host: "127.0.0.1.evil.example:PORT" }],
+    ["a host name that only begins like a loopback name", { host: "127.0.0.1.evil.example:PORT" }],
     ["no port", { host: "127.0.0.1", origin: "http://127.0.0.1" }],
     ["another port", { host: "127.0.0.1:1", origin: "http://127.0.0.1:1" }],
     ["another site", { origin: "https://evil.example" }],
-    ["another site by a name like this machine's", { origin: "http://localhost.evil.example" }],
-    ["this machine by another name", { origin: "http://localhost:PORT" }],
-    ["no site at all", { origin: "null" }],
+    ["another site with a name like this machine's", { origin: "http://localhost.evil.example" }],
+    ["another name of this machine", { origin: "http://localhost:PORT" }],
+    ["an opaque origin", { origin: "null" }],
     ["a frame of another site", { "sec-fetch-site": "cross-site" }],
   ])(
-    "refuses a request from elsewhere and does nothing: %s",
+    "refuses a request from elsewhere without an effect: %s",
     async (_who, values: Record<string, string>) => {
       const headers = Object.fromEntries(
         Object.entries(values).map(([key, value]) => [key, value.replace("PORT", port)]),

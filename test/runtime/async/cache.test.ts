@@ -326,7 +326,7 @@ describe("a cached value by key", () => {
     await cachedValue("b", "read anew");
   });
 
-  describe("that is to be refreshed", () => {
+  describe("a refreshed value", () => {
     const fresh = () => get("a", undefined, 100);
 
     it("refreshes a key for one caller, while the others get the cached value at once", async () => {

@@ -26,12 +26,12 @@ function keptFrom(
 
 const minutes = (count: number) => ({ lifetimeMs: count * 60_000 });
 
-describe("a kept credential", () => {
+describe("a cached credential", () => {
   it.each([
-    ["in the last fifth of its life", 0, 239_000],
-    ["up to a tenth of its life later by chance", 0.99, 268_000],
+    ["in the last fifth of its lifetime", 0, 239_000],
+    ["up to a tenth of its lifetime later by chance", 0.99, 268_000],
   ])(
-    "renews a credential %s, and returns the cached one to others at once",
+    "renews a credential %s, and returns the cached one to other callers at once",
     async (_when, random, keptMs) => {
       const { world, credential } = keptFrom(
         (count) => ({ credential: `c${count}`, ...minutes(5) }),

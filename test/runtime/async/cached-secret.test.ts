@@ -17,7 +17,7 @@ function rotating() {
   return { state, secret };
 }
 
-describe("a secret that is kept for a minute", () => {
+describe("a cached secret", () => {
   it("reads a secret once per minute", async () => {
     const { state, secret } = rotating();
     await secret.current();

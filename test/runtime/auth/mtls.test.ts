@@ -123,7 +123,7 @@ describe("the mtls authorizer", () => {
   it.each<[string, () => Partial<Certified>]>([
     ["no certificate", () => ({ cert: "not a certificate" })],
     ["no key", () => ({ key: "not a key" })],
-    ["the key of another", () => ({ key: bob.key })],
+    ["the key of another certificate", () => ({ key: bob.key })],
   ])(
     "refuses to connect with %s and keeps certificate and key out of the error",
     async (_what, over) => {

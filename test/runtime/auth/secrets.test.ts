@@ -68,14 +68,14 @@ const authorizers: Record<string, (world: World) => Authorizer> = {
 const issuers: Record<string, (request: Asked) => Response | Promise<Response>> = {
   "repeats it as the code of an error": (request) =>
     Response.json({ error: shownIn(request), message: shownIn(request) }, { status: 400 }),
-  "repeats it as a page": (request) =>
+  "repeats it as an HTML page": (request) =>
     new Response(`<html>${shownIn(request)}</html>`, { status: 403 }),
   "repeats it as the name of an AWS error": (request) =>
     new Response(`<ErrorResponse><Error><Code>${shownIn(request)}</Code></Error></ErrorResponse>`, {
       status: 403,
       headers: { "content-type": "text/xml" },
     }),
-  "gives a token with a line too many": () =>
+  "returns a token with a line break": () =>
     raw(JSON.stringify({ access_token: `${token}\n`, token_type: "Bearer", expires_in: 60 })),
   "gives an AWS token with a line too many": () =>
     new Response(
@@ -119,23 +119,20 @@ async function callThrough(
   return { error, lines };
 }
 
-describe.each(Object.keys(authorizers))(
-  "nothing that authorizer %s shows or gets is in an error or a log",
-  (name) => {
-    it.each(Object.keys(issuers))(
-      "shows no secret in an error or a log if the issuer %s",
-      async (behaviour) => {
-        const authorizer = authorizers[name];
-        const answer = issuers[behaviour];
-        if (authorizer === undefined || answer === undefined) throw new Error("no such case");
-        const { error, lines } = await callThrough(authorizer, answer);
-        expect(error?.reason).toMatch(/^(unauthenticated|unavailable)$/);
-        expect(lines.length).toBeGreaterThan(0);
-        expect(`${inspect(error, { depth: 20 })}${lines.join("")}`).not.toMatch(secrets);
-      },
-    );
-  },
-);
+describe.each(Object.keys(authorizers))("secrets of the authorizer %s", (name) => {
+  it.each(Object.keys(issuers))(
+    "shows no secret in an error or a log if the issuer %s",
+    async (behaviour) => {
+      const authorizer = authorizers[name];
+      const answer = issuers[behaviour];
+      if (authorizer === undefined || answer === undefined) throw new Error("no such case");
+      const { error, lines } = await callThrough(authorizer, answer);
+      expect(error?.reason).toMatch(/^(unauthenticated|unavailable)$/);
+      expect(lines.length).toBeGreaterThan(0);
+      expect(`${inspect(error, { depth: 20 })}${lines.join("")}`).not.toMatch(secrets);
+    },
+  );
+});
 
 const never = new AbortController().signal;
 const form = new URLSearchParams({ grant_type: "client_credentials", secret: "secret-of-nobody" });
@@ -190,8 +187,8 @@ describe("a POST to an issuer", () => {
       "unauthenticated",
       "Http404",
     ],
-    ["a refusal as a page", () => html(403), "unauthenticated", "Http403"],
-    ["a word that is none", () => oauthError("secret-of-nobody"), "unauthenticated", "Http400"],
+    ["a refusal as an HTML page", () => html(403), "unauthenticated", "Http403"],
+    ["an invalid error code", () => oauthError("secret-of-nobody"), "unauthenticated", "Http400"],
     [
       "the longest word",
       () => oauthError(`a_${"b".repeat(38)}`),
@@ -199,11 +196,21 @@ describe("a POST to an issuer", () => {
       `a_${"b".repeat(38)}`,
     ],
     ["a longer word", () => oauthError(`a_${"b".repeat(39)}`), "unauthenticated", "Http400"],
-    ["too many", () => oauthError("slow_down", 429), "unavailable", "slow_down"],
-    ["a time-out of its own", () => html(408), "unavailable", "Http408"],
+    ["too many requests", () => oauthError("slow_down", 429), "unavailable", "slow_down"],
+    ["HTTP 408", () => html(408), "unavailable", "Http408"],
     ["an outage", () => html(503), "unavailable", "Http503"],
+<<<<<<< HEAD:test/runtime/auth/secrets.test.ts
     ["an error of its own", () => oauthError("server_error", 500), "unavailable", "server_error"],
     ["a page where a token should be", () => html(200), "unavailable", "Http200"],
+=======
+    [
+      "a server error of OAuth",
+      () => oauthError("server_error", 500),
+      "unavailable",
+      "server_error",
+    ],
+    ["an HTML page instead of a token", () => html(200), "unavailable", "invalid_response"],
+>>>>>>> main:test/verification/transport/authorizer/secrets.test.ts
     ["a list", () => Response.json([{ access_token: "t" }]), "unavailable", "Http200"],
     [
       "half of a token",
@@ -212,12 +219,12 @@ describe("a POST to an issuer", () => {
       "Http200",
     ],
     [
-      "too much",
+      "an oversized body",
       () => Response.json({ access_token: "t".repeat(100_000) }),
       "unavailable",
       "too_large",
     ],
-    ["a reset", () => Promise.reject(connectionReset), "unavailable", "ECONNRESET"],
+    ["a connection reset", () => Promise.reject(connectionReset), "unavailable", "ECONNRESET"],
   ])("reports a response with %s without repeating it", async (_what, answer, reason, code) => {
     const { url } = await issuerThat(answer);
     const error = await postToIssuer({ url, body: form, signal: never }).catch(

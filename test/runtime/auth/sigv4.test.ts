@@ -46,7 +46,7 @@ async function receiveSigned({ path, service = scope.service, now = Date.now }: 
   return request;
 }
 
-describe("the check that these tests rest on", () => {
+describe("the signature check of these tests", () => {
   it("the signature check accepts the official example of AWS and rejects any other path", () => {
     const signature = "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b";
     const example = (target: string): Received => ({

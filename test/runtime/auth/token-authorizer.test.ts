@@ -192,10 +192,7 @@ describe("the oauth-client-credentials authorizer", () => {
     ["no token", { token_type: "Bearer" }],
     ["a token of another kind", { token_type: "DPoP", access_token: "t" }],
     ["a token of no kind", { access_token: "t" }],
-    [
-      "a token with a line of its own",
-      { token_type: "bearer", access_token: "t\r\nx-injected: yes" },
-    ],
+    ["a token with a line break", { token_type: "bearer", access_token: "t\r\nx-injected: yes" }],
     ["a number", { token_type: "bearer", access_token: 12 }],
   ])("rejects a token response with %s", async (_what, body) => {
     const { issuer, authorizer } = await setUp();
@@ -282,13 +279,13 @@ describe("the google authorizer", () => {
 
   it.each([
     ["no token", {}],
-    ["a text that is no token", { token: "not-a-jwt" }],
+    ["a malformed token", { token: "not-a-jwt" }],
     [
-      "a token without times",
+      "a token without iat and exp",
       { token: `${segment({ alg: "none" })}.${segment({ aud: audience })}.` },
     ],
     [
-      "a token with a line of its own",
+      "a token with a line break",
       { token: `a.${segment({ iat: 1, exp: 2 })}.c\r\nx-injected: yes` },
     ],
   ])("rejects a response of Google with %s", async (_what, body) => {
@@ -376,34 +373,32 @@ describe("the web-identity authorizer", () => {
 
   it.each<[string, () => Response | Promise<Response>, "unauthenticated" | "unavailable", string]>([
     [
-      "an account that has it switched off",
+      "an account without outbound federation",
       () => refuse("OutboundWebIdentityFederationDisabledException"),
       "unauthenticated",
       "OutboundWebIdentityFederationDisabledException",
     ],
-    ["a policy", () => refuse("AccessDenied"), "unauthenticated", "AccessDenied"],
+    ["a missing permission", () => refuse("AccessDenied"), "unauthenticated", "AccessDenied"],
+    ["throttling with HTTP 400", () => refuse("Throttling", "", 400), "unavailable", "Throttling"],
     [
-      "throttling, which has a 400",
-      () => refuse("Throttling", "", 400),
-      "unavailable",
-      "Throttling",
-    ],
-    [
-      "credentials that are about to be replaced",
+      "expired credentials",
       () => refuse("ExpiredTokenException", "", 403),
       "unavailable",
       "ExpiredTokenException",
     ],
     ["an outage", () => refuse("InternalFailure", "", 500), "unavailable", "InternalFailure"],
-  ])("reports a refusal by %s with its reason and its name", async (_who, answer, reason, code) => {
-    const { aws, authorizer } = await setUp();
-    aws.instead = answer;
-    await expect(addCredentials(authorizer)).rejects.toMatchObject({
-      reason,
-      certainty: "undelivered",
-      cause: { code },
-    });
-  });
+  ])(
+    "reports a refusal for %s with its reason and its name",
+    async (_who, answer, reason, code) => {
+      const { aws, authorizer } = await setUp();
+      aws.instead = answer;
+      await expect(addCredentials(authorizer)).rejects.toMatchObject({
+        reason,
+        certainty: "undelivered",
+        cause: { code },
+      });
+    },
+  );
 
   it("reports a broken connection to the issuer as unavailable and not as ambiguous", async () => {
     const { aws, authorizer } = await setUp();
@@ -430,7 +425,7 @@ describe("the web-identity authorizer", () => {
     ["no token", "<GetWebIdentityTokenResult/>"],
     ["no answer", "<html/>"],
     [
-      "what is no token",
+      "a malformed token",
       "<GetWebIdentityTokenResult><WebIdentityToken>a b</WebIdentityToken></GetWebIdentityTokenResult>",
     ],
   ])("rejects a token response with %s", async (_what, inner) => {

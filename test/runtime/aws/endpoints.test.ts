@@ -95,7 +95,7 @@ it.each(["eusc", "europe-central-1", "eu-central", "EU-central-1"])(
   },
 );
 
-describe("the endpoints of AWS are the SDK's", () => {
+describe("the endpoints of AWS", () => {
   it.each(regions)(
     "resolves the same endpoints as the SDK in %s, including those for FIPS 140",
     async (region) => {

@@ -41,14 +41,14 @@ describe("a call of an AWS service that speaks JSON", () => {
 
   it.each([
     [
-      "a text instead of a name",
+      "a sentence as the error name",
       () => Response.json({ __type: "it was xoxb-secret" }, { status: 400 }),
       /NoName \(400\)/,
     ],
-    ["a page", () => new Response("<html>", { status: 200 }), /NoJsonAnswer \(200\)/],
-    ["more than it may be", () => new Response("x".repeat(1024 * 1024 + 1)), /^$/],
+    ["an HTML page", () => new Response("<html>", { status: 200 }), /NoJsonAnswer \(200\)/],
+    ["an oversized body", () => new Response("x".repeat(1024 * 1024 + 1)), /^$/],
   ])(
-    "rejects %s at once and keeps the text out of the error",
+    "rejects the response at once and keeps its text out of the error: %s",
     async (_what, answer, errorFields) => {
       const { open, requests } = await service(answer);
       const error = await open()

@@ -262,7 +262,7 @@ const calls: Record<
   },
 };
 
-describe("a call of the functions has the bytes of the SDK's client", () => {
+describe("the bytes of an AWS call", () => {
   it.each(Object.entries(calls))(
     "sends the same bytes as the SDK client when %s",
     async (_what, { operations, act }) => {

@@ -142,7 +142,7 @@ const names = [
   ],
 ];
 
-describe("a failure is repeated as by the SDK", () => {
+describe("the retry of a failure", () => {
   it.each(names)("retries an error named %s exactly as the SDK does", async (name) => {
     await expectSame([refusal(name)]);
   });
@@ -176,7 +176,7 @@ describe("a failure is repeated as by the SDK", () => {
   });
 });
 
-describe("the name of an error is the SDK's", () => {
+describe("the name of an error", () => {
   const json =
     (body: object, headers: Record<string, string> = {}) =>
     () =>
@@ -184,7 +184,7 @@ describe("the name of an error is the SDK's", () => {
 
   it.each([
     ["after a namespace", json({ __type: "com.amazon.coral.validate#ValidationException" })],
-    ["alone", json({ __type: "UnrecognizedClientException", Message: "m" })],
+    ["without a prefix or suffix", json({ __type: "UnrecognizedClientException", Message: "m" })],
     [
       "before an address",
       json({ __type: "AccessDeniedException:http://internal.amazon.com/coral/" }),
@@ -204,7 +204,7 @@ describe("the name of an error is the SDK's", () => {
     [{ __type: "com.amazonaws.sqs#RequestThrottled" }, "RequestThrottled;Sender"],
     [{ __type: "com.amazon.coral.service#AccessDeniedException" }, "AccessDenied;Sender"],
     [{ __type: "com.amazon.coral.service#ExpiredTokenException" }, ""],
-  ])("reads the error name with the code for old clients of SQS: %j, %s", async (body, code) => {
+  ])("reads the error name from the body %j and the legacy SQS header %s", async (body, code) => {
     const headers: Record<string, string> = code === "" ? {} : { "x-amzn-query-error": code };
     await expectSame([json(body, headers)], { service: "sqs" });
   });

@@ -160,8 +160,8 @@ describe("failures", () => {
   });
 
   it.each([
-    ["warn", visibilityTimeoutMs, ["queue_receipt_void"]],
-    ["are expected", visibilityTimeoutMs + 1, []],
+    ["are logged as a warning", visibilityTimeoutMs, ["queue_receipt_void"]],
+    ["are ignored", visibilityTimeoutMs + 1, []],
   ])(
     "void receipts %s when a handler may take %i ms",
     async (_title, handleTimeoutMs, messages) => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "@jest/globals";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import type { TaskItem } from "@sekisho/runtime/engine/ports.ts";
 import {
   absent,
@@ -10,6 +9,7 @@ import {
 import { createVirtualClock } from "../../tables/clock.ts";
 import { taskStoreCases } from "../../tables/task-store.ts";
 import type { SampleItem } from "../../tables/task-store-case.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 
 type Counter = TaskItem & { count: number };
 const id = "counter";
@@ -117,7 +117,7 @@ describe("the memory of records", () => {
 });
 
 describe("the memory task store", () => {
-  it.each(taskStoreCases)("conforms: $name", async ({ run }) => {
+  it.each(taskStoreCases)("$name", async ({ run }) => {
     const clock = createVirtualClock();
     const store = createMemoryTaskStore({ parse: (json) => json as SampleItem, now: clock.nowMs });
     // It lives in one process: a second client has the same object.

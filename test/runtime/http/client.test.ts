@@ -124,7 +124,7 @@ describe("a request", () => {
     ]);
   });
 
-  it.each([301, 302, 303, 307, 308])("follows no redirect (%i)", async (status) => {
+  it.each([301, 302, 303, 307, 308])("does not follow the redirect %i", async (status) => {
     const elsewhere = await httpPeer((_request, response) => response.end());
     const { url } = await httpPeer((_request, response) =>
       response.writeHead(status, { location: elsewhere.url }).end(),
@@ -137,7 +137,7 @@ describe("a request", () => {
   });
 
   it.each([1, 7, 1000])(
-    "skips unsolicited interim responses (%i bytes at a time)",
+    "skips unsolicited interim responses that arrive in pieces of %i bytes",
     async (pieceBytes) => {
       const interim =
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 100 \r\nx: y\r\n\r\n";
@@ -231,9 +231,9 @@ const tlsAlert = Buffer.from("15030300020228", "hex");
 
 describe("a failed request", () => {
   it.each<[string, (socket: Socket) => void]>([
-    ["the peer speaks no TLS", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")],
+    ["the peer does not speak TLS", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")],
     ["the peer refuses TLS", (socket) => socket.end(tlsAlert)],
-    ["the peer hangs up in the handshake", (socket) => socket.destroy()],
+    ["the peer closes the connection in the handshake", (socket) => socket.destroy()],
     ["the peer resets the handshake", (socket) => socket.resetAndDestroy()],
   ])("reports a request as unsent if %s", async (_what, serve) => {
     const { url } = await socketPeer(serve, "https");
@@ -287,8 +287,8 @@ describe("a failed request", () => {
 
   it.each([
     ["another protocol", "SSH-2.0-OpenSSH_9.2\r\n"],
-    ["a length that is no number", "HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n"],
-    ["a head without an end", `HTTP/1.1 200 OK\r\nx: ${"y".repeat(100_000)}`],
+    ["a length that is not a number", "HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\n"],
+    ["headers without an end", `HTTP/1.1 200 OK\r\nx: ${"y".repeat(100_000)}`],
   ])("reports an answer that is not HTTP: %s", async (_what, bytes) => {
     const { url } = await socketPeer((socket) => socket.end(bytes));
     expect(await outcome(clientOf().send(url))).toBe("not_http");
@@ -323,21 +323,24 @@ describe("a request that its caller gives up", () => {
   });
 
   it.each([
-    ["before the head", ""],
-    ["in the middle of the head", answer.slice(0, 20)],
+    ["before the headers", ""],
+    ["in the middle of the headers", answer.slice(0, 20)],
     ["in the middle of the body", answer.slice(0, -1)],
-  ])("a request given up %s is ambiguous and its connection is closed", async (_when, bytes) => {
-    const caller = new AbortController();
-    const { url, sockets } = await socketPeer((socket) =>
-      socket.write(bytes, () => setImmediate(() => caller.abort())),
-    );
-    const sending = clientOf().send(url, { signal: caller.signal });
-    await expect(sending).rejects.toMatchObject({
-      kind: "ambiguous",
-      cause: { name: "AbortError" },
-    });
-    await waitForClose(sockets[0]);
-  });
+  ])(
+    "reports a request given up %s as ambiguous and closes its connection",
+    async (_when, bytes) => {
+      const caller = new AbortController();
+      const { url, sockets } = await socketPeer((socket) =>
+        socket.write(bytes, () => setImmediate(() => caller.abort())),
+      );
+      const sending = clientOf().send(url, { signal: caller.signal });
+      await expect(sending).rejects.toMatchObject({
+        kind: "ambiguous",
+        cause: { name: "AbortError" },
+      });
+      await waitForClose(sockets[0]);
+    },
+  );
 
   it("removes its listener from the signal after success and failure", async () => {
     const { url } = await socketPeer((socket, count) =>
@@ -397,8 +400,8 @@ describe("a connection", () => {
 
   it.each([
     ["four seconds", "", 4000],
-    ["a second less than the peer keeps it", "keep-alive: timeout=3\r\n", 2000],
-    ["four seconds also where the peer keeps it longer", "keep-alive: timeout=60\r\n", 4000],
+    ["a second less than the peer's limit", "keep-alive: timeout=3\r\n", 2000],
+    ["four seconds although the peer's limit is longer", "keep-alive: timeout=60\r\n", 4000],
   ])("closes a connection that has been idle for %s", async (_howLong, header, idleMs) => {
     fakeTimeouts();
     const { url, sockets } = await socketPeer((socket) =>
@@ -419,8 +422,8 @@ describe("a connection", () => {
   });
 
   it.each([
-    ["says so", "connection: close\r\n"],
-    ["keeps none for a second", "keep-alive: timeout=1\r\n"],
+    ["closes it", "connection: close\r\n"],
+    ["announces a limit of a second", "keep-alive: timeout=1\r\n"],
   ])("does not reuse a connection if the peer %s", async (_what, header) => {
     const { url, sockets } = await socketPeer((socket) =>
       socket.write(`HTTP/1.1 200 OK\r\n${header}content-length: 2\r\n\r\n{}`),

@@ -160,7 +160,7 @@ describe("the rules of proxies", () => {
     ],
     ["a.test *", ["https://example.com/", "https://slack.com/"], []],
     ["", [], ["https://example.com/"]],
-  ])("exempts the hosts of NO_PROXY=%j", (noProxy, direct, proxiedUrls) => {
+  ])("calls the hosts of NO_PROXY=%j directly", (noProxy, direct, proxiedUrls) => {
     const proxies = readValue({ HTTPS_PROXY: "http://proxy.test:3128", NO_PROXY: noProxy });
     expect(direct.filter((url) => isProxied(proxies, url))).toEqual([]);
     expect(proxiedUrls.filter((url) => !isProxied(proxies, url))).toEqual([]);
@@ -226,7 +226,7 @@ describe("the rules of proxies", () => {
     "http://kim:12/secret@proxy.test:3128",
     "http://kim:12?secret@proxy.test:3128",
     "kim:12#secret@proxy.test:3128",
-  ])("refuses %j without showing it", (address) => {
+  ])("refuses the proxy address %j without showing it", (address) => {
     expect(() => readProxies({ HTTPS_PROXY: address })).toThrow(
       /HTTPS_PROXY must be the address of an HTTP proxy/,
     );

@@ -61,14 +61,14 @@ async function startSilent() {
   return { seen: counts, port: await listen(server) };
 }
 
-describe("a URL that somebody else chose", () => {
+describe("an untrusted URL", () => {
   it.each([
-    ["is no URL", "file"],
-    ["is a file's", "file:///etc/passwd"],
+    ["is not a URL", "file"],
+    ["is a file address", "file:///etc/passwd"],
     ["is http", "http://example.com/a"],
     ["is http on loopback", "http://127.0.0.1/a"],
     ["holds a user", "https://user@example.com/a"],
-    ["has a host that is too long to read", `https://${"a".repeat(501)}/`],
+    ["has an oversized host", `https://${"a".repeat(501)}/`],
     ["holds a password", "https://:secret@example.com/a"],
     ["names this machine", "https://127.0.0.1/"],
   ])("refuses a URL that %s without a DNS lookup", async (_why, url) => {
@@ -131,13 +131,13 @@ describe("a URL that somebody else chose", () => {
   });
 });
 
-describe("a name", () => {
+describe("a host name", () => {
   it.each([
     ["private", ["10.0.0.1"]],
     ["this machine's", ["127.0.0.1"]],
-    ["public, and another is private", ["93.184.215.14", "192.168.1.1"]],
-    ["private, and another is public", ["fd00::1", "2606:2800:220:1::1"]],
-    ["no address at all", ["localhost"]],
+    ["public beside a private one", ["93.184.215.14", "192.168.1.1"]],
+    ["private beside a public one", ["fd00::1", "2606:2800:220:1::1"]],
+    ["malformed", ["localhost"]],
   ])("refuses a name whose address is %s", async (_what, addresses) => {
     const fetch = createPublicFetch({ resolve: resolvingTo(...addresses) });
     await expect(readValue(fetch, { url: "https://files.test/" })).rejects.toMatchObject(
@@ -257,7 +257,7 @@ async function serveBytes(text: string): Promise<string> {
   return `http://127.0.0.1:${await listen(server)}/`;
 }
 
-describe("what a guarded fetch brings back", () => {
+describe("the response of a guarded fetch", () => {
   it("returns the body of a 200 and asks without credentials and compression", async () => {
     const { url, received: requests } = await serve(() => raw("関所"));
     const bytes = await readValue(fetchHere, { url: `${url}/file?signature=a%2Fb` });
@@ -336,8 +336,8 @@ describe("what a guarded fetch brings back", () => {
   });
 
   it.each([
-    ["the head", ({ request }: { request: Request }) => silence(request)],
-    ["the rest of the body", () => halfOf("x".repeat(100), { rest: "stall" })],
+    ["the response head", ({ request }: { request: Request }) => silence(request)],
+    ["the end of the body", () => halfOf("x".repeat(100), { rest: "stall" })],
   ])("fails as unavailable if %s does not come in time", async (_what, handle) => {
     const { url } = await serve(handle);
     await expect(readValue(fetchHere, { url, timeoutMs: 150 })).rejects.toMatchObject({

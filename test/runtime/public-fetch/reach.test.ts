@@ -23,7 +23,7 @@ const ranges: readonly (readonly [
   ],
   ["loopback", ["127.0.0.0", "127.0.0.1", "127.255.255.255"], ["126.255.255.255", "128.0.0.0"]],
   [
-    "link-local, the metadata address with it",
+    "link-local addresses with the metadata address",
     ["169.254.0.0", "169.254.169.254", "169.254.255.255"],
     ["169.253.255.255", "169.255.0.0"],
   ],
@@ -53,7 +53,7 @@ const ranges: readonly (readonly [
     [],
   ],
   ["NAT64", ["64:ff9b::10.0.0.1", "64:ff9b::8.8.8.8", "64:ff9b:1::1"], []],
-  ["unique local, the metadata address with it", ["fc00::", "fd00:ec2::254", "fdff::1"], []],
+  ["unique local addresses with the metadata address", ["fc00::", "fd00:ec2::254", "fdff::1"], []],
   ["link-local and site-local of IPv6", ["fe80::1", "fe80::1%eth0", "febf::1", "fec0::1"], []],
   [
     "Teredo, ORCHID, 6to4",
@@ -61,13 +61,13 @@ const ranges: readonly (readonly [
     ["2001:200::", "2003::"],
   ],
   [
-    "discard, and what is given to nobody",
+    "discard and unallocated addresses",
     ["100::1", "4000::1", "5f00::1"],
     ["2620:fe::fe", "2a00:1450::1"],
   ],
 ];
 
-describe("addresses that are not for everybody", () => {
+describe("addresses that are not public", () => {
   it.each(ranges)("refuses addresses that are not public: %s", (_what, inside, outside) => {
     expect(inside.filter(isPublicAddress)).toEqual([]);
     expect(outside.filter((address) => !isPublicAddress(address))).toEqual([]);
@@ -127,7 +127,7 @@ describe("a URL behind a proxy", () => {
     ["https://direct.test/", "no DNS", "unavailable"],
     ["https://direct.test/", [], "unavailable"],
   ] as const)(
-    "a request for %s with the addresses %j ends as %s",
+    "maps a request for %s with the addresses %j to %s",
     async (url, addresses, outcome) => {
       expect(await reach(url, addresses)).toBe(outcome);
     },

@@ -106,7 +106,7 @@ describe("a log line for CloudWatch", () => {
   });
 });
 
-describe("what Prometheus reads", () => {
+describe("the metrics for Prometheus", () => {
   it("exposes help and type of every metric, also of unused ones", async () => {
     const { body, contentType } = await prometheus().exposition();
     expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -144,7 +144,7 @@ describe("what Prometheus reads", () => {
   });
 });
 
-describe("values that a peer may have chosen", () => {
+describe("untrusted values", () => {
   const hostile = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.uuid(),

@@ -65,7 +65,7 @@ function ownSdk({ sampleRatio = 1 } = {}) {
   return { spans, sent: takeSpans, close: own.close };
 }
 
-describe("without an SDK", () => {
+describe("a process without an SDK", () => {
   it("gives each span an id of its own within the given trace", async () => {
     const trace = { ...createTrace(), tracestate: "vendor=1" };
     const innerTrace = await createOtelSpans().within(
@@ -86,7 +86,7 @@ describe("without an SDK", () => {
   });
 });
 
-describe("with an application's own SDK", () => {
+describe("a process with its own SDK", () => {
   it("passes its spans to the SDK of the application and becomes the parent of its spans", async () => {
     const listFinished = registerSdk();
     const trace = createTrace();
@@ -203,7 +203,7 @@ describe("the root", () => {
   });
 });
 
-describe("whether a trace is kept", () => {
+describe("the sampling of a trace", () => {
   it("follows the sampling flag of a given trace, whatever its own ratio", async () => {
     const { spans, sent: takeSpans } = ownSdk({ sampleRatio: 1 });
     const innerTrace = await spans.within(

@@ -131,7 +131,7 @@ describe("a collector", () => {
     ["asks for a second", 2, { status: 503, retryAfter: "1", times: 1 }],
     ["asks for a minute", 1, { status: 429, retryAfter: "60" }],
     ["asks for more time than the flush has", 1, { status: 503, retryAfter: "1", flushMs: 400 }],
-  ])("a busy collector that %s gets %i requests in all", async (_what, posts, busy) => {
+  ])("a busy collector that %s gets %i requests in total", async (_what, posts, busy) => {
     const { status, retryAfter, times = 9, flushMs = 3000 } = busy as Busy;
     const headers: Record<string, string> = retryAfter ? { "retry-after": retryAfter } : {};
     let count = 0;
@@ -156,7 +156,7 @@ describe("a collector", () => {
     expect(lines).toMatchObject([{ level: "warn", message: "spans_not_sent", count: 1 }]);
   });
 
-  it("follows no redirect with its secrets", async () => {
+  it("does not follow a redirect with its secrets", async () => {
     const elsewhere = await collect();
     const { exporter } = await collect(async () => Response.redirect(elsewhere.collector.url, 307));
     const { span, flush, lines } = trace({ exporter });
@@ -167,12 +167,12 @@ describe("a collector", () => {
   });
 });
 
-describe("a task goes on, and the log says it at most once a minute, where a collector", () => {
+describe("a failing collector", () => {
   const never = () => new Promise<never>(() => {});
   it.each<[string, (call: Received) => Promise<Response>]>([
-    ["finds it too large", async () => Response.json({}, { status: 413 })],
+    ["answers that it is too large", async () => Response.json({}, { status: 413 })],
     ["fails", async () => Response.json({}, { status: 500 })],
-    ["answers with garbage", async () => new Response("<html>", { status: 502 })],
+    ["answers with invalid data", async () => new Response("<html>", { status: 502 })],
     ["resets the connection", () => Promise.reject(connectionReset)],
     [
       "answers with more than an answer can be",

@@ -38,9 +38,9 @@ describe("a trace from a caller", () => {
     ["absent", undefined],
     ["null", null],
     ["empty", ""],
-    ["no header of this kind", "anything"],
+    ["malformed", "anything"],
     ["of the forbidden version", `ff-${traceId}-${spanId}-01`],
-    ["of upper-case digits", traceparent.toUpperCase()],
+    ["in upper case", traceparent.toUpperCase()],
     ["of a trace id of zeros", `00-${"0".repeat(32)}-${spanId}-01`],
     ["of a span id of zeros", `00-${traceId}-${"0".repeat(16)}-01`],
     ["too short", traceparent.slice(0, -1)],
@@ -119,7 +119,7 @@ describe("the kind of an error", () => {
       Object.defineProperty(new Error(), "code", { get: () => unreadable() }),
       "Error",
     ],
-    ["a code that is no text", error({ code: Object.create(null) }), "Error"],
+    ["a code that is not a string", error({ code: Object.create(null) }), "Error"],
     ["a proxy that throws", new Proxy({}, { get: () => unreadable() }), "object"],
   ])("finds the kind without throwing for %s", (_what, error, kind) => {
     expect(errorKind(error)).toBe(kind);

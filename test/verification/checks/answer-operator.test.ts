@@ -114,7 +114,7 @@ function sessionPeer({ status }: { status: number }) {
   return { transport, sent: sessionIds, stops };
 }
 
-describe("a check stops its session", () => {
+describe("the session of a check", () => {
   it.each([
     { status: 200, health: "healthy" },
     { status: 503, health: "unhealthy" },

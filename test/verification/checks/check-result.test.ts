@@ -99,7 +99,7 @@ function describeFailure(
 
 const errorWith = (code: string) => Object.assign(new Error(secret), { code });
 
-describe("why nothing came back from a destination", () => {
+describe("an unreachable destination", () => {
   it.each([
     ["ENOTFOUND", "DNS has no entry for far.example:8443"],
     ["EAI_AGAIN", "DNS lookup for far.example:8443 failed (EAI_AGAIN)"],

@@ -177,14 +177,14 @@ describe("the type of a file", () => {
       "image/png",
       "application/octet-stream",
     ],
-    ["text of which nothing is known", text("hello"), "application/octet-stream", "text/plain"],
+    ["text without a claimed type", text("hello"), "application/octet-stream", "text/plain"],
     [
       "text that is claimed to be a spreadsheet",
       text("a,b\n1,2\n"),
       "application/vnd.ms-excel",
       "text/plain",
     ],
-    ["what is claimed to be no type at all", png, "x\r\ny: z", "image/png"],
+    ["bytes without a valid claimed type", png, "x\r\ny: z", "image/png"],
   ])("takes the type from the bytes: %s", async (_what, bytes, claimedMimetype, mimetype) => {
     expect(await detectMimetype({ bytes, claimedMimetype })).toBe(mimetype);
   });
@@ -199,13 +199,13 @@ describe("the type of a file", () => {
       "image/svg+xml",
     ],
     ["a page", text("<!doctype html><p>hello"), "text/html"],
-    ["an office document in a form that nobody knows", zip, "application/vnd.example.sheet"],
+    ["an office document in an unknown format", zip, "application/vnd.example.sheet"],
     [
       "bytes of a kind that has no signature",
       Buffer.from([1, 2, 3, 0, 5]),
       "application/x-fortran-data",
     ],
-    ["nothing", new Uint8Array(), "text/plain"],
+    ["an empty file", new Uint8Array(), "text/plain"],
     ["Japanese in Shift_JIS", Buffer.from([0x8a, 0xd6, 0x8f, 0x8a, 0x0d, 0x0a]), "text/csv"],
     ["text in UTF-16", Buffer.from("\ufeffa,b", "utf16le"), "text/csv"],
   ])(
@@ -309,7 +309,7 @@ it.each([
   expect(await detectMimetype({ bytes, claimedMimetype: "image/tiff" })).toBe("image/tiff");
 });
 
-describe("a page to sign in, in the place of a file", () => {
+describe("a sign-in page instead of a file", () => {
   const page = text("\ufeff<!-- Slack -->\n<!DOCTYPE html><html><title>Sign in</title>");
 
   it("recognizes a sign-in page by its header or by its first bytes", () => {
@@ -382,7 +382,7 @@ describe("a page to sign in, in the place of a file", () => {
 const realApi = "https://slack.com/api/";
 const localApi = "http://127.0.0.1:8123/api/";
 
-describe("an address that may see the bot token", () => {
+describe("the addresses that get the bot token", () => {
   it.each([
     "https://files.slack.com/files-pri/T1-F1/a.png",
     "https://files.slack.com/files-pri/T1-F1/download/a.png",
@@ -399,16 +399,16 @@ describe("an address that may see the bot token", () => {
   it.each([
     ["without TLS", "http://files.slack.com/files-pri/T1-F1/a.png"],
     ["on another port", "https://files.slack.com:8443/files-pri/T1-F1/a.png"],
-    ["with somebody's name in it", "https://files.slack.com@evil.example/a.png"],
+    ["with credentials", "https://files.slack.com@evil.example/a.png"],
     ["with a password in it", "https://u:p@files.slack.com/files-pri/T1-F1/a.png"],
     ["that only begins like Slack", "https://files.slack.com.evil.example/a.png"],
     ["that only ends like Slack", "https://evilslack-files.com/a.png"],
     ["where Slack asks to sign in", "https://slack.com/?redir=%2Ffiles-pri%2FT1-F1%2Fa.png"],
-    ["of a workspace, where one signs in", "https://team.slack.com/files-pri/T1-F1/a.png"],
+    ["of a workspace's sign-in page", "https://team.slack.com/files-pri/T1-F1/a.png"],
     ["of a file that is not Slack's", "https://docs.google.com/document/d/1"],
     ["on this machine", "http://127.0.0.1:8123/files-pri/T1-F1/a.png"],
-    ["that is no web address", "file:///etc/passwd"],
-  ])("refuses the bot token to an address %s", (_what, url) => {
+    ["that is not a web address", "file:///etc/passwd"],
+  ])("sends no bot token to an address %s", (_what, url) => {
     expect(isSlackFileUrl({ url: new URL(url), apiUrl: realApi })).toBe(false);
   });
 

@@ -191,9 +191,9 @@ describe("files of a message", () => {
   });
 
   it.each([
-    ["is not in Slack", { url: undefined }],
-    ["is elsewhere", { url: "https://files.example/a.png" }],
-    ["has an id that is none of Slack's", { id: "../F1" }],
+    ["is outside Slack", { url: undefined }],
+    ["has a foreign address", { url: "https://files.example/a.png" }],
+    ["has an id of another form than Slack's", { id: "../F1" }],
   ])("refuses all files before any request if one %s", async (_what, changes) => {
     const refusal = await refusalOf(importAttachments([file({ name: "a\u0000.png", ...changes })]));
     expect(refusal).toEqual({ type: "file_refused", why: "not_to_be_had", name: "a.png" });
@@ -349,7 +349,7 @@ async function askedTask({ fakeSlack }: Both) {
   return taskWith(readUserFiles(event.files));
 }
 
-describe("a file of which Slack sends only the id", () => {
+describe("a file with only an id", () => {
   const stub: UserFile = {
     id: "F1",
     name: "F1",
@@ -373,7 +373,7 @@ describe("a file of which Slack sends only the id", () => {
       "it is gone",
       async () => Promise.reject(new SlackError("refused", { slackError: "file_not_found" })),
     ],
-    ["Slack does not describe it", async () => undefined],
+    ["Slack returns no description", async () => undefined],
   ])("refuses a file with only an id if %s", async (_why, fileInfo) => {
     const refusal = await refusalOf(importAttachments([stub], { fileInfo }));
     expect(refusal).toMatchObject({ why: "not_to_be_had", detail: "hidden" });
@@ -392,7 +392,7 @@ describe("a file of which Slack sends only the id", () => {
   });
 
   it.each(["rate_limited", "unavailable", "ambiguous"] as const)(
-    "retries the look-up of a file after %s",
+    "retries the lookup of a file after %s",
     async (kind) => {
       const fileInfo = () => Promise.reject(new SlackError(kind));
       await expect(importAttachments([stub], { fileInfo })).rejects.toMatchObject({ kind });
@@ -400,7 +400,7 @@ describe("a file of which Slack sends only the id", () => {
   );
 });
 
-describe("files that a task can do without", () => {
+describe("optional files", () => {
   function importFurther(
     files: UserFile[],
     own: UserFile[] = [],

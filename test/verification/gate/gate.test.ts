@@ -2,7 +2,6 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import type { AllowlistRule } from "@sekisho/config/schema.ts";
 import { configFields } from "@sekisho/config/schema.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { createGate } from "@sekisho/verification/gate/gate.ts";
 import { createLocales } from "@sekisho/verification/gate/people.ts";
 import { parseUsage } from "@sekisho/verification/gate/quotas.ts";
@@ -12,6 +11,7 @@ import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { isTooOld, maxAgeMs } from "@sekisho/verification/task/time-limits.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 
 const { signal } = new AbortController();
@@ -78,7 +78,7 @@ function setUp(json: object = {}) {
   return { gate, keep, isAllowed, reads };
 }
 
-describe("who may ask", () => {
+describe("the right to ask", () => {
   it("lets nobody ask without a rule", async () => {
     expect(await setUp().isAllowed()).toBe(false);
   });
@@ -246,7 +246,7 @@ describe("who may ask", () => {
   });
 });
 
-describe("who may cancel", () => {
+describe("the right to cancel", () => {
   const task = sampleTask();
 
   it("lets the asker cancel, and the admins by name or by group", async () => {
@@ -265,7 +265,7 @@ describe("who may cancel", () => {
   });
 });
 
-describe("where several workspaces may install the app", () => {
+describe("an app in several workspaces", () => {
   const slack = { locale: "en", install: { clientId: "1.2", clientSecret: { env: "SECRET" } } };
   const bot = { ...message, user: "B2", botIds: ["B2", "A2"] };
 
@@ -275,37 +275,34 @@ describe("where several workspaces may install the app", () => {
     ["group", { group: "S1" }, {}],
     ["bot", { bot: "B2" }, bot],
     ["app", { bot: "A2" }, bot],
-  ])(
-    "applies a rule for a %s only in the workspaces that it names",
-    async (_kind, rule, changes) => {
-      groups = { S1: ["U1"] };
-      const elsewhere = { ...changes, team: "T9" };
-      profiles = { U1: { workspaces: ["T1", "T9"] } };
-      const allTeamsGate = setUp({ slack, allowlist: [rule] });
-      expect([
-        await allTeamsGate.isAllowed(changes),
-        await allTeamsGate.isAllowed(elsewhere),
-      ]).toEqual([false, false]);
-      await allTeamsGate.keep(rule, { ...rule, team: "T2" });
-      nowMs += 15_000;
-      expect([
-        await allTeamsGate.isAllowed(changes),
-        await allTeamsGate.isAllowed(elsewhere),
-      ]).toEqual([false, false]);
-      await allTeamsGate.keep({ ...rule, team: "T1" });
-      nowMs += 15_000;
-      expect([
-        await allTeamsGate.isAllowed(changes),
-        await allTeamsGate.isAllowed(elsewhere),
-      ]).toEqual([true, false]);
-      const ofOrganization = setUp({ slack, allowlist: [{ ...rule, team: "E1" }] });
-      const decisions = ["E1", "E2", undefined].map((enterprise) =>
-        ofOrganization.isAllowed({ ...elsewhere, enterprise }),
-      );
-      expect(await Promise.all(decisions)).toEqual([true, false, false]);
-      expect(await setUp({ allowlist: [rule] }).isAllowed(elsewhere)).toBe(true);
-    },
-  );
+  ])("applies a rule by %s only in the workspaces that it names", async (_kind, rule, changes) => {
+    groups = { S1: ["U1"] };
+    const elsewhere = { ...changes, team: "T9" };
+    profiles = { U1: { workspaces: ["T1", "T9"] } };
+    const allTeamsGate = setUp({ slack, allowlist: [rule] });
+    expect([
+      await allTeamsGate.isAllowed(changes),
+      await allTeamsGate.isAllowed(elsewhere),
+    ]).toEqual([false, false]);
+    await allTeamsGate.keep(rule, { ...rule, team: "T2" });
+    nowMs += 15_000;
+    expect([
+      await allTeamsGate.isAllowed(changes),
+      await allTeamsGate.isAllowed(elsewhere),
+    ]).toEqual([false, false]);
+    await allTeamsGate.keep({ ...rule, team: "T1" });
+    nowMs += 15_000;
+    expect([
+      await allTeamsGate.isAllowed(changes),
+      await allTeamsGate.isAllowed(elsewhere),
+    ]).toEqual([true, false]);
+    const ofOrganization = setUp({ slack, allowlist: [{ ...rule, team: "E1" }] });
+    const decisions = ["E1", "E2", undefined].map((enterprise) =>
+      ofOrganization.isAllowed({ ...elsewhere, enterprise }),
+    );
+    expect(await Promise.all(decisions)).toEqual([true, false, false]);
+    expect(await setUp({ allowlist: [rule] }).isAllowed(elsewhere)).toBe(true);
+  });
 
   it("recognizes admins only in the workspaces that they name", async () => {
     groups = { S1: ["U3"] };
@@ -346,7 +343,7 @@ describe("where several workspaces may install the app", () => {
   });
 });
 
-describe("a person of whom Slack names another workspace", () => {
+describe("a person of another workspace", () => {
   const foreign = { userTeam: "T2" };
 
   it("lets an outside person ask only by rules for other organizations, also in unshared channels", async () => {
@@ -359,7 +356,7 @@ describe("a person of whom Slack names another workspace", () => {
     ).toBe(true);
   });
 
-  it("looks up a person of another workspace once in five minutes, and never one of its own", async () => {
+  it("looks up a person of another workspace once in five minutes, and never one of its own workspace", async () => {
     const { isAllowed } = setUp({ allowlist: [{ channel: "C1" }] });
     profiles = { U1: { workspaces: ["T1", "T2"], organization: "E1" } };
     expect([
@@ -401,7 +398,7 @@ describe("a person of whom Slack names another workspace", () => {
   });
 });
 
-describe("a message where other organizations read along", () => {
+describe("a message in a shared channel", () => {
   it("refuses a message in a shared channel if no rule covers other organizations, and says why", async () => {
     const { gate, keep } = setUp({ allowlist: [{ channel: "C1" }] });
     profiles = { U1: { workspaces: ["T9"] } };
@@ -475,10 +472,10 @@ describe("a message that another app posted with a person's token", () => {
   });
 
   it.each([
-    ["the user is a bot's", { workspaces: ["T1"], isBot: true }],
-    ["Slack does not say whose the user is", { workspaces: ["T1"] }],
+    ["the user is a bot user", { workspaces: ["T1"], isBot: true }],
+    ["Slack does not say who the user is", { workspaces: ["T1"] }],
     ["a scope is missing", new SlackError("refused", { slackError: "missing_scope" })],
-  ])("treats the message as one of the bot only if %s", async (_case, profile) => {
+  ])("treats the message as the bot's only if %s", async (_case, profile) => {
     profiles = { U1: profile };
     expect(await may([{ user: "U1" }, { channel: botPost.channel }])).toBe(false);
   });
@@ -502,7 +499,7 @@ describe("a message that another app posted with a person's token", () => {
   });
 });
 
-describe("who may answer a question", () => {
+describe("the right to answer a question", () => {
   const mayAnswerAs = async (
     answerBy: unknown,
     user: string,
@@ -565,7 +562,7 @@ describe("who may answer a question", () => {
   });
 });
 
-describe("who may vote", () => {
+describe("the right to vote", () => {
   const mayVote = (rules: object, user: string, external?: "channels" | "people") =>
     setUp({ allowlist: [rules] }).gate.mayAskThere({
       task: sampleTask(),
@@ -762,23 +759,23 @@ describe("the message itself", () => {
   });
 });
 
-describe("what a person may do in a workspace", () => {
+describe("the rights of a person in a workspace", () => {
   const actor = { user: message.user, userTeam: "T1" };
   const person = { installation: { team: message.team }, actor, channels: [], requestId, signal };
   const accessBy = (allowlist: AllowlistRule[], slack: object = {}) =>
     setUp({ allowlist, slack: { locale: "en", ...slack } }).gate.accessOf(person);
 
   it.each<[string, AllowlistRule, boolean]>([
-    ["their workspace", { team: "T1" }, true],
+    ["that person's workspace", { team: "T1" }, true],
     ["another workspace", { team: "T2" }, false],
     ["a channel, in which they may ask", { channel: "C9" }, true],
-    ["themselves in a channel", { user: "U1", channel: "C9" }, true],
-    ["somebody else", { user: "U2" }, false],
+    ["that person in a channel", { user: "U1", channel: "C9" }, true],
+    ["another person", { user: "U2" }, false],
     ["another bot", { bot: "B1" }, false],
     ["a group without them", { group: "SOTHERS" }, false],
-    ["their group, in a channel", { group: "STHEIRS", channel: "C9" }, true],
+    ["that person's group in a channel", { group: "STHEIRS", channel: "C9" }, true],
   ])(
-    "tells whether a person may ask somewhere when a rule names %s: %j",
+    "decides whether a person has access anywhere if a rule names %s: %j",
     async (_what, rule, mayAsk) => {
       groups = { SOTHERS: ["U2"], STHEIRS: ["U1"] };
       expect((await accessBy([rule])).mayAsk).toBe(mayAsk);
@@ -797,7 +794,7 @@ describe("what a person may do in a workspace", () => {
     ]);
   });
 
-  it("leaves out rules without a workspace where several workspaces use the app", async () => {
+  it("ignores rules without a workspace if several workspaces use the app", async () => {
     const install = { clientId: "1.2", clientSecret: { env: "SECRET" } };
     const { rules } = await accessBy([{ team: "T1" }, { user: "U9" }], { install });
     expect(rules).toEqual([{ team: "T1" }]);

@@ -1,7 +1,6 @@
 /** Charging tasks to the quotas of their user and their channel. */
 import { describe, expect, it } from "@jest/globals";
 import type { Quota } from "@sekisho/config/schema.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import {
   addCharge,
@@ -17,6 +16,7 @@ import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import fc from "fast-check";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 import { sampleAsk, sampleTask } from "../task/sample.ts";
 
 const hourly = (tasks: number): Quota => ({ tasks, perSeconds: 3600 });
@@ -243,7 +243,7 @@ describe("a quota", () => {
     });
   });
 
-  it("tells no time if too many tasks are running, because nobody knows when one ends", () => {
+  it("names no retry time if too many tasks are running, because the end of a task is unknown", () => {
     const quota = { atOnce: 1, perSeconds: 60 };
     const first = addCharge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 1000 });
     const usage = "usage" in first ? first.usage : none;
@@ -340,7 +340,7 @@ describe("the tasks of other bots", () => {
   });
 });
 
-describe("what is left of a quota", () => {
+describe("the remainder of a quota", () => {
   it("leaves nothing of a quota exactly when the next charge is refused", () => {
     const times = fc.array(fc.nat({ max: 7200 }), { maxLength: 12 });
     forAll(fc.tuple(times, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 }))).hold(

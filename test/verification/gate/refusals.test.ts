@@ -1,6 +1,5 @@
-/** How often people who may not ask are told so. */
+/** How often people without access are notified of a refusal. */
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import {
   createRefusals,
@@ -12,6 +11,7 @@ import {
   type Refusals,
   refusalWindowMs,
 } from "@sekisho/verification/gate/refusals.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
 
 const requester = { team: "T1", channel: "C1", user: "U1" };
 
@@ -39,7 +39,7 @@ beforeEach(() => {
 /** Each has the memory of a process of its own. */
 const process = () => createRefusals({ store, now: () => nowMs });
 
-/** As the worker does with a message: the number of those that were told. */
+/** As the worker does with a message: the number of people that were notified. */
 async function tell(
   refusals: Refusals,
   messages: { requester: typeof requester; requestId: string }[],
@@ -149,7 +149,7 @@ describe("a refusal", () => {
   });
 });
 
-describe("a notice to somebody who may ask", () => {
+describe("a notice to a person with access", () => {
   const notice = (
     refusals: Refusals,
     changes: { kind?: string; threadTs?: string; user?: string; channel?: string } = {},

@@ -141,7 +141,7 @@ describe("the allowlist", () => {
     [false, { channel: "C1", group: "S1" }],
     [false, { group: "S1" }],
   ])(
-    "returns %s for one message and the rule %j, because every given field must match",
+    "returns %s for one message and the rule %j, because every field of a rule must match",
     (isAllowed, rule) => {
       expect(letsIn(rule)).toBe(isAllowed);
     },
@@ -157,7 +157,7 @@ describe("the allowlist", () => {
     expect(matchRules({ rules, requester }).byGroup).toEqual(rules.slice(0, 2));
   });
 
-  it("lets in exactly what any single rule lets in, in any order", () => {
+  it("admits exactly the messages that any single rule admits, in any order", () => {
     forAll(fc.array(anyRule, { maxLength: 5 })).hold((rules) => {
       expect(letsIn(...rules)).toBe(rules.some((rule) => letsIn(rule)));
       expect(couldLetIn(...rules)).toBe(rules.some((rule) => couldLetIn(rule)));
@@ -223,7 +223,7 @@ describe("the policy of lookups", () => {
   it.each([
     ["a text without ids", message, {}, false],
     ["a text with an id", withId, {}, true],
-    ["a text with an id, switched off", withId, { names: false }, false],
+    ["a text with an id while names are off", withId, { names: false }, false],
     [
       "a text with the id of a group",
       { ...message, text: "Ask @S123" },
@@ -236,10 +236,10 @@ describe("the policy of lookups", () => {
       {},
       true,
     ],
-    ["any text, for its channel", message, { channel: true }, true],
-    ["something open", { ...message, open }, { open: true }, true],
-    ["something open, switched off", { ...message, open }, {}, false],
-    ["nothing open", message, { open: true }, false],
+    ["any text while channels are on", message, { channel: true }, true],
+    ["open items", { ...message, open }, { open: true }, true],
+    ["open items while those are off", { ...message, open }, {}, false],
+    ["no open items", message, { open: true }, false],
   ])(
     "decides whether to call Slack for a message with %s",
     (_name, pending, context, needsLookups) => {

@@ -215,13 +215,10 @@ describe("the flow behind an HTTP API", () => {
   });
 
   it.each([
-    ["nothing", undefined],
+    ["an empty event", undefined],
     ["another event", { Records: [] }],
     ["an event without a method", { ...apiEvent, requestContext: {} }],
-    [
-      "a method that no request can have",
-      { ...apiEvent, requestContext: { http: { method: "CON NECT" } } },
-    ],
+    ["an invalid method", { ...apiEvent, requestContext: { http: { method: "CON NECT" } } }],
   ])("answers %s with 400", async (_what, other) => {
     const { requests, handler } = seeing();
     expect((await handler(other)).statusCode).toBe(400);

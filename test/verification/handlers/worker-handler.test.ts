@@ -373,7 +373,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 
   it("posts a notice in the thread for a dead letter and archives it, even a malformed one", async () => {
     const handle = openWorker();
-    const bury = createDeadLetterHandler({ config: parseConfig({ json: config }) });
+    const handleDeadLetters = createDeadLetterHandler({ config: parseConfig({ json: config }) });
     slack.inject({ method: "chat.postMessage", type: "status", status: 503 });
     const { message, requestId } = await ask();
     await work(handle);
@@ -382,7 +382,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const Records = bodies.map((body) => ({ ...recordOf(body), attributes }));
     const batchAnswer = await handle({ Records: Records.slice(1) }, ofQueue);
     expect(batchAnswer.batchItemFailures).toHaveLength(1);
-    const response = await bury({ Records }, ofQueue);
+    const response = await handleDeadLetters({ Records }, ofQueue);
     expect(response).toEqual({ batchItemFailures: [] });
     const { Messages: archived = [] } = await clients.queues.send(
       new ReceiveMessageCommand({ QueueUrl: archiveUrl, MaxNumberOfMessages: 10 }),
@@ -396,8 +396,8 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 
   it.each([
     ["the completion queue", { eventSourceARN: completionsArn }],
-    ["any queue but its own", { eventSourceARN: `${ownArn}-2` }],
-    ["nobody knows where", {}],
+    ["another queue", { eventSourceARN: `${ownArn}-2` }],
+    ["an unknown source", {}],
   ])("refuses questions, wake-ups and redrives from %s, delayed or not", async (_from, origin) => {
     const handle = openWorker();
     const knownTask = await ask("a task that waits for its announcement");

@@ -99,8 +99,8 @@ describe("the signature", () => {
     ["a long signature", { signature: `${signature}00` }],
     ["a signature in capitals", { signature: signature.toUpperCase().replace("V0", "v0") }],
     ["two signatures in one header", { signature: `${signature}, ${signature}` }],
-    ["garbage as signature", { signature: "v0=関所" }],
-  ])("refuses %s as unsigned", (_name, change) => {
+    ["an invalid signature", { signature: "v0=関所" }],
+  ])("refuses a request as unsigned: %s", (_name, change) => {
     expect(verifySignature({ ...args, ...change })).toBe("unsigned");
   });
 
@@ -115,7 +115,7 @@ describe("the signature", () => {
     "１７６２",
     `${timestamp}\n`,
     "9".repeat(13),
-  ])("refuses the timestamp %j, although it is signed", (timestamp) => {
+  ])("refuses the signed timestamp %j", (timestamp) => {
     expect(verifySignature(at(timestamp))).toBe("unsigned");
   });
 

@@ -161,13 +161,17 @@ describe("a signed request", () => {
   });
 
   it.each([
-    ["no JSON", Buffer.from("not json"), "unknown_payload"],
+    ["invalid JSON", Buffer.from("not json"), "unknown_payload"],
     ["an empty body", Buffer.alloc(0), "unknown_payload"],
     ["no UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), "unknown_payload"],
     ["a form", Buffer.from("ssl_check=1&token=abc"), "unknown_payload"],
     ["an unknown type", bytesOf({ type: "app_rate_limited", api_app_id: "A1" }), "unknown_payload"],
     ["the bot's own post", bytesOf(fixture("own-message")), "from_bot"],
-    ["somebody joining", bytesOf({ ...fixture("app-mention"), event: joinEvent }), "subtype"],
+    [
+      "a person joining a channel",
+      bytesOf({ ...fixture("app-mention"), event: joinEvent }),
+      "subtype",
+    ],
   ])("answers 200 and logs why it drops a request with %s", async (_name, body, drop) => {
     const { ingress, asks, lines } = setUp();
     expect(await ingress(createSignedRequest({ body }))).toMatchObject({ status: 200, body: "" });
@@ -348,7 +352,7 @@ describe("hostile bodies", () => {
     expectNothingGivenAway(lines.join(""));
   });
 
-  describe("over a real socket", () => {
+  describe("a request over a real socket", () => {
     const { log, lines } = collectLog({ level: "debug" });
     let server: VerificationServer;
     beforeAll(async () => {

@@ -43,7 +43,7 @@ const askedOf = (payload: Payload) => {
 
 const textOf = (text: string): string => askedOf(withEvent("app-mention", { text })).text;
 
-describe("what is for the bot", () => {
+describe("a message to the bot", () => {
   it("reads a mention without the mention itself", () => {
     expect(askedOf(fixture("app-mention"))).toEqual({
       appId: "A0APP00001",
@@ -75,7 +75,7 @@ describe("what is for the bot", () => {
     expect(askedOf(withEvent("message-im", { channel_type: undefined })).direct).toBe(true);
   });
 
-  describe("beside what the person has open", () => {
+  describe("the open items of the person", () => {
     const channel = (value: unknown) => ({
       type: "slack#/types/channel_id",
       value,
@@ -100,28 +100,25 @@ describe("what is for the bot", () => {
 
     it.each([
       ["nothing", undefined],
-      ["no list", "C1"],
+      ["an entry list that is not a list", "C1"],
       [
-        "things of other types",
+        "items of other types",
         [
           { type: "slack#/types/canvas_id", value: "F1" },
           { type: "slack#/types/thread_ts", value: "1.1" },
         ],
       ],
       [
-        "ids that are none",
+        "invalid ids",
         [channel({ id: "C1" }), channel("../C1"), channel("C".repeat(65)), message("C1"), null, 7],
       ],
       [
-        "a time that is none",
+        "an invalid time",
         [message({ channel_id: "C1", message_ts: "now" }), message({ channel_id: "C1" })],
       ],
-    ])(
-      "reads nothing that the person has open from a direct message with %s",
-      (_name, entities) => {
-        expect(openOf(entities)).toBeUndefined();
-      },
-    );
+    ])("reads no open items from a direct message with %s", (_name, entities) => {
+      expect(openOf(entities)).toBeUndefined();
+    });
 
     it("reads at most ten things that the person has open", () => {
       const entities = Array.from({ length: 100_000 }, (_, at) => channel(`C${at}`));
@@ -151,13 +148,13 @@ describe("what is for the bot", () => {
   });
 
   it.each([
-    ["nothing but a mention", withEvent("app-mention", { text: ` <@${botUser}>\n` })],
+    ["a bare mention", withEvent("app-mention", { text: ` <@${botUser}>\n` })],
     [
-      "nothing but a mention that came as a message",
+      "a bare mention that arrives as a message",
       withEvent("message-with-mention", { text: `<@${botUser}>` }),
     ],
     ["a direct message without a text", withEvent("message-im", { text: undefined })],
-  ])("reads %s as an empty question, which gets an answer too", (_what, payload) => {
+  ])("reads %s as an empty user message, which gets an answer too", (_what, payload) => {
     expect(askedOf(payload).text).toBe("");
   });
 
@@ -169,7 +166,7 @@ describe("what is for the bot", () => {
     ["slack-connect", "T0TEAM0001"],
     ["enterprise-grid", "T0GRID0001"],
   ])(
-    "assigns the message to the workspace of the installation, not of the author (%s)",
+    "assigns the message of %s to the workspace of the installation, not of the author",
     (name, team) => {
       expect(fixture(name).team_id).not.toBe(team);
       expect(askedOf(fixture(name)).team).toBe(team);
@@ -299,7 +296,7 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
   });
 });
 
-describe("what another bot writes", () => {
+describe("a message of another bot", () => {
   it("reads a message of another bot that mentions it, with every id that a rule may name", () => {
     const ids = {
       app_id: "A2",
@@ -381,15 +378,15 @@ describe("a channel that is shared with other organizations", () => {
 
   it.each([
     ["people", "a person of another organization", {}],
-    ["channels", "one of our own", own],
+    ["channels", "our own organization", own],
     [
       "people",
-      "anyone of whom one field names another organization",
+      "a person with one field that names another organization",
       { ...own, source_team: "T9" },
     ],
     [
       "people",
-      "anyone of whom Slack says nothing",
+      "a person without details",
       { user_team: undefined, source_team: undefined, team: undefined },
     ],
     [
@@ -416,7 +413,7 @@ describe("a channel that is shared with other organizations", () => {
   });
 });
 
-describe("what is not for the bot", () => {
+describe("a message that is not for the bot", () => {
   it.each([
     [
       "another app's post without a mention",
@@ -464,17 +461,21 @@ describe("what is not for the bot", () => {
       "malformed_message",
       withEvent("message-deleted", { previous_message: undefined }),
     ],
-    ["somebody joining", "subtype", withEvent("message-with-mention", { subtype: "channel_join" })],
+    [
+      "a person joining a channel",
+      "subtype",
+      withEvent("message-with-mention", { subtype: "channel_join" }),
+    ],
     ["a hidden message", "hidden", withEvent("message-im", { hidden: true })],
     [
       "an edited message",
       "edited",
       withEvent("app-mention", { edited: { user: "U0USER0001", ts: "1.1" } }),
     ],
-    ["a message of nobody", "no_user", withEvent("message-im", { user: undefined })],
+    ["a message without an author", "no_user", withEvent("message-im", { user: undefined })],
     ["chatter", "not_mentioned", withEvent("message-with-mention", { text: "hello all" })],
     [
-      "a mention of somebody else",
+      "a mention of another person",
       "not_mentioned",
       withEvent("message-with-mention", { text: "<@U0BOT000012> hi" }),
     ],
@@ -496,7 +497,7 @@ describe("what is not for the bot", () => {
       withEvent("app-mention", { channel: undefined }),
     ],
     [
-      "a message with a ts that is none",
+      "a message with an invalid ts",
       "malformed_message",
       withEvent("app-mention", { ts: "yesterday" }),
     ],
@@ -528,7 +529,7 @@ describe("the installation", () => {
       "E1",
     ],
     [
-      "of the context where that has none",
+      "of the context if the authorization has none",
       {
         authorizations: [{ user_id: botUser, is_enterprise_install: true }],
         context_enterprise_id: "E2",
@@ -537,7 +538,7 @@ describe("the installation", () => {
       "E2",
     ],
     [
-      "of the event where there is no other",
+      "of the event if no other exists",
       {
         authorizations: [{ user_id: botUser, is_enterprise_install: true }],
         context_enterprise_id: null,
@@ -659,9 +660,12 @@ describe("a slash command", () => {
     ["a direct message", { channel_id: "D0DIRECT01", channel_name: "directmessage" }, true],
     ["a group's direct message", { channel_id: "G0GROUP001", channel_name: "mpdm-a--b-1" }, false],
     ["a private channel", { channel_id: "C0PRIVATE1", channel_name: "privategroup" }, false],
-  ])("tells from the channel id whether %s is direct for a command", (_where, change, direct) => {
-    expect(messageOf("slash_commands", command(change))).toMatchObject({ message: { direct } });
-  });
+  ])(
+    "decides from the channel id whether a command comes from a direct message: %s",
+    (_where, change, direct) => {
+      expect(messageOf("slash_commands", command(change))).toMatchObject({ message: { direct } });
+    },
+  );
 
   it("assigns a command to the organization if the app is installed there, as form or over the socket", () => {
     for (const is_enterprise_install of ["true", true]) {
@@ -762,10 +766,10 @@ describe("a button", () => {
   });
 
   it.each([
-    ["a button of somebody else", clickPayload({ actions: [{ action_id: "other", value: "1" }] })],
+    ["a button of another app", clickPayload({ actions: [{ action_id: "other", value: "1" }] })],
     ["a button without a value", clickPayload({ actions: [{ action_id: "sekisho_cancel" }] })],
     [
-      "a value that we did not write",
+      "an unknown value",
       clickPayload({ actions: [{ action_id: "sekisho_cancel", value: '{"r":"1"}' }] }),
     ],
     ["no action", clickPayload({ actions: [] })],
@@ -900,7 +904,7 @@ const hosted = {
 };
 
 describe("a file of a message", () => {
-  it("keeps what is needed to fetch a file", () => {
+  it("keeps the fields that are needed to fetch a file", () => {
     const { id, name, mimetype, size, url_private_download: url } = hosted;
     expect(readUserFiles([hosted])).toEqual([{ id, name, mimetype, size, url }]);
     expect(readUserFiles([{ ...hosted, url_private_download: undefined }])).toMatchObject([
@@ -909,22 +913,19 @@ describe("a file of a message", () => {
   });
 
   it.each([
-    ["a deleted one", { id: "F1", mode: "tombstone" }],
-    ["one beyond the plan's limit", { ...hosted, id: "F1", mode: "hidden_by_limit" }],
+    ["a deleted file", { id: "F1", mode: "tombstone" }],
+    ["a file beyond the plan's limit", { ...hosted, id: "F1", mode: "hidden_by_limit" }],
     [
-      "one that lies elsewhere",
+      "an external file",
       { ...hosted, id: "F1", is_external: true, url_private: "https://drive.example/1" },
     ],
-    ["one that lies elsewhere, by its mode", { ...hosted, id: "F1", mode: "external" }],
+    ["an external file by its mode", { ...hosted, id: "F1", mode: "external" }],
+    ["a file of a shared channel without details", { id: "F1", file_access: "check_file_info" }],
     [
-      "one of a shared channel that Slack tells nothing of",
-      { id: "F1", file_access: "check_file_info" },
-    ],
-    [
-      "one whose address is none",
+      "a file with an invalid address",
       { ...hosted, id: "F1", url_private_download: "file:///etc/passwd" },
     ],
-  ])("keeps a file that cannot be fetched without its address: %s", (_what, file) => {
+  ])("keeps a file without its address if it cannot be fetched: %s", (_what, file) => {
     const [userFile] = readUserFiles([file]);
     expect(userFile).toMatchObject({ id: "F1" });
     expect(userFile).not.toHaveProperty("url");

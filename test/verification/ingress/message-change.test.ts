@@ -168,7 +168,7 @@ describe("an edit", () => {
 
   it.each([
     [
-      "a link got its preview",
+      "only a link preview was added",
       "unchanged",
       changePayload({}, { attachments: [{ from_url: "https://example.com" }] }),
     ],
@@ -177,7 +177,11 @@ describe("an edit", () => {
       "unchanged",
       changePayload(editMark, { attachments: [{}] }),
     ],
-    ["people's own message was edited", "not_mentioned", changePayload(text("a"), text("b"))],
+    [
+      "a message without a mention was edited",
+      "not_mentioned",
+      changePayload(text("a"), text("b")),
+    ],
     [
       "the bot edited its placeholder",
       "from_bot",
@@ -203,7 +207,7 @@ describe("an edit", () => {
       "malformed_message",
       changePayload({ ts: "x" }, { ...mention, ts: "x" }),
     ],
-    ["the message is of nobody", "no_user", changePayload({}, { ...mention, user: undefined })],
+    ["the message has no author", "no_user", changePayload({}, { ...mention, user: undefined })],
   ])("drops an edit if %s", (_what, drop, payload) => {
     expect(readValue(payload)).toEqual({ drop });
   });

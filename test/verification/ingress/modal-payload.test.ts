@@ -185,12 +185,12 @@ describe("a submitted question", () => {
       submission((payload) => void Object.assign(payload, { type: "view_closed" })),
     ],
     [
-      "about a message that cannot be",
+      "about an invalid message",
       askAbout(
         ({ view }) => void Object.assign(view, { private_metadata: '{"channel":"c","ts":"1"}' }),
       ),
     ],
-  ])("drops a submission: %s", async (_what, payload) => {
+  ])("drops a submission %s", async (_what, payload) => {
     const { answer, sent: messages } = await handle(payload);
     expect([answer, messages]).toEqual([emptyAnswer(200), []]);
   });
@@ -220,7 +220,7 @@ describe("an interaction", () => {
   ];
 
   it.each(["view-submission", "message-action", "block-actions"])(
-    "answers 200 whatever any member of %s is, and enqueues only readable messages",
+    "answers 200 for any values in %s, and enqueues only readable messages",
     async (name) => {
       const payload = fixture(name);
       for (const path of pathsIn(payload)) {

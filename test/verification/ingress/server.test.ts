@@ -143,7 +143,7 @@ describe("a body above the limit", () => {
 const headAlone = (port: number, headers: string) =>
   raw(port, `POST /slack/events HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n${headers}\r\n`);
 
-describe("headers that no body can make good", () => {
+describe("headers that are refused before the body", () => {
   it.each([
     ["without a signature", "X-Slack-Request-Timestamp: 1762750300\r\n"],
     [
@@ -151,10 +151,10 @@ describe("headers that no body can make good", () => {
       "X-Slack-Request-Timestamp: 1762750300\r\nX-Slack-Signature: v0=00\r\n",
     ],
     [
-      "of another hour",
+      "with an old timestamp",
       `X-Slack-Request-Timestamp: 1\r\nX-Slack-Signature: v0=${"0".repeat(64)}\r\n`,
     ],
-  ])("refuses a request before its body arrives (%s)", async (_what, headers) => {
+  ])("refuses a request before its body arrives: %s", async (_what, headers) => {
     const { ingress, lines } = setUp();
     const { port } = await start({ ingress });
     const answer = await headAlone(port, headers);
@@ -339,7 +339,7 @@ describe("many connections at once", () => {
   });
 });
 
-describe("the server's end and its limits", () => {
+describe("the shutdown and the limits of the server", () => {
   it("cuts off callers that send headers or a body too slowly", async () => {
     const { ingress } = setUp({ now: Date.now });
     const server = await startWith({ ingress, headersTimeoutMs: 100, requestTimeoutMs: 200 });

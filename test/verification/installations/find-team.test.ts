@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import { createFindTeam } from "@sekisho/verification/installations/find-team.ts";
 
-describe("whose a token is", () => {
+describe("the workspace of a token", () => {
   const botToken = "xoxb-fake-slack";
 
   const organization = "xoxb-organization";

@@ -37,7 +37,7 @@ function tokensOver(
   return createBotTokens({ botToken: async () => configuredToken, installations, ...options });
 }
 
-describe("a token where the app is installed by hand", () => {
+describe("a token of an app installed by hand", () => {
   it("returns the configured token to every caller and keeps it for a minute", async () => {
     let nowMs = 0;
     const values = ["xoxb-1", "xoxb-2", "xoxb-3"];
@@ -84,7 +84,7 @@ describe("a token where the app is installed by hand", () => {
   });
 });
 
-describe("a token where the app is installed by several", () => {
+describe("a token of an app in several workspaces", () => {
   it("stops using a token at most a minute after its secret was removed", async () => {
     let nowMs = 0;
     const all = createInstallations({ T1: "xoxb-t1" });
@@ -130,8 +130,8 @@ describe("a token where the app is installed by several", () => {
     ["of another workspace", { team: "T9" }, workspace, false],
     ["of the whole organization", { team: "T9", enterprise: "E1" }, ofGrid, true],
     ["of another organization", { team: "T2", enterprise: "E9" }, ofGrid, false],
-    ["one that Slack does not take", undefined, workspace, false],
-  ])("uses or refuses a configured token that is %s", async (_what, own, installation, isTaken) => {
+    ["that Slack refuses", undefined, workspace, false],
+  ])("decides whether to use a configured token %s", async (_what, own, installation, isTaken) => {
     const tokens = tokensOver(createInstallations({}), {
       configured: "xoxb-configured",
       teamOf: async (token) => (token === "xoxb-configured" ? own : undefined),

@@ -181,7 +181,7 @@ describe("names", () => {
     [{ profile: { display_name: "", real_name: "Robin Doe" }, name: "robin" }, "Robin Doe"],
     [{ profile: null, real_name: "", name: "robin" }, "robin"],
     [{ profile: { display_name: 7 }, real_name: "Robin" }, "Robin"],
-  ])("takes the first of the names that a person has: %j", async (user, name) => {
+  ])("prefers the display name, then the real name, then the user name: %j", async (user, name) => {
     const { url } = await serve(() => Response.json({ ok: true, user }));
     const { names } = await lookups({ settings: namesOnly, apiUrl: `${url}/` }).find({
       text: "@U1",
@@ -303,7 +303,7 @@ describe("the channel", () => {
   });
 });
 
-describe("what the person has open", () => {
+describe("the open items of the person", () => {
   const open = [
     { type: "channel", id: workspace.channel.id },
     { type: "message", id: "1700000000.000900", channel: "CRANDOM" },

@@ -92,8 +92,8 @@ describe("the ledger of one process", () => {
   });
 
   it.each([
-    ["forgets the older half when it is full, and refuses every state as old as those", 2, false],
-    ["forgets none before it is full", 3, true],
+    ["drops the older half when it is full, and refuses every state of that age", 2, false],
+    ["keeps all states before it is full", 3, true],
   ])("the ledger %s", async (_title, maxStates, isTaken) => {
     nowMs = startMs;
     const ledger = createMemoryLedger({ maxStates, now });
@@ -106,7 +106,7 @@ describe("the ledger of one process", () => {
     [2, false],
     [3, true],
   ])(
-    "decides on a state as old as the one at index %i when five states fill the ledger: %s",
+    "decides whether to accept a state as old as entry %i (from 0) of five in a full ledger: %s",
     async (index, isTaken) => {
       nowMs = startMs;
       const ledger = createMemoryLedger({ maxStates: 5, now });

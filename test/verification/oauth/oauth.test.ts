@@ -120,24 +120,24 @@ describe("the installation of the app", () => {
     ["de", installText.installed.en.happened, "en"],
     ["ja;q=0", installText.installed.en.happened, "en"],
     ["", installText.installed.en.happened, "en"],
-  ])("shows the last page in the language of the browser: %s", async (language, words, tag) => {
-    const { back } = await beginInstall(oauth(), language);
-    const page = await back();
-    expect(page.text).toContain(words);
-    expect(page.text).toContain(`lang="${tag}"`);
-  });
+  ])(
+    "shows the last page in the language for Accept-Language: %s",
+    async (language, words, tag) => {
+      const { back } = await beginInstall(oauth(), language);
+      const page = await back();
+      expect(page.text).toContain(words);
+      expect(page.text).toContain(`lang="${tag}"`);
+    },
+  );
 });
 
 describe("a state", () => {
   it.each([
     ["is missing", async () => ""],
-    ["is nonsense", async () => "a.b.c"],
+    ["is malformed", async () => "a.b.c"],
     ["was changed", async (state: string) => `${state.slice(0, -2)}AA`],
     ["is unsigned", async (state: string) => `${btoa('{"alg":"none"}')}.${state.split(".")[1]}.`],
-    [
-      "was begun by another browser",
-      async () => (await createBrowser({ oauth: oauth() }).begin()).state,
-    ],
+    ["another browser began", async () => (await createBrowser({ oauth: oauth() }).begin()).state],
     [
       "was made with another client's secret",
       async () =>
@@ -287,7 +287,7 @@ describe("refusals", () => {
     is_enterprise_install: false,
   };
 
-  describe("an installation that does not come to be", () => {
+  describe("a failed installation", () => {
     it("shows that the person denied the installation", async () => {
       const page = await installed({}, { error: "access_denied" });
       expect(page.status).toBe(200);
@@ -358,11 +358,11 @@ describe("refusals", () => {
     });
 
     it.each([
-      ["whose token ends by itself", { refresh_token: "xoxe-1", expires_in: 43_200 }, 502],
+      ["with a token that expires", { refresh_token: "xoxe-1", expires_in: 43_200 }, 502],
       ["with a person's token", { access_token: "xoxp-1" }, 503],
       ["of no workspace", { team: null }, 503],
-      ["of a workspace with an id that is none", { team: { id: "../../SLACK_BOT_TOKEN" } }, 503],
-      ["of no organization, though it says so", { is_enterprise_install: true }, 503],
+      ["of a workspace with an invalid id", { team: { id: "../../SLACK_BOT_TOKEN" } }, 503],
+      ["of an organization without its id", { is_enterprise_install: true }, 503],
     ])("refuses an installation %s", async (_what, changes, status) => {
       const { apiUrl } = await answering(() => Response.json({ ...grant, ...changes }));
       const page = await installed({ apiUrl });
@@ -371,7 +371,7 @@ describe("refusals", () => {
     });
 
     it.each([
-      ["a page", () => new Response("<html>", { headers: { "content-type": "text/html" } })],
+      ["an HTML page", () => new Response("<html>", { headers: { "content-type": "text/html" } })],
       [
         "a redirect",
         (target: string) =>
@@ -379,7 +379,7 @@ describe("refusals", () => {
             ? Response.json(grant)
             : new Response(null, { status: 307, headers: { location: "/elsewhere" } }),
       ],
-      ["more than it may be", () => Response.json({ ...grant, more: "x".repeat(70_000) })],
+      ["an oversized body", () => Response.json({ ...grant, more: "x".repeat(70_000) })],
       ["an error with markup for a name", () => Response.json({ ok: false, error: "<script>" })],
     ])("answers 503 if Slack sends %s", async (_what, answer) => {
       const { apiUrl } = await answering(answer);

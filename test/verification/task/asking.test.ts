@@ -11,11 +11,11 @@ import {
   failure,
   nowMs,
   play,
-  resumed,
   success,
   toSent,
   typesOf,
   woken,
+  workerDied,
 } from "./play.ts";
 import { samplePolicy, sampleTask } from "./sample.ts";
 
@@ -97,7 +97,7 @@ describe("a question of the agent", () => {
 
   it("looks for an earlier post before asking again after a worker died or Slack left it in doubt", () => {
     const { task } = play([...toSent, asking()]);
-    expect(play([resumed], { task }).last).toEqual([{ type: "ask_question", reconcile: true }]);
+    expect(play([workerDied], { task }).last).toEqual([{ type: "ask_question", reconcile: true }]);
     const doubt: TaskEvent = {
       type: "slack_failed",
       nowMs,
@@ -188,8 +188,8 @@ describe("an answer", () => {
       expect(again.last).toEqual([{ type: "answer" }]);
       expect(again.task.question?.answer?.callId).toBe("call-1");
     }
-    const resumedStep = play([resumed], { task });
-    expect(resumedStep.last).toEqual([{ type: "show_question" }]);
+    const stepAfterDeath = play([workerDied], { task });
+    expect(stepAfterDeath.last).toEqual([{ type: "show_question" }]);
   });
 
   it("leaves no doubt if it certainly did not arrive", () => {
@@ -259,7 +259,7 @@ describe("a further question", () => {
   });
 });
 
-describe("what nobody answers", () => {
+describe("an unanswered question", () => {
   const expiryWake = at(woken, nowMs + hourMs);
 
   it("cancels at the host when nobody answers and reports the task as unanswered unless a result came", () => {
@@ -284,7 +284,7 @@ describe("what nobody answers", () => {
   });
 
   it("cancels an open question's task at the request of its person", () => {
-    const { task, last } = play([{ type: "cancel_asked", nowMs, resumed: false }], {
+    const { task, last } = play([{ type: "cancel_asked", nowMs, workerDied: false }], {
       task: open(),
     });
     expect(last).toEqual([{ type: "cancel" }]);
@@ -332,7 +332,7 @@ describe("missing credentials", () => {
   });
 });
 
-describe("a dead letter, or an operator's redrive, of a task that asks", () => {
+describe("a dead letter or redrive of a task with a question", () => {
   it("keeps an open question despite a dead letter and fails the task if it is expired", () => {
     const dead = (atMs: number): TaskEvent => ({ type: "dead_lettered", nowMs: atMs });
     const task = open();
@@ -346,7 +346,7 @@ describe("a dead letter, or an operator's redrive, of a task that asks", () => {
   });
 
   it("continues a redriven task from where it stands", () => {
-    const redrive: TaskEvent = { type: "redriven", nowMs, resumed: false };
+    const redrive: TaskEvent = { type: "redriven", nowMs, workerDied: false };
     expect(play([redrive], { task: play([...toSent, asking()]).task }).last).toMatchObject([
       { type: "ask_question" },
     ]);
@@ -363,14 +363,14 @@ const away = failure({ reason: "unavailable" });
 const replied = (question: Parameters<typeof asking>[0] = {}, policy = samplePolicy()) =>
   takeReply(open(question, policy));
 
-describe("an answer that may have arrived", () => {
+describe("a reply that may have arrived", () => {
   it("polls after an ambiguous answer to a peer that does not deduplicate until it asks the same again", () => {
     const task = replied({ question_id: "q1" }, foreign);
     const inDoubt: (readonly TaskEvent[])[] = [
-      [resumed],
+      [workerDied],
       [woken, questionShown, doubt],
       [woken, questionShown, doubt, { ...away, act: "poll" }, woken],
-      [resumed, { ...away, act: "poll" }, woken, { ...away, act: "poll" }, resumed],
+      [workerDied, { ...away, act: "poll" }, woken, { ...away, act: "poll" }, workerDied],
     ];
     for (const events of inDoubt) {
       const looking = play(events, { task, policy: foreign });
@@ -398,7 +398,7 @@ describe("an answer that may have arrived", () => {
   });
 });
 
-describe("an answer that has arrived", () => {
+describe("a reply that has arrived", () => {
   it("keeps one question when a peer gives it another id at every read", () => {
     const echo = asking({ question_id: "another" }, { act: "answer" });
     const otherQuestion = asking({ question_id: "yet another" });

@@ -11,7 +11,7 @@ import { play } from "./play.ts";
 import { askedAtMs, sampleCall, sampleTask } from "./sample.ts";
 
 const nowMs = askedAtMs;
-const wake: TaskEvent = { type: "woken", nowMs, resumed: false };
+const wake: TaskEvent = { type: "woken", nowMs, workerDied: false };
 
 function successWith(text: string): TaskEvent {
   return {
@@ -48,8 +48,8 @@ describe("the record of a task", () => {
   it.each([
     ["as long as the contract allows, in three bytes a character", "関".repeat(87_000), "answer"],
     ["of characters that JSON escapes", "\u001b".repeat(60_000), "failed"],
-    ["from a peer that keeps no contract", "x".repeat(1_000_000), "failed"],
-  ])("a record fits into DynamoDB with an answer %s", (_what, text, type) => {
+    ["from a peer that violates the contract", "x".repeat(1_000_000), "failed"],
+  ])("fits a record into DynamoDB with an answer %s", (_what, text, type) => {
     const task = recordAfter(sentTask(), successWith(text));
     expect(Buffer.byteLength(JSON.stringify(task))).toBeLessThan(400_000);
     expect(task.outcome?.type).toBe(type);
@@ -73,7 +73,7 @@ describe("the record of a task", () => {
       outcome: { type: "answer", text: "A checkpoint." },
     });
     expect(undelivered.message.text).toBe("");
-    const { task, last } = play([{ type: "redriven", nowMs, resumed: false }], {
+    const { task, last } = play([{ type: "redriven", nowMs, workerDied: false }], {
       task: undelivered,
     });
     expect(task).toMatchObject({ state: "delivering", cleanupDone: false, textsErased: true });
@@ -152,7 +152,7 @@ describe("the record of a task", () => {
   });
 });
 
-describe("a file of an answer that is at an address", () => {
+describe("a file of an answer given by an address", () => {
   const artifacts = [{ url: "https://a.example/a.txt" }];
   const result: TaskResult = { status: "success", response_text: "Here.", artifacts };
   const delivering = () =>
@@ -243,7 +243,7 @@ describe("a file of an answer that is at an address", () => {
   });
 });
 
-describe("an act that was left to the next wake-up", () => {
+describe("an act that is deferred to the next wake-up", () => {
   const endedTask = recordAfter(sentTask(), successWith("A checkpoint."), wake, {
     type: "slack_failed",
     nowMs,
@@ -257,17 +257,17 @@ describe("an act that was left to the next wake-up", () => {
   } as const;
 
   it.each<[string, TaskEvent]>([
-    ["done", { type: "canceled", nowMs }],
+    ["succeeded", { type: "canceled", nowMs }],
     ["failed", { type: "call_failed", nowMs, act: "cancel", error: cancelFailed }],
-    ["not tried", { type: "busy", delayMs: 100 }],
-  ])("ignores an owed cancel that was %s once the task has ended", (_how, event) => {
+    ["was not attempted", { type: "busy", delayMs: 100 }],
+  ])("ignores a pending cancel call that %s once the task has ended", (_how, event) => {
     const { task, asked } = play([wake, event], { task: { ...endedTask, owed: "cancel" } });
     expect(task).toEqual(endedTask);
     expect(asked).toEqual([[{ type: "cancel" }], [{ type: "wake", delayMs: 120_000 }]]);
   });
 
   it("ignores an owed release of the thread once the task is delivered again", () => {
-    const again = recordAfter(endedTask, { type: "redriven", nowMs, resumed: false });
+    const again = recordAfter(endedTask, { type: "redriven", nowMs, workerDied: false });
     const { task, last } = play([wake], { task: { ...again, owed: "leave_thread" } });
     expect(task).toEqual(again);
     expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
@@ -305,6 +305,7 @@ const fullTask = {
   attempts: 0,
   reconcile: true,
   nonTransientFailures: 0,
+  limitedReads: undefined,
   receivedAtMs: askedAtMs,
   history: base.history,
   retryOf: undefined,

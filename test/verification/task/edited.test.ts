@@ -23,10 +23,10 @@ const versionOf = (change: Partial<UserMessage>): UserMessage => ({
   editedTs: "9.9",
   ...change,
 });
-const editEvent = (change: Partial<UserMessage> = {}, isResumed = false): TaskEvent => {
-  return { type: "message_edited", nowMs, resumed: isResumed, message: versionOf(change) };
+const editEvent = (change: Partial<UserMessage> = {}, workerDied = false): TaskEvent => {
+  return { type: "message_edited", nowMs, workerDied, message: versionOf(change) };
 };
-const deletion = { type: "message_deleted", nowMs, resumed: false } as const;
+const deletion = { type: "message_deleted", nowMs, workerDied: false } as const;
 const cancellation = { type: "failed", reason: "canceled" };
 
 const queuedTask = sampleTask({
@@ -97,7 +97,7 @@ describe("an edit", () => {
       [
         editEvent(),
         { type: "progress_shown", nowMs, shown: {} },
-        { type: "woken", nowMs, resumed: false },
+        { type: "woken", nowMs, workerDied: false },
       ],
       { task: queuedTask },
     );
@@ -114,7 +114,7 @@ describe("an edit", () => {
     const late: TaskEvent = {
       type: "message_edited",
       nowMs,
-      resumed: false,
+      workerDied: false,
       message: { ...original, files: [sampleFile] },
     };
     const completion = next({ task: withForward, event: late, policy: samplePolicy() });
@@ -176,9 +176,9 @@ describe("an edit", () => {
   });
 
   it.each([
-    ["nothing", "", { type: "failed", reason: "invalid_params" }],
-    ["too much", "x".repeat(40_001), { type: "failed", reason: "payload_too_large" }],
-    ["the word to cancel", "Cancel", cancellation],
+    ["an empty text", "", { type: "failed", reason: "invalid_params" }],
+    ["an oversized text", "x".repeat(40_001), { type: "failed", reason: "payload_too_large" }],
+    ["the cancel word", "Cancel", cancellation],
   ])(
     "ends a task with a place in the thread when its message is edited to %s",
     (_what, text, outcome) => {
@@ -212,7 +212,7 @@ describe("a version of a message", () => {
     [false, { text: `@U9 ${original.text}`, editedTs: "6.6", files: [sampleFile] }],
     [false, { text: "And who?", editedTs: "5.5", files: [sampleFile] }],
     [false, { text: "And who?", editedTs: "4.4", files: [sampleFile] }],
-  ])("recognizes a new version by its time, text and files: %s", (isNew, change) => {
+  ])("decides by time, text and files whether a version is new: %s", (isNew, change) => {
     expect(isNewVersion(knownTask, { ...original, ...change })).toBe(isNew);
   });
 });
@@ -225,7 +225,7 @@ describe("a deletion", () => {
   });
 
   it("looks for leftovers in the thread when a message is deleted after its worker died", () => {
-    const { task, last } = play([{ ...deletion, resumed: true }]);
+    const { task, last } = play([{ ...deletion, workerDied: true }]);
     expect(task).toMatchObject({ state: "done", cleanupDone: false });
     expect(last).toMatchObject([{ type: "wake" }]);
   });
@@ -242,7 +242,7 @@ describe("a deletion", () => {
   });
 });
 
-describe("files that Slack tells of later than of the text", () => {
+describe("files that Slack reports after the text", () => {
   const ask = sampleAsk({ files: [sampleFile] });
 
   it("reports late files as a change of the message if the record has fewer of them", () => {
@@ -271,7 +271,7 @@ describe("files that Slack tells of later than of the text", () => {
     const event: TaskEvent = {
       type: "message_edited",
       nowMs,
-      resumed: false,
+      workerDied: false,
       message: { ...original, text: "Else", files: [sampleFile] },
     };
     const { task } = next({ task: queuedTask, event, policy: samplePolicy() });

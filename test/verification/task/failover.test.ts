@@ -12,10 +12,10 @@ import {
   lookedUp,
   nowMs,
   play,
-  resumed,
   success,
   toSent,
   woken,
+  workerDied,
 } from "./play.ts";
 import { sampleCall, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
 
@@ -53,7 +53,7 @@ function wayOf(failures: ReturnType<typeof failure>[]) {
   return { task, way };
 }
 
-describe("a task that certainly did not arrive", () => {
+describe("an undelivered task", () => {
   it("sends an undelivered task to the next destination of its route at once and records that first", () => {
     const movedStep = play([...toSent, undelivered], { policy });
     expect(movedStep.task).toMatchObject({
@@ -202,7 +202,7 @@ describe("a task that certainly did not arrive", () => {
   });
 });
 
-describe("a destination whose agent card is none", () => {
+describe("a destination with an invalid agent card", () => {
   it("skips a destination with an unreadable agent card, since nothing was sent there", () => {
     const noCard = failure({ reason: "invalid_response", certainty: "undelivered" });
     expect(play([...toSent, noCard], { policy }).task.call?.destination).toBe("second");
@@ -212,24 +212,24 @@ describe("a destination whose agent card is none", () => {
 describe("a task that may have arrived", () => {
   it.each([
     ["an ambiguous send", [ambiguous]],
-    ["a refusal that is no proof, such as a bare 503", [refusal]],
+    ["a refusal that does not prove non-delivery, such as a bare 503", [refusal]],
     [
       "an ambiguous send before one that certainly did not arrive",
       [ambiguous, lookedUp(failure({ reason: "task_not_found" })), undelivered],
     ],
     [
-      "a refusal that is no proof before one that certainly did not arrive",
+      "a refusal that does not prove non-delivery, followed by an undelivered attempt",
       [refusal, woken, undelivered],
     ],
     ["an answer that breaks the contract", [failure({ reason: "invalid_response" })]],
-    ["a peer that is busy", [failure({ reason: "rate_limited" })]],
+    ["a busy peer", [failure({ reason: "rate_limited" })]],
   ])("keeps the destination after %s", (_what, events) => {
     expect(play([...toSent, ...events], { policy }).task.call?.destination).toBe("first");
   });
 
   it("keeps the destination after a worker died while sending, even after later undelivered tries", () => {
     const { task } = play(
-      [...toSent, resumed, lookedUp(undelivered), woken, lookedUp(undelivered)],
+      [...toSent, workerDied, lookedUp(undelivered), woken, lookedUp(undelivered)],
       {
         policy,
       },
@@ -250,7 +250,7 @@ describe("a task that may have arrived", () => {
   });
 });
 
-describe("a destination that leads elsewhere by now", () => {
+describe("a destination with a new address", () => {
   const editedPolicy = policyOf(["first"], { address: "elsewhere" });
 
   it("sends an undelivered task to the new address of its destination", () => {
@@ -263,8 +263,8 @@ describe("a destination that leads elsewhere by now", () => {
   });
 
   it.each([
-    ["in doubt", [ambiguous]],
-    ["perhaps stored", [refusal]],
+    ["ambiguous", [ambiguous]],
+    ["possibly stored", [refusal]],
   ])(
     "polls a task that is %s at the new address and never sends it there if it is unknown",
     (_what, events) => {
@@ -289,7 +289,7 @@ describe("a destination that leads elsewhere by now", () => {
     expect(play([unknown], { policy: editedPolicy, task: waiting }).task.outcome).toMatchObject({
       reason: "ambiguous",
     });
-    const cancelingTask = play([{ type: "cancel_asked", nowMs, resumed: false }], {
+    const cancelingTask = play([{ type: "cancel_asked", nowMs, workerDied: false }], {
       policy: editedPolicy,
       task: waiting,
     }).task;
@@ -352,7 +352,7 @@ describe("a task that waits for its turn", () => {
 const ending = failure({ reason: "session_ending", certainty: "undelivered" });
 const unknown = lookedUp(failure({ reason: "task_not_found" }));
 
-describe("a session that refuses a task since it may end before", () => {
+describe("a session that refuses a task because it is ending", () => {
   it("moves a task to a session of its own after session_ending and records it before sending", () => {
     const sentTask = play(toSent).task;
     const { task, last } = play([ending], { task: sentTask });
@@ -419,7 +419,7 @@ describe("a session that refuses a task since it may end before", () => {
     });
   });
 
-  describe("where the route has another destination", () => {
+  describe("a session failure with another destination in the route", () => {
     it("moves a task to the next destination after a new session refused it as well, and never back", () => {
       const { task, last } = play([...toSent, ending, woken, ending], { policy });
       expect(task).toMatchObject({
@@ -450,7 +450,7 @@ describe("a session that refuses a task since it may end before", () => {
   });
 
   it.each([true, false])(
-    "gives each own session to a single task (stopAfterResult: %s)",
+    "gives each task a session of its own, with stopAfterResult %s",
     (stopAfterResult) => {
       const policy = samplePolicy({ stopAfterResult });
       const first = play(toSent, { policy }).task.call?.sessionId;
@@ -467,7 +467,7 @@ describe("a session that refuses a task since it may end before", () => {
   );
 });
 
-describe("a session that refuses an answer", () => {
+describe("a session that refuses a reply", () => {
   const questionAsked: TaskEvent = { type: "question_asked", nowMs, ts: "2.1" };
   const questionShown: TaskEvent = { type: "question_shown", nowMs };
   const endingAnswer = { ...ending, act: "answer" } as const;

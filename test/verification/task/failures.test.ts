@@ -42,7 +42,7 @@ const failedWith = (act: Act["type"], kind: SlackErrorKind): TaskEvent => ({
 });
 const givenUpAfter = { attempts: maxSlackTries - 1 };
 
-describe("what Slack does not take for now", () => {
+describe("a temporary failure of Slack", () => {
   it("retries a rate-limited delivery after the time that Slack asks for", () => {
     const task = sampleTask({ ...base, state: "delivering", outcome });
     const rateLimit = {
@@ -135,7 +135,7 @@ describe("what Slack does not take for now", () => {
   });
 });
 
-describe("what Slack refuses for good", () => {
+describe("a final refusal of Slack", () => {
   it("retries a refused failure message as plain text before the failure notice", () => {
     const timeoutOutcome = { type: "failed", reason: "timeout", lost: false } as const;
     const task = sampleTask({ ...base, state: "delivering", outcome: timeoutOutcome });

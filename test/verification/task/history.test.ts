@@ -4,7 +4,7 @@ import { withHistory } from "@sekisho/verification/task/history.ts";
 import { woken } from "./play.ts";
 import { sampleTask } from "./sample.ts";
 
-const cancelAsked: TaskEvent = { type: "cancel_asked", nowMs: 0, resumed: false };
+const cancelAsked: TaskEvent = { type: "cancel_asked", nowMs: 0, workerDied: false };
 
 describe("the history of a task", () => {
   it("records changes of the state and requests of people, but not every poll", () => {

@@ -186,7 +186,7 @@ function answeredBySomebody(task: Task, atMs: number): Task {
   return "task" in answerResult ? answerResult.task : task;
 }
 
-describe("whatever happens in whatever order", () => {
+describe("any sequence of events", () => {
   it("schedules a wake-up for every open task, acts one at a time and keeps its record storable", () => {
     const texts = fc.constantFrom("What is it?", "cancel", "");
     const messages = fc.record({
@@ -220,7 +220,7 @@ describe("whatever happens in whatever order", () => {
           ),
         );
         if (gen(fc.boolean)) task = answeredBySomebody(task, clockMs);
-        const at = { nowMs: clockMs, resumed: gen(fc.boolean) };
+        const at = { nowMs: clockMs, workerDied: gen(fc.boolean) };
         const change = gen(() => fc.constantFrom("none", "none", "none", "edited", "deleted"));
         const event: TaskEvent =
           change === "none" || !isUnsent(task)
@@ -273,7 +273,11 @@ describe("whatever happens in whatever order", () => {
       let task = sampleTask({ message: { ...sampleTask().message, threadTs: "1.1" } });
       let clockMs = nowMs;
       for (let steps = 0; steps < 400 && !task.cleanupDone; steps++) {
-        let step = next({ task, event: { type: "woken", nowMs: clockMs, resumed: false }, policy });
+        let step = next({
+          task,
+          event: { type: "woken", nowMs: clockMs, workerDied: false },
+          policy,
+        });
         for (;;) {
           const act = step.effects.find(
             ({ type: name }) => name !== "wake" && name !== "stop_session",

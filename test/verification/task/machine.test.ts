@@ -11,11 +11,11 @@ import {
   lookedUp,
   nowMs,
   play,
-  resumed,
   success,
   toSent,
   unavailable,
   woken,
+  workerDied,
 } from "./play.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 
@@ -72,7 +72,7 @@ describe("the stories of a task", () => {
       message: { text: "" },
     });
     expect(last).toEqual([]);
-    const again = play([{ type: "redriven", nowMs, resumed: false }], { task });
+    const again = play([{ type: "redriven", nowMs, workerDied: false }], { task });
     expect([again.task.state, again.last]).toEqual(["done", []]);
   });
 
@@ -126,7 +126,7 @@ describe("the stories of a task", () => {
   });
 });
 
-describe("a send of which nobody knows whether it arrived", () => {
+describe("an ambiguous send", () => {
   const unknown = lookedUp(failure({ reason: "task_not_found" }));
 
   it("polls an ambiguous send by its request id and repeats it with the stored params if it is unknown", () => {
@@ -153,19 +153,19 @@ describe("a send of which nobody knows whether it arrived", () => {
 
   it("treats the send of a worker that died as ambiguous", () => {
     const { task } = play(toSent);
-    expect(play([resumed], { task }).last).toEqual([{ type: "poll", by: "request_id" }]);
+    expect(play([workerDied], { task }).last).toEqual([{ type: "poll", by: "request_id" }]);
   });
 
   it("never repeats a send after the deadline, even if a worker returns days later", () => {
     const { task } = play(toSent);
-    const days = { ...resumed, nowMs: nowMs + 3 * 24 * 3600_000 };
+    const days = { ...workerDied, nowMs: nowMs + 3 * 24 * 3600_000 };
     const late = { ...unknown, nowMs: days.nowMs };
     expect(play([days, late], { task }).task.outcome).toMatchObject({
       type: "failed",
       reason: "timeout",
     });
     const certain = play([...toSent, unavailable]).task;
-    const over = play([{ ...days, resumed: false }], { task: certain });
+    const over = play([{ ...days, workerDied: false }], { task: certain });
     expect(over.task.outcome).toMatchObject({ reason: "unavailable" });
     expect(over.last).toEqual([{ type: "cancel" }]);
   });
@@ -392,8 +392,8 @@ describe("failures of the Execution zone", () => {
   });
 });
 
-describe("a wish to cancel", () => {
-  const cancelAsked = { type: "cancel_asked", nowMs, resumed: false } as const;
+describe("a cancel request", () => {
+  const cancelAsked = { type: "cancel_asked", nowMs, workerDied: false } as const;
   const unknown = {
     ...lookedUp(failure({ reason: "task_not_found" })),
     act: "cancel",
@@ -447,7 +447,7 @@ describe("failures of Slack", () => {
     expect(play([woken, slack("deliver", "rate_limited"), woken], { task }).last).toEqual([
       { type: "deliver", reconcile: true },
     ]);
-    expect(play([resumed], { task }).last).toEqual([{ type: "deliver", reconcile: true }]);
+    expect(play([workerDied], { task }).last).toEqual([{ type: "deliver", reconcile: true }]);
   });
 
   it("ends a task before anything is executed when the bot can no longer post", () => {
@@ -549,7 +549,7 @@ describe("a response that is too large to be read", () => {
 
   it("treats a response to cancel or answer_task that is too large as in doubt", () => {
     const { task } = play([...toSent, accepted], { policy });
-    const cancelingTask = play([{ type: "cancel_asked", nowMs, resumed: false }], {
+    const cancelingTask = play([{ type: "cancel_asked", nowMs, workerDied: false }], {
       task,
       policy,
     }).task;
@@ -569,7 +569,7 @@ describe("a response that is too large to be read", () => {
   });
 });
 
-describe("a host that answers nothing but nonsense", () => {
+describe("a host that sends only invalid responses", () => {
   it("cancels a task at the host when it gives the task up after unreadable responses", () => {
     const brokenLookUp = lookedUp(failure({ reason: "invalid_response" }));
     const { task } = play([...toSent, accepted], { policy });
@@ -603,7 +603,7 @@ function waitOf(effects: readonly TaskEffect[] | undefined): number {
   return wake.delayMs + (wake.jitterMs ?? 0);
 }
 
-describe("a host that wants to be left alone for a day", () => {
+describe("a host that asks for a pause of a day", () => {
   it("polls once more at the end of the task's time, even if the host asks for a later poll", () => {
     const sentStep = play([...toSent, acceptedWith(dayMs)]);
     expect(waitOf(sentStep.last)).toBe(hostMs);

@@ -12,8 +12,8 @@ import type { Task } from "@sekisho/verification/task/task.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 
 export const nowMs = askedAtMs + 1000;
-export const woken = { type: "woken", nowMs, resumed: false } as const;
-export const resumed = { type: "woken", nowMs, resumed: true } as const;
+export const woken = { type: "woken", nowMs, workerDied: false } as const;
+export const workerDied = { type: "woken", nowMs, workerDied: true } as const;
 export const announced = { type: "announced", nowMs, ts: "1.1" } as const;
 export const success = {
   type: "answered",

@@ -32,7 +32,7 @@ describe("the request id", () => {
     [dns, "", "4ebd0208-8328-5d69-8c44-ec50939c0967"],
     [url, "関所 🏯", "7f08c770-3ff3-5910-b427-831f184b68e7"],
   ])(
-    "makes a UUIDv5 as RFC 9562 and other implementations do (%s, %j)",
+    "creates the same UUIDv5 as RFC 9562 and other implementations for %s and %j",
     (namespace, name, uuid) => {
       expect(uuidV5({ namespace, name })).toBe(uuid);
     },
@@ -155,7 +155,7 @@ describe("the session id", () => {
     };
     const { task: sentTask } = next({
       task,
-      event: { type: "woken", nowMs: askedAtMs, resumed: false },
+      event: { type: "woken", nowMs: askedAtMs, workerDied: false },
       policy: samplePolicy(),
     });
     expect(sentTask.call?.sessionId).toBe("s-of-the-whole-direct-message");

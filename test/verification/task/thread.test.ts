@@ -109,7 +109,7 @@ describe("the order of a thread", () => {
   });
 });
 
-describe("a task that asks", () => {
+describe("a task with a question", () => {
   const asking = holdThread({
     thread: enter(enter(empty, 1).thread, 2).thread,
     id: "task-1",

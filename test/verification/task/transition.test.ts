@@ -1,17 +1,17 @@
 import { describe, expect, it } from "@jest/globals";
 import type { TaskEvent } from "@sekisho/verification/task/events.ts";
-import { announced, nowMs, play, resumed, success, toSent, unavailable, woken } from "./play.ts";
+import { announced, nowMs, play, success, toSent, unavailable, woken, workerDied } from "./play.ts";
 
 const uncertain: TaskEvent = { type: "slack_failed", nowMs, act: "announce", kind: "ambiguous" };
 const deadLettered: TaskEvent = { type: "dead_lettered", nowMs };
-const cancelAsked: TaskEvent = { type: "cancel_asked", nowMs, resumed: false };
+const cancelAsked: TaskEvent = { type: "cancel_asked", nowMs, workerDied: false };
 
-describe("the mark to look at the thread first", () => {
+describe("the mark for reconciliation", () => {
   it.each<[string, TaskEvent[]]>([
-    ["a worker died while it announced", [resumed]],
+    ["a worker died while it announced", [workerDied]],
     ["a dead letter ended the task", [woken, announced, deadLettered]],
     ["a dead letter interrupted the delivery", [...toSent, success, deadLettered]],
-    ["somebody canceled what may have been announced", [woken, cancelAsked]],
+    ["a person canceled a task that may have been announced", [woken, cancelAsked]],
     ["Slack refused to share the files", [...toSent, success, { type: "share_refused" }]],
   ])("marks the thread for reconciliation without counting a failure: %s", (_why, events) => {
     expect(play(events).task).toMatchObject({ reconcile: true, attempts: 0 });

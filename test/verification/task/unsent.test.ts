@@ -4,7 +4,7 @@ import { isCancelWord } from "@sekisho/verification/task/command-words.ts";
 import type { Act, TaskEvent } from "@sekisho/verification/task/events.ts";
 import { next } from "@sekisho/verification/task/machine.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
-import { announced, nowMs, play, resumed, success, toSent, woken } from "./play.ts";
+import { announced, nowMs, play, success, toSent, woken, workerDied } from "./play.ts";
 import { askedAtMs, sampleCall, sampleFile, samplePolicy, sampleTask } from "./sample.ts";
 
 const threadTs = `${askedAtMs / 1000 - 60}.000100`;
@@ -185,7 +185,7 @@ describe("a reply that does not speak to the bot", () => {
   });
 });
 
-describe("a message to the bot in a thread that waits for an answer", () => {
+describe("a message to the bot in a thread with an open question", () => {
   const mention = taskOf({ threadTs });
 
   it("treats a mention in a waiting thread as the answer, or says why it cannot be", () => {
@@ -229,7 +229,7 @@ describe("a slash command", () => {
       ]);
       expect(task).toMatchObject({ threadRef, thread: "DU1/5.5" });
     }
-    expect(play([resumed], { task: command }).last).toMatchObject([
+    expect(play([workerDied], { task: command }).last).toMatchObject([
       { type: "open_thread", reconcile: true },
     ]);
   });
@@ -274,7 +274,7 @@ describe("a slash command", () => {
   });
 });
 
-describe("what goes along with a message", () => {
+describe("the context of a message", () => {
   const inThread = taskOf({ threadTs, files: [sampleFile] });
   const ready = play(toSent, { task: inThread });
   const history = [{ role: "user" as const, text: "Earlier." }];
@@ -454,7 +454,7 @@ describe("the files of an answer", () => {
   });
 });
 
-describe("the word to cancel", () => {
+describe("the cancel word", () => {
   it.each([
     "cancel",
     "Cancel",
@@ -490,7 +490,7 @@ describe("the word to cancel", () => {
   );
 });
 
-describe("files that a task can do without", () => {
+describe("optional files", () => {
   it("makes a task of a forwarded message with a file and without a comment", () => {
     const { last } = play([woken], { task: taskOf({ text: "", sharedFiles: [sampleFile] }) });
     expect(last).toMatchObject([{ type: "announce" }]);

@@ -18,10 +18,10 @@ import {
   asking,
   nowMs,
   play,
-  resumed,
   success,
   unavailable,
   woken,
+  workerDied,
 } from "./play.ts";
 import { samplePolicy } from "./sample.ts";
 
@@ -92,7 +92,7 @@ describe("the gap after a large answer", () => {
     [100_000, 2000],
     [1024 * 1024, 20_971],
   ])(
-    "lengthens the poll gap with the size of the answer, despite the host's advice: %p bytes",
+    "lengthens the poll gap after an answer of %p bytes, despite the host's advice",
     (answerBytes, gapMs) => {
       const hostile = { ageMs: minuteMs, pollAfterMs: 100, under: holding };
       const large = poll({
@@ -120,7 +120,7 @@ describe("the gap after a large answer", () => {
   });
 });
 
-describe("the gap between two polls of a task that tells nothing", () => {
+describe("the gap between two polls of a task without news", () => {
   it("limits the poll gap to a fifth of the task's age and ten minutes", () => {
     const task = atWork(20_000);
     const mostAt = (ageMs: number) => poll({ task, ageMs }).mostMs;
@@ -367,19 +367,19 @@ describe("a stream", () => {
     const partial = play([woken, acceptedAt({ partial_text: "A check" }, nowMs)], {
       task: waiting,
     }).task;
-    expect(play([resumed], { task: partial }).task.stream).toEqual({
+    expect(play([workerDied], { task: partial }).task.stream).toEqual({
       messages: [],
       length: 0,
       inDoubt: true,
     });
     // What the worker that died had heard from the host is in no record.
-    expect(play([resumed], { task: waiting }).task.stream?.inDoubt).toBe(true);
+    expect(play([workerDied], { task: waiting }).task.stream?.inDoubt).toBe(true);
     expect(play([woken], { task: waiting }).task.stream).toBeUndefined();
-    const late: TaskEvent = { ...resumed, nowMs: nowMs + 24 * 3600_000 };
+    const late: TaskEvent = { ...workerDied, nowMs: nowMs + 24 * 3600_000 };
     expect(
       play([late], { task: withCall(waiting, { deadlineAtMs: nowMs }) }).task.stream?.inDoubt,
     ).toBe(true);
-    const cancel: TaskEvent = { type: "cancel_asked", nowMs, resumed: true };
+    const cancel: TaskEvent = { type: "cancel_asked", nowMs, workerDied: true };
     expect(play([cancel], { task: waiting }).task.stream?.inDoubt).toBe(true);
     const heldTask = { ...waiting, lease: { owner: "w", untilMs: nowMs - 1 } };
     const dead: TaskEvent = { type: "dead_lettered", nowMs: nowMs + 3600_000 };
@@ -405,7 +405,7 @@ describe("the placeholder of a task that waited", () => {
   });
 });
 
-describe("what an agent says that it used", () => {
+describe("the token usage of an agent", () => {
   it.each([
     [
       "the contract's names",
@@ -413,23 +413,23 @@ describe("what an agent says that it used", () => {
       { input: 3, output: 4, total: 7 },
     ],
     [
-      "chat completions",
+      "the names of chat completions",
       { prompt_tokens: 3, completion_tokens: 4, total_tokens: 9 },
       { input: 3, output: 4, total: 9 },
     ],
     [
-      "Bedrock's",
+      "Bedrock's names",
       { inputTokens: 3, outputTokens: 4, totalTokens: 7 },
       { input: 3, output: 4, total: 7 },
     ],
     [
-      "Gemini's",
+      "Gemini's names",
       { promptTokenCount: 3, candidatesTokenCount: 4, totalTokenCount: 7 },
       { input: 3, output: 4, total: 7 },
     ],
     ["one side only", { output_tokens: 0 }, { output: 0, total: 0 }],
     [
-      "what belongs to it beside what does not",
+      "valid counts beside invalid ones",
       { input_tokens: 1, model: "m", cost: 0.1 },
       { input: 1, total: 1 },
     ],
@@ -439,9 +439,9 @@ describe("what an agent says that it used", () => {
 
   it.each([
     ["nothing", undefined],
-    ["other things", { seconds: 3, tools: ["a"] }],
-    ["words", { input_tokens: "3" }],
-    ["what cannot be counted", { input_tokens: -1, output_tokens: 0.5, total_tokens: Number.NaN }],
+    ["unrelated members", { seconds: 3, tools: ["a"] }],
+    ["strings", { input_tokens: "3" }],
+    ["invalid counts", { input_tokens: -1, output_tokens: 0.5, total_tokens: Number.NaN }],
   ])("returns no token usage for %s", (_, usage) => {
     expect(tokensOf(usage)).toBeUndefined();
   });

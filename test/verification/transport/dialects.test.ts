@@ -400,7 +400,7 @@ describe("a task that VAPORA does not know", () => {
   });
 });
 
-describe("a task that VAPORA has taken", () => {
+describe("a task that VAPORA has accepted", () => {
   it("polls a task by its id and tells a forbidden transition from a lost task by the status", async () => {
     const { execute, call } = await vapora();
     const acceptance = await execute();

@@ -14,7 +14,7 @@ describe("an HTTP status without a JSON-RPC body", () => {
     [300, true],
     [399, true],
     [400, false],
-  ])("the status %i counts as a redirection: %s", (status, isRedirect) => {
+  ])("decides whether the status %i is a redirect: %s", (status, isRedirect) => {
     expect(isRedirection(status)).toBe(isRedirect);
   });
 

@@ -222,12 +222,8 @@ describe("the deadline of a call", () => {
   }
 
   it.each([
-    ["its own time", { timeoutMs: 12_000 }, 12_000],
-    [
-      "the time of a call to the destination, where its own is longer",
-      { timeoutMs: 8 * 3600_000 },
-      30_000,
-    ],
+    ["its own time limit", { timeoutMs: 12_000 }, 12_000],
+    ["the destination's time limit, if its own is longer", { timeoutMs: 8 * 3600_000 }, 30_000],
   ])("aborts a call after %s", async (_name, input, afterMs) => {
     const { client, isGivenUp } = silentPeer();
     const call = expect(execute(client, input)).rejects.toThrow();

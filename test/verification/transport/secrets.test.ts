@@ -49,7 +49,7 @@ const transports = {
 };
 
 describe.each(Object.keys(transports) as (keyof typeof transports)[])(
-  "no secret is in an error, a log or a tap of %s",
+  "secrets of the transport %s",
   (name) => {
     it.each(Object.keys(peers))(
       "shows no secret in an error, a log or a tap if the peer %s",

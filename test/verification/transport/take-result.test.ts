@@ -67,7 +67,7 @@ describe("the text of a result", () => {
     ["a list", "[]"],
     ["no task id", '{"status":"accepted"}'],
     ["a deep list", nest(5000)],
-  ])("rejects a result that says nothing of the task: %s", (_what, result) => {
+  ])("rejects a result without information about the task: %s", (_what, result) => {
     expect(() => readResult(result)).toThrow(
       expect.objectContaining({ reason: "invalid_response", certainty: "refused" }),
     );
@@ -156,14 +156,14 @@ describe("the artifacts of a result", () => {
   it.each([
     ["JSON nested too deeply", `{"name":"deep.json","data":${nest(101)}}`],
     ["JSON nested deeper than any stack", `{"name":"deep.json","data":${nest(100_000)}}`],
-    ["a script as address", '{"url":"javascript:alert(1)"}'],
+    ["a script as an address", '{"url":"javascript:alert(1)"}'],
     ["a file of this machine", '{"url":"file:///etc/passwd"}'],
-    ["data as address", '{"url":"data:text/plain,hello"}'],
-    ["an address that is none", '{"url":"//nowhere"}'],
-    ["an address whose host is too long to read", `{"url":"https://${"é".repeat(501)}.example/"}`],
-    ["bytes that are no base64", '{"base64":"%%%"}'],
-    ["a text that is none", '{"text":{"a":1}}'],
-    ["nothing that is an artifact", '"x"'],
+    ["data as an address", '{"url":"data:text/plain,hello"}'],
+    ["an invalid address", '{"url":"//nowhere"}'],
+    ["an address with an oversized host", `{"url":"https://${"é".repeat(501)}.example/"}`],
+    ["bytes that are not base64", '{"base64":"%%%"}'],
+    ["a text that is not a string", '{"text":{"a":1}}'],
+    ["not an object", '"x"'],
   ])("leaves out and counts an artifact that is %s", (_what, artifact) => {
     const result = readArtifacts(`${artifact},{"name":"a.txt","text":"kept"}`);
     expect(result).toMatchObject({
@@ -229,7 +229,7 @@ describe("progress", () => {
     ['{"percent":-1}', {}],
     ['{"text":"\\ud83d\\u0007"}', { text: "\ufffd" }],
     [`{"text":${nest(5000)},"percent":50}`, { percent: 50 }],
-  ])("progressResult", (progress, shown) => {
+  ])("drops the invalid members of progress: %s", (progress, shown) => {
     const result = readResult(
       `{${acceptedMembers},"poll_after_ms":-1,"expires_at":"never","progress":${progress}}`,
     );
@@ -241,7 +241,7 @@ describe("progress", () => {
   });
 
   it.each([
-    ["a text", '"soon"'],
+    ["a string", '"soon"'],
     ["null", "null"],
     ["a deep list", nest(5000)],
   ])("drops progress that is %s", (_what, progress) => {

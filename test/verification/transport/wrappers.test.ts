@@ -72,7 +72,7 @@ async function run(
   };
 }
 
-describe("a doubt", () => {
+describe("an ambiguous call", () => {
   const silent = [
     "unauthenticated",
     "permission_denied",
@@ -90,7 +90,7 @@ describe("a doubt", () => {
   );
 
   it.each(["execution_failed", "already_exists", "invalid_params", "canceled"] as const)(
-    "reports %s for an ambiguous call, because it describes the task itself",
+    "reports %s for an ambiguous call, because this reason describes the task itself",
     async (reason) => {
       expect(await run([{ reason: "ambiguous" }, { reason }])).toMatchObject({
         outcome: reason,
@@ -229,7 +229,7 @@ function setUp() {
 
 describe("the circuit breaker", () => {
   it.each<ClientReason>(["unavailable", "ambiguous"])(
-    "opens after three calls in a row that were %s and then refuses at once",
+    "opens after three calls in a row end as %s, and then refuses at once",
     async (reason) => {
       const { clock, peer, call, fail } = setUp();
       fail(reason);
@@ -262,7 +262,7 @@ describe("the circuit breaker", () => {
     "permission_denied",
     "rate_limited",
     "invalid_response",
-  ])("stays closed at %s, because the peer responds", async (reason) => {
+  ])("stays closed after %s, because the peer responds", async (reason) => {
     const { peer, call, fail } = setUp();
     fail(reason);
     for (let calls = 0; calls < 9; calls += 1) await call();

@@ -128,17 +128,17 @@ describe("the use of a task", () => {
     ],
     ["unanswered", { outcome: { type: "unanswered" } }, { outcome: "unanswered" }],
     [
-      "answered, and not delivered by Slack",
+      "answered but not delivered to Slack",
       { delivery: { status: "given_up" } },
       { outcome: "failed", reason: "slack" },
     ],
     [
-      "ended by a Slack that is gone",
+      "ended because the Slack workspace is gone",
       { outcome: undefined, delivery: { status: "given_up" } },
       { outcome: "failed", reason: "slack" },
     ],
   ])(
-    "counts a task that was %s, before and after the texts are erased",
+    "counts a task that was %s, before and after its texts are erased",
     (_, changes, entryFields) => {
       const task = end(under(changes));
       expect(toUsageEntry(task)).toMatchObject(entryFields);
@@ -147,8 +147,8 @@ describe("the use of a task", () => {
   );
 
   it.each<[string, Partial<Task>]>([
-    ["a word that cancels", { outcome: { type: "canceling", count: 1 } }],
-    ["the answer to a question", { outcome: undefined, delivery: undefined }],
+    ["a cancel word", { outcome: { type: "canceling", count: 1 } }],
+    ["a reply to a question", { outcome: undefined, delivery: undefined }],
     [
       "a message that was not for the bot",
       {

@@ -4,10 +4,10 @@ import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { FileRefused } from "@sekisho/verification/files/files.ts";
 import type { Gate } from "@sekisho/verification/gate/gate.ts";
 import type { ButtonClick, UserMessage } from "@sekisho/verification/task/messages.ts";
+import { failing, faultKinds, nthFault, refuseContent } from "../../world/faults.ts";
+import { createWorld, runWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk, sampleAsk, sampleFile } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
-import { createWorld, runWorld } from "./world.ts";
-import { failing, nthFate, refuseContent, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -45,7 +45,7 @@ describe("a reply without a mention", () => {
   });
 });
 
-describe("what is not let in", () => {
+describe("a message without access", () => {
   it("tells only the person about a limit, in different words for concurrent tasks and for a period", async () => {
     for (const retryAtMs of [undefined, askedAtMs + 900_000]) {
       const kinds: unknown[] = [];
@@ -67,7 +67,7 @@ describe("what is not let in", () => {
     const chargedIds = new Set<string>();
     for (let nth = 0; nth < 12; nth++) {
       const world = createWorld({
-        fate: nthFate(nth, "dies_after", ({ party }) => party === "gate"),
+        fault: nthFault(nth, "dies_after", ({ party }) => party === "gate"),
         gate: {
           async charge({ task }) {
             charges += 1;
@@ -88,7 +88,7 @@ describe("what is not let in", () => {
   it("waits while the permission is unknown and sends nothing meanwhile", async () => {
     let away = 5;
     const world = await runWorld(
-      { fate: ({ name }) => (name === "permit" && away-- > 0 ? "lost" : "ok") },
+      { fault: ({ name }) => name === "permit" && away-- > 0 && "lost" },
       { until: () => away === 0 },
     );
     expect(world.starts).toEqual([]);
@@ -116,7 +116,7 @@ describe("a slash command", () => {
   it("answers a command privately if configured so or if the bot cannot post in the channel", async () => {
     const privately = createWorld({ policy: { commandsPrivately: true } });
     let posts = 0;
-    const outside = createWorld({ fate: refuseContent(() => posts++ === 0) });
+    const outside = createWorld({ fault: refuseContent(() => posts++ === 0) });
     for (const world of [privately, outside]) {
       await world.deliver(command).run();
       expect(world.posts.map(({ channel }) => channel)).toEqual(["DU1", "DU1"]);
@@ -126,9 +126,9 @@ describe("a slash command", () => {
 
   it("answers each of two commands in its own thread after any fault", async () => {
     const other = say(2, { command: true, text: "roll back" });
-    for (const fate of troubles) {
+    for (const fault of faultKinds) {
       for (let nth = 0; nth < 100; nth++) {
-        const world = createWorld({ fate: nthFate(nth, fate) });
+        const world = createWorld({ fault: nthFault(nth, fault) });
         world.deliver(command);
         await world.deliver(other).run();
         const openings = world.posts.filter(({ threadTs }) => threadTs === undefined);
@@ -136,12 +136,12 @@ describe("a slash command", () => {
           ({ ts }) => world.posts.filter(({ threadTs }) => threadTs === ts).length,
         );
         expect({
-          fate,
+          fault,
           nth,
           asked: openings.map(({ text }) => text).sort(),
           answered: answerCounts,
         }).toEqual({
-          fate,
+          fault,
           nth,
           asked: ["U1 asks: deploy", "U1 asks: roll back"],
           answered: [1, 1],
@@ -152,10 +152,10 @@ describe("a slash command", () => {
   });
 });
 
-describe("what goes along with a message", () => {
+describe("the context of a message", () => {
   it("sends the files of a message in a readable form, the same at every try", async () => {
     const world = createWorld({
-      fate: ({ name }) => (name === "execute_task" && world.sent.length < 2 ? "answer_lost" : "ok"),
+      fault: ({ name }) => name === "execute_task" && world.sent.length < 2 && "answer_lost",
     });
     await world.deliver(say(1, { files: [sampleFile] })).run();
     expect(world.sent[0]?.attachments).toMatchObject([
@@ -196,7 +196,7 @@ describe("a conversation with the bot", () => {
   it("never shows a canceled task as running, even though its result is polled", async () => {
     const world = createWorld({
       ...{ slack: { status: true }, pollsUntilDone: 1 },
-      fate: failing(new SekishoError("invalid_state"), ({ name }) => name === "cancel_task"),
+      fault: failing(new SekishoError("invalid_state"), "cancel_task"),
     });
     await world.deliver(ask).run({ maxSteps: 1 });
     expect(world.statuses).toEqual([]);
@@ -251,7 +251,7 @@ describe("a conversation with the bot", () => {
     const indicators = ["setStatus", "suggestPrompts", "setSession", "renameSession", "react"];
     const world = createWorld({
       slack: { assistant: { prompts }, status: true },
-      fate: ({ name }) => (indicators.includes(name) ? "refused" : "ok"),
+      fault: ({ name }) => indicators.includes(name) && "refused",
     });
     world.interact(conversationOpened);
     await world.deliver(ask).run();

@@ -3,7 +3,6 @@ import { describe, expect, it } from "@jest/globals";
 import { type AllowlistRule, configFields } from "@sekisho/config/schema.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { createGate } from "@sekisho/verification/gate/gate.ts";
 import { parseUsage } from "@sekisho/verification/gate/quotas.ts";
@@ -12,8 +11,9 @@ import { parseStoredRules } from "@sekisho/verification/gate/rules.ts";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { ButtonClick, UserMessage } from "@sekisho/verification/task/messages.ts";
 import { buttonRetryIdOf } from "@sekisho/verification/task/retry.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
 
 const ask = sampleAsk();
 const { requestId } = ask;
@@ -146,7 +146,7 @@ const kinds: Kind[] = [
       await (await askedBy(world))
         .clickButton(click(actor, { type: "answer", question: 0, option: 0 }))
         .run({ maxSteps: 3 });
-      return world.given.length > 0;
+      return world.replies.length > 0;
     },
   },
   {
@@ -176,7 +176,7 @@ const kinds: Kind[] = [
       await (await askedBy(world))
         .interact({ type: "form_submitted", ...form })
         .run({ maxSteps: 3 });
-      return world.given.length > 0;
+      return world.replies.length > 0;
     },
   },
   {
@@ -185,7 +185,7 @@ const kinds: Kind[] = [
     options: { questions: [{ prompt: "Deploy?", options }] },
     async act(world, actor) {
       await (await askedBy(world)).deliver(numberedReply(actor, "Yes")).run({ maxSteps: 6 });
-      return world.given.length > 0;
+      return world.replies.length > 0;
     },
   },
   ...["U1", "UADMIN"].flatMap((user): Kind[] => [

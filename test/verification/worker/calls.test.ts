@@ -4,8 +4,8 @@ import { createDestinationSlots, createShare } from "@sekisho/verification/slots
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
 import { createCallRunner, pollTask, sendTaskCall } from "@sekisho/verification/worker/calls.ts";
+import { createWorld } from "../../world/world.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
 
 const task = sampleTask({
   call: sampleCall({

@@ -1,7 +1,7 @@
 /** A person or an operator wants a task to end. */
 import { describe, expect, it } from "@jest/globals";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
-import { createWorld, type Fate } from "./world.ts";
 
 const threadTs = `${askedAtMs / 1000}.000001`;
 const ask = numberedAsk(1, { threadTs });
@@ -65,8 +65,8 @@ describe("the word to cancel, alone in a thread", () => {
     const world = createWorld({
       cancelable: true,
       questions: [{ prompt: "Shall I?", options: [{ id: "yes", label: "Yes" }] }],
-      fate: ({ name }) => {
-        if (hasDied || name !== "post" || world.cancels.length === 0) return "ok";
+      fault: ({ name }) => {
+        if (hasDied || name !== "post" || world.cancels.length === 0) return;
         hasDied = true;
         return "dies_before";
       },
@@ -118,13 +118,13 @@ describe("a message that speaks to nobody", () => {
     await old.run();
     let isAway = false;
     const worldAfterAnswer = await afterAnAnswer({
-      fate: ({ name }) => (isAway && name === "replace" ? "refused" : "ok"),
+      fault: ({ name }) => isAway && name === "replace" && "refused",
     });
     isAway = true;
     await worldAfterAnswer.deliver(bare).run({ maxSteps: 1 });
     expect(worldAfterAnswer.taskOf(bare)?.state).toBe("received");
     isAway = false;
-    await worldAfterAnswer.buryAll();
+    await worldAfterAnswer.deadLetterAll();
     await worldAfterAnswer.run();
     const again = await afterAnAnswer({
       policy: { threadReplies: false },
@@ -156,13 +156,12 @@ describe("canceling", () => {
     const answer = Promise.withResolvers<void>();
     const world = createWorld({
       cancelable: true,
-      fate: async ({ name }): Promise<Fate> => {
+      fault: async ({ name }): Promise<undefined> => {
         if (name === "execute_task") {
           callStart.resolve();
           await answer.promise;
         }
         if (name === "cancel_task") answer.resolve();
-        return "ok";
       },
     });
     world.deliver(ask);
@@ -184,13 +183,12 @@ describe("a wish to cancel that comes while a worker holds a task that waits", (
       pollsUntilDone: 1000,
       cancelable: true,
       policy: { deadlineMs: 8 * 3600_000 },
-      async fate({ party, name }): Promise<Fate> {
+      async fault({ party, name }): Promise<undefined> {
         // The worker has its answer, and sends the next wake-up, which is minutes away.
-        if (!isLast || party !== "queue" || name !== "send") return "ok";
+        if (!isLast || party !== "queue" || name !== "send") return;
         isLast = false;
         world.cancel(ask.requestId);
         await world.handleDue();
-        return "ok";
       },
     });
     const record = () => world.taskOf(ask);

@@ -8,21 +8,23 @@ import { announceTask } from "@sekisho/verification/worker/acts/progress.ts";
 import { cleanUpThread, deliver } from "@sekisho/verification/worker/deliver.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
-import type { Post } from "../../doubles/slack/memory-slack.ts";
-import { askedAtMs, numberedAsk, sampleAsk, sampleTask } from "../task/sample.ts";
-import { createWorld, type Fate } from "./world.ts";
 import {
-  createFates,
+  createFaults,
   deaths,
+  type Fault,
   failing,
   failReads,
-  nthFate,
-  plannedFates,
+  faultKinds,
+  type MaybeFault,
+  nthFault,
+  plannedFaults,
   refuseContent,
-  troubles,
-} from "./world-fates.ts";
-import { worldText } from "./world-people.ts";
-import { createWorldSlack } from "./world-slack.ts";
+} from "../../world/faults.ts";
+import type { Post } from "../../world/memory-slack.ts";
+import { worldText } from "../../world/people.ts";
+import { createWorldSlack } from "../../world/slack.ts";
+import { createWorld } from "../../world/world.ts";
+import { askedAtMs, numberedAsk, sampleAsk, sampleTask } from "../task/sample.ts";
 
 const task = sampleTask({
   state: "delivering",
@@ -51,11 +53,10 @@ function slackThread(
   failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = {},
   kind: PostKind = "placeholder",
 ) {
-  const { operate } = createFates({
-    fate({ name }) {
+  const { operate } = createFaults({
+    fault({ name }) {
       const kind = failing[name as keyof SlackApi];
       if (kind !== undefined) throw new SlackError(kind);
-      return "ok";
     },
     now: Date.now,
   });
@@ -82,7 +83,7 @@ function slackThread(
   const add = (post: Partial<Post>) =>
     void posts.push({ ...first, ts: newTs(), key: undefined, ...post });
   return {
-    slack: api({ yes: true }),
+    slack: api({ isAlive: true }),
     texts: () => posts.map(({ text }) => text),
     posts,
     marks,
@@ -110,9 +111,9 @@ describe("a delivery", () => {
 
   it("relies on the record only after six rate-limited reads of the thread", async () => {
     const { slack, texts } = slackThread({ replies: "rate_limited" });
-    const tried = (attempts: number) => ({
+    const tried = (limitedReads: number) => ({
       ...request,
-      task: { ...task, attempts },
+      task: { ...task, attempts: 100, limitedReads },
       slack,
       reconcile: true,
     });
@@ -194,6 +195,23 @@ describe("a delivery", () => {
     expect(posts.map((post) => post.text)).toContain("A checkpoint.");
   });
 
+  it("keeps the question in the thread if its text is erased from the record", async () => {
+    const { slack, posts, add } = slackThread();
+    add({ text: "Shall I?", key: key("question") });
+    add({ text: "Which one?", key: key("question", 1), hasButtons: true });
+    const times = { askedAtMs: task.receivedAtMs, expiresAtMs: task.receivedAtMs };
+    for (const index of [0, 1]) {
+      const question = { index, prompt: "", options: [], ...times, ts: posts[index + 1]?.ts };
+      const erasedTask: Task = { ...task, question, textsErased: true };
+      await deliver({ ...request, task: erasedTask, slack, reconcile: true });
+      await cleanUpThread({ ...request, task: erasedTask, slack });
+    }
+    expect(posts.filter((post) => post.key?.kind === "question")).toMatchObject([
+      { text: "Shall I?" },
+      { text: "Which one?", blocks: [], hasButtons: undefined },
+    ]);
+  });
+
   it("takes only a known stream, or a possible one in doubt, as its own", async () => {
     const known = slackThread();
     known.add({ text: "A check" });
@@ -250,6 +268,14 @@ describe("the last words", () => {
     expect(posts.map(({ key }) => key?.kind)).toEqual(["own_text"]);
   });
 
+  it("posts the failure notice beside a further part whose first one a person has deleted", async () => {
+    const { slack, posts, add } = slackThread();
+    add({ key: key("own_text", 1) });
+    await deliver({ ...request, task: undelivered, slack, reconcile: true });
+    await cleanUpThread({ ...request, task: { ...undelivered, state: "done" }, slack });
+    expect(posts.map(({ key }) => [key?.kind, key?.index])).toEqual([["own_text", 0]]);
+  });
+
   it("keeps the posted parts of an answer if the failure notice was not posted", async () => {
     const { slack, posts, add } = slackThread();
     add({ key: key("answer") });
@@ -288,12 +314,15 @@ describe("the sweep", () => {
     ]);
   });
 
-  it("deletes a question that cannot be edited, because its buttons would stay", async () => {
-    const { slack, posts, add } = slackThread({ update: "refused" }, "answer");
-    add({ text: "Shall I?", key: key("question", 1), hasButtons: true });
-    await cleanUpThread({ ...request, task: { ...task, question }, slack });
-    expect(posts.map(({ key: found }) => found?.kind)).toEqual(["answer"]);
-  });
+  it.each(["refused", "no_such_message"] as const)(
+    "deletes a question that cannot be edited (%s), because its buttons would stay",
+    async (kind) => {
+      const { slack, posts, add } = slackThread({ update: kind }, "answer");
+      add({ text: "Shall I?", key: key("question", 1), hasButtons: true });
+      await cleanUpThread({ ...request, task: { ...task, question }, slack });
+      expect(posts.map(({ key: found }) => found?.kind)).toEqual(["answer"]);
+    },
+  );
 
   it.each([undefined, { channel, threadTs: "7.7" }])(
     "keeps only the opening of the thread of the command: %j",
@@ -372,13 +401,13 @@ const allIsWell = [
 
 describe("the files of an answer", () => {
   it("shares the files once after any fault of the share, and removes a doubled one", async () => {
-    for (const fate of troubles) {
+    for (const fault of faultKinds) {
       const world = createWorld({
         story,
-        fate: nthFate(0, fate, ({ name }) => name === "shareUploads"),
+        fault: nthFault(0, fault, "shareUploads"),
       });
       await world.deliver(ask).run();
-      expect({ fate, shown: shown(world) }).toEqual({ fate, shown: allIsWell });
+      expect({ fault, shown: shown(world) }).toEqual({ fault, shown: allIsWell });
       expect(world.uploads).toHaveLength(2);
     }
   });
@@ -402,14 +431,14 @@ describe("the files of an answer", () => {
   });
 
   it("uploads each file once, unless a worker dies before it records the upload", async () => {
-    for (const fate of ["refused", "lost", "dies_before", "dies_after"] as const) {
+    for (const fault of ["refused", "lost", "dies_before", "dies_after"] as const) {
       for (let nth = 0; nth < 2; nth++) {
         const world = createWorld({
           story,
-          fate: nthFate(nth, fate, ({ name }) => name === "upload"),
+          fault: nthFault(nth, fault, "upload"),
         });
         await world.deliver(ask).run();
-        expect(world.uploads.length).toBe(fate === "dies_after" ? 3 : 2);
+        expect(world.uploads.length).toBe(fault === "dies_after" ? 3 : 2);
         expect(world.posts.filter(({ fileIds }) => fileIds.length > 0)).toHaveLength(1);
         expect(world.posts.find(({ fileIds }) => fileIds.length > 0)?.fileIds).toHaveLength(2);
       }
@@ -422,7 +451,7 @@ describe("the files of an answer", () => {
         const world = createWorld({
           ...{ policy: { deadlineMs: 8 * 3600_000 }, pollsUntilDone },
           story: () => ({ ...story(), response_text: "Here|they are." }),
-          fate: failing(new SlackError(kind), ({ name }) => name === "shareUploads"),
+          fault: failing(new SlackError(kind), "shareUploads"),
         });
         await world.deliver(ask).run();
         expect({ kind, pollsUntilDone, shown: shown(world) }).toEqual({
@@ -439,22 +468,22 @@ describe("the files of an answer", () => {
   });
 
   it("leaves one answer if Slack refuses the files and a worker dies at any operation", async () => {
-    for (const fate of deaths) {
+    for (const fault of deaths) {
       for (let nth = 0; nth < 60; nth++) {
         let seen = 0;
         const world = createWorld({
           story,
-          fate({ name }) {
-            if (seen++ === nth) return fate;
+          fault({ name }) {
+            if (seen++ === nth) return fault;
             if (name === "shareUploads") throw new SlackError("refused");
-            return "ok";
+            return undefined;
           },
         });
         await world.deliver(ask).run();
         // A worker that died of sharing has shared: then the files are there.
         const isThere = world.posts.some(({ fileIds }) => fileIds.length > 0);
         const wanted = isThere ? allIsWell : [["Here they are. (2 files are missing)", []]];
-        expect({ fate, nth, shown: shown(world) }).toEqual({ fate, nth, shown: wanted });
+        expect({ fault, nth, shown: shown(world) }).toEqual({ fault, nth, shown: wanted });
       }
     }
   });
@@ -462,11 +491,11 @@ describe("the files of an answer", () => {
   it("shares files with a plain-text answer, but not with a failure in its place", async () => {
     const plain = createWorld({
       story,
-      fate: refuseContent(({ text, blocks }) => text === "Here they are." && blocks !== undefined),
+      fault: refuseContent(({ text, blocks }) => text === "Here they are." && blocks !== undefined),
     });
     const never = createWorld({
       story,
-      fate: refuseContent(({ text }) => text === "Here they are."),
+      fault: refuseContent(({ text }) => text === "Here they are."),
     });
     for (const world of [plain, never]) {
       await world.deliver(ask).run();
@@ -477,10 +506,10 @@ describe("the files of an answer", () => {
   });
 
   it("posts the answer and its files once despite faults of every kind at random points", async () => {
-    const fates = fc.constantFrom<Fate>(...troubles);
-    await forAll(fc.array(fc.tuple(fc.nat({ max: 70 }), fates), { maxLength: 5 })).holdAsync(
+    const anyFault = fc.constantFrom<Fault>(...faultKinds);
+    await forAll(fc.array(fc.tuple(fc.nat({ max: 70 }), anyFault), { maxLength: 5 })).holdAsync(
       async (faults) => {
-        const world = createWorld({ story, pollsUntilDone: 1, fate: plannedFates(faults) });
+        const world = createWorld({ story, pollsUntilDone: 1, fault: plannedFaults(faults) });
         await world.deliver(ask).run();
         expect(world.posts.map(({ text }) => text)).toEqual(["Here they are.", "a.csv,b.csv"]);
       },
@@ -502,7 +531,7 @@ it.each(["And then?", "cancel"])(
     let isUnreadable = false;
     const world = createWorld({
       pollsUntilDone: 3,
-      fate: failReads(({ id }) => isUnreadable && id === first.requestId),
+      fault: failReads(({ id }) => isUnreadable && id === first.requestId),
     });
     await world.deliver(first).run({ until: () => world.taskOf(first)?.state === "waiting" });
     isUnreadable = true;
@@ -520,8 +549,8 @@ it("an answer stays in the thread while posts beside it cannot be removed", asyn
   const dayMs = 24 * 3600_000;
   const world: ReturnType<typeof createWorld> = createWorld({
     pollsUntilDone: 20,
-    fate: ({ name }): Fate =>
-      name === "remove" && world.now() < askedAtMs + dayMs + 2 * 3600_000 ? "lost" : "ok",
+    fault: ({ name }): MaybeFault =>
+      name === "remove" && world.now() < askedAtMs + dayMs + 2 * 3600_000 && "lost",
   });
   await world.deliver(ask).run({ maxSteps: 6000 });
   expect(world.posts.map(({ key }) => key?.kind)).toEqual(["answer"]);
@@ -530,11 +559,34 @@ it("an answer stays in the thread while posts beside it cannot be removed", asyn
 it("an answer is posted once if the thread cannot be read and nothing beside it can be removed", async () => {
   const world = createWorld({
     pollsUntilDone: 20,
-    fate({ name }): Fate {
+    fault({ name }): MaybeFault {
       if (name === "replies") throw new SlackError("refused");
-      return name === "remove" ? "lost" : "ok";
+      return name === "remove" && "lost";
     },
   });
   await world.deliver(askOf(1)).run({ maxSteps: 300 });
   expect(world.answers()).toHaveLength(1);
+});
+
+it("posts an answer once if Slack limits the first read of the thread after an outage", async () => {
+  let outageEndsAtMs: number | undefined;
+  let reads = 0;
+  const world: ReturnType<typeof createWorld> = createWorld({
+    pollsUntilDone: 26,
+    fault({ party, name, content }): MaybeFault {
+      if (party !== "slack") return undefined;
+      if (outageEndsAtMs === undefined) {
+        if (name !== "post" || content?.text !== "A checkpoint.") return undefined;
+        outageEndsAtMs = world.now() + 120_000;
+        return "lost";
+      }
+      if (world.now() < outageEndsAtMs) return "refused";
+      if (name === "replies" && reads++ === 0) throw new SlackError("rate_limited");
+      return undefined;
+    },
+  });
+  await world.deliver(askOf(1)).run();
+  expect(reads).toBeGreaterThan(1);
+  expect(world.answers()).toEqual(["A checkpoint."]);
+  expect(world.doubled()).toBe(0);
 });

@@ -1,8 +1,8 @@
 /** Direct messages: each message outside of a thread begins anew, unless the whole direct message is one conversation. */
 import { describe, expect, it } from "@jest/globals";
+import type { Foreign } from "../../world/slack.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
-import type { Foreign } from "./world-slack.ts";
 
 const policy = { oneDirectConversation: true };
 const direct = { direct: true, channel: "D1" };
@@ -24,11 +24,11 @@ async function historiesOf(
   );
   const inSlack = asks.map(({ message: { ts, text, channel } }) => ({ from, ts, text, channel }));
   let reads = 0;
-  const fate: NonNullable<typeof options.fate> = (operation) => {
+  const fault: NonNullable<typeof options.fault> = (operation) => {
     if (operation.name === "posts" || operation.name === "replies") reads += 1;
-    return options.fate?.(operation) ?? "ok";
+    return options.fault?.(operation);
   };
-  const world = createWorld({ ...options, inSlack, fate });
+  const world = createWorld({ ...options, inSlack, fault });
   const readsBefore: number[] = [];
   for (const [n, ask] of asks.entries()) {
     world.pass(askedAtMs + (minutes[n] ?? 0) * 60_000 - world.now());
@@ -71,9 +71,8 @@ describe("a message outside of a thread in a direct message", () => {
   });
 
   it("sends a message without history if the bot is not allowed to read the direct message", async () => {
-    const fate = ({ name }: { name: string }) =>
-      name === "posts" ? ("refused" as const) : ("ok" as const);
-    const { texts } = await historiesOf([0], { policy, fate });
+    const fault = ({ name }: { name: string }) => name === "posts" && "refused";
+    const { texts } = await historiesOf([0], { policy, fault });
     expect(texts).toEqual([[]]);
   });
 });

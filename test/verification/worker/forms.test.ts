@@ -3,10 +3,10 @@ import { describe, expect, it } from "@jest/globals";
 import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { ButtonClick, FormSubmitted } from "@sekisho/verification/task/messages.ts";
+import { faultKinds, type MaybeFault, nthFault } from "../../world/faults.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
-import { createWorld, type Fate } from "./world.ts";
-import { nthFate, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 const fields: QuestionField[] = [
@@ -85,7 +85,7 @@ describe("the button of a question with fields", () => {
       locale: "en",
     });
     expect(world.ephemeralMessages).toEqual([]);
-    expect(world.given).toEqual([]);
+    expect(world.replies).toEqual([]);
   });
 
   it.each<[string, ButtonClick, string]>([
@@ -123,7 +123,7 @@ describe("a submitted form", () => {
     const text = createTaskText({ locale: "en" });
     const world = await askingWorld({ text: { question: text.question } });
     await world.interact(submit()).run();
-    expect(world.given).toMatchObject([
+    expect(world.replies).toMatchObject([
       {
         params: {
           task_id: "t-1",
@@ -134,7 +134,7 @@ describe("a submitted form", () => {
       },
     ]);
     for (const absent of ["text", "option_id"])
-      expect(world.given[0]?.params).not.toHaveProperty(absent);
+      expect(world.replies[0]?.params).not.toHaveProperty(absent);
     expect(world.questions()[0]).toMatch(
       /^Where\?\n\n✔ Answered — <@U1>.*\n> Region: Asia\n> Copies: 2$/,
     );
@@ -148,7 +148,7 @@ describe("a submitted form", () => {
     for (let time = 0; time < 3; time++)
       world.interact(submit({ atMs: askedAtMs + 65_000 + time }));
     await world.run();
-    expect(world.given).toHaveLength(1);
+    expect(world.replies).toHaveLength(1);
     expect(world.ephemeralMessages).toEqual([]);
   });
 
@@ -158,7 +158,7 @@ describe("a submitted form", () => {
     await world
       .interact(submit({ user: "U2", values: { 0: "0" }, submissionId: submissions[1] }))
       .run();
-    expect(world.given).toMatchObject([{ params: { fields: { region: "ap" }, user_id: "U1" } }]);
+    expect(world.replies).toMatchObject([{ params: { fields: { region: "ap" }, user_id: "U1" } }]);
     expect(world.ephemeralMessages).toMatchObject([
       { user: "U2", text: expect.stringContaining('"answered"') },
     ]);
@@ -170,7 +170,7 @@ describe("a submitted form", () => {
     await world.interact(submit({ values: { 0: "7" } })).run({ maxSteps: 1 });
     await world.interact(submit({ question: 1 })).run({ maxSteps: 1 });
     expect(refusals(world)).toEqual(["not_yours", "form_not_opened", "past"]);
-    expect(world.given).toEqual([]);
+    expect(world.replies).toEqual([]);
     expect(world.taskOf(ask)).toMatchObject({ state: "asking" });
   });
 
@@ -178,29 +178,29 @@ describe("a submitted form", () => {
     const world = await askingWorld();
     world.changeTask(ask, { lease: { owner: "another", untilMs: world.now() + 20_000 } });
     await world.interact(submit()).run();
-    expect(world.given).toMatchObject([{ params: { fields: { region: "ap", copies: 2 } } }]);
+    expect(world.replies).toMatchObject([{ params: { fields: { region: "ap", copies: 2 } } }]);
     expect(world.ephemeralMessages).toEqual([]);
   });
 
   it("sends a submission to the agent exactly once after any fault at any operation", async () => {
-    for (const fate of troubles) {
+    for (const fault of faultKinds) {
       for (let nth = 0; ; nth++) {
         let isOver = false;
         let isArmed = false;
-        const fateOf = nthFate(nth, fate);
+        const faultOf = nthFault(nth, fault);
         const world = await askingWorld({
-          fate: (operation): Fate => {
-            if (!isArmed) return "ok";
-            const nextFate = fateOf(operation);
-            isOver ||= nextFate !== "ok";
-            return nextFate;
+          fault: (operation): MaybeFault => {
+            if (!isArmed) return;
+            const nextFault = faultOf(operation);
+            isOver ||= nextFault !== false;
+            return nextFault;
           },
         });
         isArmed = true;
         world.interact(submit());
         await world.interact(submit()).run();
-        expect({ fate, nth, given: world.given.map(({ params }) => params.fields) }).toEqual({
-          fate,
+        expect({ fault, nth, given: world.replies.map(({ params }) => params.fields) }).toEqual({
+          fault,
           nth,
           given: [{ region: "ap", copies: 2 }],
         });

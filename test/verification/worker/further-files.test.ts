@@ -1,8 +1,8 @@
 /** Files that a person did not attach to the message itself: of forwarded messages, and of earlier messages of the thread. */
 import { expect, it } from "@jest/globals";
 import { referenceText } from "@sekisho/verification/slack/messages/outcome-text.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
 
 const fileOf = (id: string) => ({
   ...{ id, name: `${id}.csv`, mimetype: "text/csv", size: 4 },
@@ -71,9 +71,8 @@ it("reads the thread once for history and files, and never for a new message", a
   const countImports = (ask: typeof reply) =>
     createWorld({
       inSlack: [{ ts: threadTs, text: "Look", files: [fileOf("F1")] }],
-      fate: ({ name }) => {
+      fault: ({ name }) => {
         if (name === "replies") reads.push(ask.message.ts);
-        return "ok";
       },
     });
   const first = numberedAsk(2, { ts: tsAt(1) });

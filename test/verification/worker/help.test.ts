@@ -1,8 +1,8 @@
 /** A message that is nothing but the word for help. */
 import { describe, expect, it } from "@jest/globals";
 import { next } from "@sekisho/verification/task/machine.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, sampleAsk, sampleFile, samplePolicy, sampleTask } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
 
 const texts = [
   "help",

@@ -1,9 +1,9 @@
 /** The App Home: whom it shows which tasks, and what its button to cancel does. */
 import { describe, expect, it } from "@jest/globals";
 import type { ButtonClick, HomeOpened } from "@sekisho/verification/task/messages.ts";
+import type { Operation } from "../../world/faults.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
-import type { Operation } from "./world-fates.ts";
 
 const own = numberedAsk(1);
 const homeOpened: HomeOpened = {
@@ -23,7 +23,7 @@ const press = (change: Partial<ButtonClick> = {}): ButtonClick => ({
 });
 
 /** Slack takes no view. */
-const refuseHome = ({ name }: Operation) => (name === "publishHome" ? "refused" : "ok");
+const refuseHome = ({ name }: Operation) => name === "publishHome" && "refused";
 
 /** The agent never ends by itself. */
 async function atWork(options: Parameters<typeof createWorld>[0] = {}) {
@@ -94,7 +94,7 @@ describe("the App Home", () => {
   });
 
   it("a failed update of the App Home has no effect on tasks", async () => {
-    const world = await atWork({ fate: refuseHome });
+    const world = await atWork({ fault: refuseHome });
     world.interact(homeOpened);
     await world.run({ maxSteps: 20 });
     expect(world.homes).toEqual([]);
@@ -167,7 +167,7 @@ describe("the button to cancel of the App Home", () => {
   });
 
   it("cancels even if the App Home cannot be updated", async () => {
-    const world = await atWork({ fate: refuseHome });
+    const world = await atWork({ fault: refuseHome });
     await handle(world, press());
     await world.run();
     expect(world.taskOf(own)?.outcome).toMatchObject({

@@ -1,7 +1,6 @@
 /** People who may not ask: what they hear, where, and what their messages cost. */
 import { describe, expect, it } from "@jest/globals";
 import { configFields } from "@sekisho/config/schema.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { createGate } from "@sekisho/verification/gate/gate.ts";
 import { parseUsage } from "@sekisho/verification/gate/quotas.ts";
@@ -16,18 +15,31 @@ import type { SlackErrorKind } from "@sekisho/verification/task/events.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { postRefusalOnce } from "@sekisho/verification/worker/acts/permit.ts";
 import { createNotify } from "@sekisho/verification/worker/notices.ts";
+import {
+  createFaults,
+  type FaultOf,
+  failing,
+  faultKinds,
+  nthFault,
+  type Operation,
+} from "../../world/faults.ts";
+import { worldGate, worldText } from "../../world/people.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
+import { createWorldSlack } from "../../world/slack.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk, sampleTask } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
-import { createWorld } from "./world.ts";
-import { createFates, failing, nthFate, type Operation, troubles } from "./world-fates.ts";
-import { worldGate, worldText } from "./world-people.ts";
-import { createWorldSlack } from "./world-slack.ts";
 
-type Fates = NonNullable<NonNullable<Parameters<typeof createWorld>[0]>["fate"]>;
 const refusalText = '{"type":"refused"}';
 
 /** Only U1 and U2 may ask. `operations` has what was done beside the gate. */
-function setUp({ fate = () => "ok", limits = {} }: { fate?: Fates; limits?: object } = {}) {
+function setUp({
+  fault = () => undefined,
+  limits = {},
+}: {
+  fault?: FaultOf;
+  limits?: object;
+} = {}) {
   const operations: string[] = [];
   let clock = () => askedAtMs;
   const now = () => clock();
@@ -51,9 +63,9 @@ function setUp({ fate = () => "ok", limits = {} }: { fate?: Fates; limits?: obje
   const world = createWorld({
     gate: { permit, identify, isIgnored, isStranger, mayRefuse, mayCancel, charge, release },
     cancelable: true,
-    fate(operation) {
+    fault(operation) {
       if (operation.party !== "gate") operations.push(`${operation.party} ${operation.name}`);
-      return fate(operation);
+      return fault(operation);
     },
   });
   clock = world.now;
@@ -105,17 +117,17 @@ describe("forty mentions by a person who may not ask", () => {
 
 describe("a refusal", () => {
   it("shows a refusal at most once after any fault", async () => {
-    for (const fate of troubles) {
+    for (const fault of faultKinds) {
       for (let nth = 0; nth < 12; nth++) {
-        const { world } = setUp({ fate: nthFate(nth, fate) });
+        const { world } = setUp({ fault: nthFault(nth, fault) });
         await world.deliver(say(1)).run();
         expect({
-          fate,
+          fault,
           nth,
           told: world.ephemeralMessages.length <= 1,
           posts: world.posts.length,
         }).toEqual({
-          fate,
+          fault,
           nth,
           told: true,
           posts: 0,
@@ -232,20 +244,20 @@ const { signal } = new AbortController();
 
 async function refusedWhere(kind: SlackErrorKind): Promise<unknown[]> {
   const isWhisper = ({ name }: Operation) => name === "postEphemeral";
-  const { operate } = createFates({
-    async fate(operation) {
+  const { operate } = createFaults({
+    async fault(operation) {
       // The refusal counts as shown when Slack has taken it.
       await new Promise(setImmediate);
       return failing(new SlackError(kind), isWhisper)(operation);
     },
     now: Date.now,
   });
-  const alive = { yes: true };
+  const process = { isAlive: true };
   const slack = createWorldSlack({ operate, now: Date.now, newTs: () => "1.0" });
-  const gate = worldGate({ operate, alive, underWay: new Set(), rules: {} });
+  const gate = worldGate({ operate, process, running: new Set(), rules: {} });
   const task = sampleTask({ outcome: { type: "refused" } });
   await postRefusalOnce({
-    slack: slack.api(alive),
+    slack: slack.api(process),
     notify: createNotify({ gate }),
     task,
     text: worldText,

@@ -1,9 +1,9 @@
 /** A post that Slack tells twice: as `app_mention` without its files, and as `message` with them. */
 import { describe, expect, it } from "@jest/globals";
 import type { AskMessage } from "@sekisho/verification/task/messages.ts";
+import { deaths, type Operation } from "../../world/faults.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
-import { deaths, type Fate, type Operation } from "./world-fates.ts";
 
 const file = {
   id: "F1",
@@ -39,14 +39,13 @@ function worldWithPostDuring(
   ask = post,
 ) {
   let isTold = false;
-  const fate = async (operation: Operation): Promise<Fate> => {
-    if (operation.name !== name || isTold) return "ok";
+  const fault = async (operation: Operation): Promise<undefined> => {
+    if (operation.name !== name || isTold) return;
     isTold = true;
     world.queueRaw(JSON.stringify(ask));
     await world.handleDue();
-    return "ok";
   };
-  const world: World = createWorld({ ...options, fate });
+  const world: World = createWorld({ ...options, fault });
   return world;
 }
 
@@ -111,20 +110,20 @@ describe("the files of a mention that come with a later event", () => {
 
   it("neither loses late files silently nor sends them twice if a worker dies at any operation", async () => {
     const outcomes = new Set<string>();
-    for (const fate of deaths) {
+    for (const fault of deaths) {
       for (let deathAt = 1; deathAt < 30; deathAt++) {
         let operations = 0;
         let isTold = false;
         const world: World = createWorld({
           pollsUntilDone: 2,
-          async fate({ name }) {
+          async fault({ name }) {
             if (name === "post" && !isTold) {
               isTold = true;
               world.queueRaw(JSON.stringify(post));
               // The message comes again if its worker dies.
               await world.handleDue().catch(() => world.queueRaw(JSON.stringify(post)));
             }
-            return ++operations === deathAt ? fate : "ok";
+            return ++operations === deathAt && fault;
           },
         });
         await world.deliver(mention).run();

@@ -1,10 +1,10 @@
 /** One person who does much at once, while Slack is slow: the process stays free for others, and no click is lost. */
 import { describe, expect, it } from "@jest/globals";
 import type { ButtonClick, HomeOpened, ShortcutUsed } from "@sekisho/verification/task/messages.ts";
+import type { Operation } from "../../world/faults.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
-import { createWorld } from "./world.ts";
-import type { Fate, Operation } from "./world-fates.ts";
 
 const ask = sampleAsk();
 const times = 12;
@@ -27,13 +27,12 @@ async function hangingWorld(name: string) {
   const { promise: gate, resolve: release } = Promise.withResolvers<void>();
   let startCount = 0;
   let isArmed = false;
-  const fate = async (operation: Operation): Promise<Fate> => {
-    if (!isArmed || operation.name !== name) return "ok";
+  const fault = async (operation: Operation): Promise<undefined> => {
+    if (!isArmed || operation.name !== name) return;
     startCount += 1;
     await gate;
-    return "ok";
   };
-  const world = createWorld({ fate });
+  const world = createWorld({ fault });
   await world.deliver(ask).run();
   isArmed = true;
   const worker = world.worker();

@@ -2,9 +2,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { MessageChange, UserMessage } from "@sekisho/verification/task/messages.ts";
+import { deaths } from "../../world/faults.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
-import { deaths } from "./world-fates.ts";
 
 const threadTs = `${askedAtMs / 1000}.000001`;
 const first = numberedAsk(1, { threadTs });
@@ -61,10 +61,10 @@ describe("a change of a message that was not handled yet", () => {
   });
 
   it("leaves nothing of a deleted message if the worker dies at any operation", async () => {
-    for (const fate of deaths) {
+    for (const fault of deaths) {
       for (let deathAt = 1; deathAt < 6; deathAt++) {
         let operations = 0;
-        const world = createWorld({ fate: () => (++operations === deathAt ? fate : "ok") });
+        const world = createWorld({ fault: () => ++operations === deathAt && fault });
         // Slack's event of the message comes when the other one was tried once.
         await world.deliver(deletionOf(first)).run({ maxSteps: 1 });
         if (world.records.size === 0) continue;
@@ -161,7 +161,7 @@ describe("a change of a message whose task waits for its turn", () => {
       let isArmed = false;
       const world = createWorld({
         pollsUntilDone: 3,
-        fate: () => (isArmed && ++operations === deathAt ? "dies_after" : "ok"),
+        fault: () => isArmed && ++operations === deathAt && "dies_after",
       });
       world.deliver(first);
       await world.deliver(ask).run(untilQueued(world));
@@ -244,7 +244,7 @@ describe("a change that comes too late", () => {
   it("continues the task if Slack refuses the notice of a late edit", async () => {
     const world = createWorld({
       pollsUntilDone: 5,
-      fate: ({ name }) => (name === "post" && isLate ? "refused" : "ok"),
+      fault: ({ name }) => name === "post" && isLate && "refused",
     });
     let isLate = false;
     await world.deliver(first).run({ until: () => stateOf(world, first) === "waiting" });
@@ -265,7 +265,7 @@ describe("a change that the queue gave up on", () => {
     const others = world.loseMessages();
     expect(others).toBeGreaterThan(0);
     world.queueRaw(JSON.stringify(editOf()));
-    await world.buryAll();
+    await world.deadLetterAll();
     expect(world.archive.map((body) => JSON.parse(body))).toMatchObject([
       { type: "message_change" },
     ]);
@@ -276,7 +276,7 @@ describe("a change that the queue gave up on", () => {
   it("applies a change in place of a message that was never handled", async () => {
     const world = createWorld();
     world.queueRaw(JSON.stringify(editOf(first)));
-    await world.buryAll();
+    await world.deadLetterAll();
     await world.run();
     expect(textsSent(world)).toEqual(["Until when?"]);
   });

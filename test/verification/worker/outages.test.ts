@@ -3,8 +3,9 @@ import { describe, expect, it } from "@jest/globals";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { readMessage } from "@sekisho/verification/worker/acts/prepare.ts";
+import type { MaybeFault } from "../../world/faults.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, sampleAsk, sampleFile, sampleTask } from "../task/sample.ts";
-import { createWorld, type Fate } from "./world.ts";
 
 const threadTs = `${askedAtMs / 1000}.000001`;
 
@@ -20,7 +21,7 @@ describe("a task whose worker died when it had its place and was counted", () =>
   const ends = {
     "as a dead letter": async (world: ReturnType<typeof createWorld>) => {
       await world.run({ maxSteps: 4 });
-      await world.buryAll();
+      await world.deadLetterAll();
     },
     "by a wish": async (world: ReturnType<typeof createWorld>) => world.cancel(first.requestId),
     "of old age": async (world: ReturnType<typeof createWorld>) => world.pass(25 * 3600_000),
@@ -33,16 +34,16 @@ describe("a task whose worker died when it had its place and was counted", () =>
       const world = createWorld({
         // Where it stands in the thread counts for as long as its day and its deadline together.
         policy: { deadlineMs: 8 * 3600_000 },
-        fate: ({ name }): Fate => (isDying && name === "post" ? "dies_before" : "ok"),
+        fault: ({ name }): MaybeFault => isDying && name === "post" && "dies_before",
       });
       await world.deliver(first).run({ maxSteps: 1 });
-      expect([...world.underWay]).toEqual([first.requestId]);
+      expect([...world.running]).toEqual([first.requestId]);
       expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toHaveLength(1);
       await end(world);
       isDying = false;
       await world.run();
       expect(world.taskOf(first)?.state).toBe("done");
-      expect([...world.underWay]).toEqual([]);
+      expect([...world.running]).toEqual([]);
       expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toEqual([]);
       const next = say(2, { ts: (world.now() / 1000).toFixed(6) });
       const beganMs = world.now();
@@ -57,21 +58,21 @@ describe("a task whose worker died when it had its place and was counted", () =>
     let isDying = true;
     const world = createWorld({
       gate: { permit: async () => ({ allowed: isDying, locale: "en" }) },
-      fate: ({ name }): Fate => (isDying && name === "post" ? "dies_before" : "ok"),
+      fault: ({ name }): MaybeFault => isDying && name === "post" && "dies_before",
     });
     await world.deliver(first).run({ maxSteps: 1 });
     isDying = false;
     await world.run();
     expect(world.answers()).toEqual([]);
     expect(world.ephemeralMessages).toMatchObject([{ text: '{"type":"refused"}' }]);
-    expect([...world.underWay]).toEqual([]);
+    expect([...world.running]).toEqual([]);
     expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toEqual([]);
   });
 });
 
 describe("a message with files in a thread that cannot be read", () => {
   it("sends a message with its files but without history if the thread cannot be read", async () => {
-    const world = createWorld({ fate: ({ name }): Fate => (name === "replies" ? "lost" : "ok") });
+    const world = createWorld({ fault: ({ name }): MaybeFault => name === "replies" && "lost" });
     await world
       .deliver(say(1, { files: [sampleFile] }))
       .run({ until: () => world.answers().length > 0 });
@@ -81,7 +82,9 @@ describe("a message with files in a thread that cannot be read", () => {
   });
 
   it("refuses a message whose file is not available", async () => {
-    const world = createWorld({ fate: ({ name }): Fate => (name === "bringIn" ? "lost" : "ok") });
+    const world = createWorld({
+      fault: ({ name }): MaybeFault => name === "importAttachments" && "lost",
+    });
     await world.deliver(say(1, { files: [sampleFile] })).run();
     expect(world.answers()).toEqual([
       '{"type":"file_refused","why":"not_to_be_had","name":"plan.pdf"}',
@@ -90,19 +93,19 @@ describe("a message with files in a thread that cannot be read", () => {
   });
 });
 
-describe("what people say to each other while the table is away", () => {
+describe("messages between people while the table is away", () => {
   it("stores only dead letters of messages to the bot for an operator, not of unaddressed ones", async () => {
     for (const unaddressed of [true, undefined]) {
       let isAway = true;
       const world = createWorld({
-        fate: ({ name }): Fate => (isAway && name === "create" ? "refused" : "ok"),
+        fault: ({ name }): MaybeFault => isAway && name === "create" && "refused",
       });
       world.deliver(first);
       isAway = false;
       await world.run();
       isAway = true;
       await world.deliver(say(2, unaddressed ? { unaddressed } : {})).run({ maxSteps: 1 });
-      await world.buryAll();
+      await world.deadLetterAll();
       expect(world.archive).toHaveLength(unaddressed ? 0 : 1);
       // It is no less a task when the table is there again.
       isAway = false;
@@ -117,9 +120,9 @@ describe("a thread with more, or larger, messages than can be read", () => {
     for (const dying of [undefined, "post", "update"]) {
       let isDying = dying !== undefined;
       const world = createWorld({
-        fate({ name }): Fate {
+        fault({ name }): MaybeFault {
           if (name === "replies") throw new SlackError("refused");
-          if (name !== dying || !isDying) return "ok";
+          if (name !== dying || !isDying) return;
           isDying = false;
           return "dies_before";
         },
@@ -173,7 +176,7 @@ describe("a retry", () => {
     let away = 2;
     const back = createWorld({
       inSlack: [{ ts: original.message.ts, text: "What is it?" }],
-      fate: ({ name }) => (name === "replies" && away-- > 0 ? "refused" : "ok"),
+      fault: ({ name }) => name === "replies" && away-- > 0 && "refused",
     });
     await back.deliver(retry).run();
     expect(back.answers()).toEqual(["A checkpoint."]);

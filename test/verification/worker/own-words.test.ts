@@ -3,9 +3,9 @@ import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
+import { refuseContent } from "../../world/faults.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
-import { refuseContent } from "./world-fates.ts";
 
 /** Says the texts in one thread. Returns the history that the agent gets with the last one. */
 async function historyAfter(texts: readonly string[], options: Parameters<typeof createWorld>[0]) {
@@ -34,8 +34,8 @@ describe("the history of a thread", () => {
         if (runs === 1) throw new SekishoError("execution_failed");
         return { status: "success" as const, response_text: "A checkpoint." };
       };
-      const fate = refuseContent(({ blocks }) => isPlain && blocks !== undefined);
-      expect(await historyAfter(["first", "And then?"], { story, fate })).toEqual([]);
+      const fault = refuseContent(({ blocks }) => isPlain && blocks !== undefined);
+      expect(await historyAfter(["first", "And then?"], { story, fault })).toEqual([]);
     },
   );
 });

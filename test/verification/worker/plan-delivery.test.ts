@@ -5,8 +5,8 @@ import type { OwnPost } from "@sekisho/verification/worker/own-posts.ts";
 import { planCleanup, planDelivery } from "@sekisho/verification/worker/plan-delivery.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
+import { worldText } from "../../world/people.ts";
 import { sampleTask } from "../task/sample.ts";
-import { worldText } from "./world-people.ts";
 
 const post = (ts: number, kind: PostKind, index = 0): OwnPost => ({ ts: `${ts}.0`, kind, index });
 const idsOf = (posts: readonly OwnPost[]) => posts.map(({ kind, index }) => `${kind} ${index}`);

@@ -15,11 +15,11 @@ import {
   openWorkerStores,
 } from "@sekisho/verification/worker/verification-worker.ts";
 import { type Commit, watchCommits } from "../../doubles/sqlite-commits.ts";
+import { createFaults, type WorkerProcess } from "../../world/faults.ts";
+import { createWorldHost } from "../../world/host.ts";
+import { worldFiles } from "../../world/people.ts";
+import { createWorldSlack } from "../../world/slack.ts";
 import { askedAtMs, sampleAsk, samplePolicy } from "../task/sample.ts";
-import { type Alive, createFates } from "./world-fates.ts";
-import { createWorldHost } from "./world-host.ts";
-import { worldFiles } from "./world-people.ts";
-import { createWorldSlack } from "./world-slack.ts";
 
 const visibilityTimeoutMs = 90_000;
 const config = parseConfig({ json: { allowlist: [{ team: "T1" }] } });
@@ -63,7 +63,7 @@ export async function runWithPowerCut({
   let posts = 0;
   let diskWaits = 0;
   let isAcknowledged = false;
-  let process: Alive = { yes: true };
+  let process: WorkerProcess = { isAlive: true };
   /** The lengths of the write-ahead log at the last synced commit and at each that followed. sqlite only appends to it. */
   let logBytes: number[] = [];
   const databases: Database[] = [];
@@ -73,21 +73,21 @@ export async function runWithPowerCut({
   function isCut(): boolean {
     moments += 1;
     if (moments !== cutAt) return false;
-    process.yes = false;
+    process.isAlive = false;
     power.resolve("cut");
     return true;
   }
 
-  const { operate } = createFates({ fate: () => (isCut() ? "dies_before" : "ok"), now });
+  const { operate } = createFaults({ fault: () => isCut() && "dies_before", now });
   const newTs = () => (askedAtMs / 1000 + ++posts / 1000).toFixed(6);
   const slack = createWorldSlack({ operate, now, newTs });
   const host = createWorldHost({ operate, now, pollsUntilDone, idempotent: isIdempotent });
 
-  function open({ file, alive }: { file: string; alive: Alive }): Database {
+  function open({ file, process }: { file: string; process: WorkerProcess }): Database {
     const sizeOfLog = () => statSync(`${file}-wal`).size;
     const { stop } = watchCommits({
       beforeCommit() {
-        if (!alive.yes || isCut()) throw new Error("The power is off.");
+        if (!process.isAlive || isCut()) throw new Error("The power is off.");
       },
       afterCommit({ isSynced }: Commit) {
         if (isSynced) diskWaits += 1;
@@ -102,8 +102,14 @@ export async function runWithPowerCut({
   }
 
   /** Delivers Slack's event until it was acknowledged, and handles messages until none is left. */
-  async function runProcess({ file, alive }: { file: string; alive: Alive }): Promise<void> {
-    const database = open({ file, alive });
+  async function runProcess({
+    file,
+    process,
+  }: {
+    file: string;
+    process: WorkerProcess;
+  }): Promise<void> {
+    const database = open({ file, process });
     const queue = createSqliteQueue({ database: queueDatabase(database), name: "tasks", now });
     const nextDue = database.prepare("SELECT MIN(visible_at_ms) AS at_ms FROM messages");
     const storedDatabase = storeDatabase(database);
@@ -115,13 +121,13 @@ export async function runWithPowerCut({
         queue,
       },
       policy: samplePolicy({ idempotent: isIdempotent, deadlineMs: 15 * 60_000 }),
-      slack: slack.api(alive),
-      files: worldFiles({ operate, alive, uploads: [], given: {} }),
+      slack: slack.api(process),
+      files: worldFiles({ operate, process, uploads: [], given: {} }),
       destinations: new Map([
         [
           "host",
           {
-            client: host.client(alive),
+            client: host.client(process),
             callTimeoutMs: 30_000,
             maxSends: 10,
             longPollMs: 0,
@@ -147,7 +153,7 @@ export async function runWithPowerCut({
       const isHandled =
         message !== undefined &&
         (await worker.handle(message).then(
-          () => alive.yes,
+          () => process.isAlive,
           () => false,
         ));
       if (isHandled) await queue.finish(message);
@@ -156,15 +162,15 @@ export async function runWithPowerCut({
 
   try {
     const file = join(folder, "verification.db");
-    const cut = await Promise.race([runProcess({ file, alive: process }), power.promise]);
+    const cut = await Promise.race([runProcess({ file, process }), power.promise]);
     const unsyncedBytes = logBytes.length - 1;
     if (cut === "cut") {
       const copy = join(folder, "after-the-cut.db");
       copyFileSync(file, copy);
       copyFileSync(`${file}-wal`, `${copy}-wal`);
       truncateSync(`${copy}-wal`, logBytes[survivors]);
-      process = { yes: true };
-      await runProcess({ file: copy, alive: process });
+      process = { isAlive: true };
+      await runProcess({ file: copy, process });
     }
     const answers = slack.posts.filter(({ key }) => isOutcome(key)).length;
     return { moments, unsynced: unsyncedBytes, diskWaits, starts: host.starts.length, answers };

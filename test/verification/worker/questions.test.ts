@@ -5,10 +5,18 @@ import { createTaskText } from "@sekisho/verification/slack/messages/task-text.t
 import type { AskMessage, ButtonClick } from "@sekisho/verification/task/messages.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
+import {
+  deaths,
+  type Fault,
+  faultKinds,
+  type MaybeFault,
+  nthFault,
+  plannedFaults,
+  refuseContent,
+} from "../../world/faults.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk, sampleAsk, sampleFile, sampleTask } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
-import { createWorld, type Fate } from "./world.ts";
-import { deaths, nthFate, plannedFates, refuseContent, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -52,19 +60,19 @@ describe("a question", () => {
     world.deliver(ask);
     await untilAsked(world);
     await world.clickButton(buttonClick()).run();
-    expect([world.given.length, world.answers()]).toEqual([1, ["A checkpoint."]]);
+    expect([world.replies.length, world.answers()]).toEqual([1, ["A checkpoint."]]);
   });
 
   it("sends the option of a clicked button and posts the answer below the question", async () => {
     const world = await askingWorld();
     await world.clickButton(buttonClick()).run();
-    expect(world.given).toMatchObject([
+    expect(world.replies).toMatchObject([
       {
         question: 0,
         params: { task_id: "t-1", option_id: "yes", user_id: "U1", question_id: "q-0" },
       },
     ]);
-    expect(world.given[0]?.params).not.toHaveProperty("text");
+    expect(world.replies[0]?.params).not.toHaveProperty("text");
     expect(world.posts.map(({ text }) => text)).toEqual(["Shall I? U1: 0", "A checkpoint."]);
     expect(world.ephemeralMessages).toEqual([]);
   });
@@ -75,17 +83,16 @@ describe("a question", () => {
     const world = await askingWorld({
       pollsUntilDone: 1,
       pollAfterMs: 60_000,
-      async fate({ name }): Promise<Fate> {
+      async fault({ name }): Promise<undefined> {
         if (name === "get_task" && repliedAtMs !== undefined) polledAtMs ??= world.now();
-        if (name !== "answer_task" || repliedAtMs !== undefined) return "ok";
+        if (name !== "answer_task" || repliedAtMs !== undefined) return;
         repliedAtMs = world.now();
         await world.push(JSON.stringify({ request_id: ask.requestId, task_id: "t-1" }));
-        return "ok";
       },
     });
     await world.clickButton(buttonClick()).run();
     expect((polledAtMs ?? Number.NaN) - (repliedAtMs ?? 0)).toBeLessThan(5000);
-    expect(world.given).toHaveLength(1);
+    expect(world.replies).toHaveLength(1);
     expect(world.answers()).toHaveLength(1);
   });
 
@@ -95,7 +102,7 @@ describe("a question", () => {
     const placeholderText = () => world.posts.find(({ key }) => key?.kind === "placeholder")?.text;
     const askingTask = sampleTask({ state: "asking" });
     expect(placeholderText()).toBe(placeholder(askingTask).text);
-    await world.clickButton(buttonClick()).run({ until: () => world.given.length > 0 });
+    await world.clickButton(buttonClick()).run({ until: () => world.replies.length > 0 });
     expect(placeholderText()).toBe(placeholder({ ...askingTask, state: "waiting" }).text);
   });
 
@@ -143,8 +150,8 @@ describe("a question", () => {
   it("accepts a reply without a mention and only marks it with a reaction", async () => {
     const world = await askingWorld();
     await world.deliver(reply(1, { text: "Only on Tuesday" })).run();
-    expect(world.given).toMatchObject([{ params: { text: "Only on Tuesday", user_id: "U1" } }]);
-    expect(world.given[0]?.params).not.toHaveProperty("option_id");
+    expect(world.replies).toMatchObject([{ params: { text: "Only on Tuesday", user_id: "U1" } }]);
+    expect(world.replies[0]?.params).not.toHaveProperty("option_id");
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.starts).toEqual([ask.requestId]);
     expect([...world.marks]).toContain(`${reply(1, { text: "" }).message.ts} check`);
@@ -158,7 +165,7 @@ describe("a question", () => {
     for (const changes of [{ unaddressed: undefined }, { unaddressed: undefined, direct: true }]) {
       const world = await askingWorld();
       await world.deliver(reply(1, { text: "Yes", ...changes })).run();
-      expect(world.given).toMatchObject([{ params: { text: "Yes" } }]);
+      expect(world.replies).toMatchObject([{ params: { text: "Yes" } }]);
       expect(world.starts).toHaveLength(1);
     }
   });
@@ -166,14 +173,14 @@ describe("a question", () => {
   it("accepts a reply even if replies in threads are switched off", async () => {
     const world = await askingWorld({ policy: { threadReplies: false } });
     await world.deliver(reply(1, { text: "Yes" })).run();
-    expect(world.given).toHaveLength(1);
+    expect(world.replies).toHaveLength(1);
   });
 
   it("accepts the first click and names its person and time to the second person", async () => {
     const world = await askingWorld({ pollsUntilDone: 2, gate: { mayAnswer: async () => true } });
     world.clickButton(buttonClick({ user: "U2" }));
     await world.clickButton(buttonClick({ user: "U3", atMs: askedAtMs + 61_000 }, 1)).run();
-    expect(world.given).toMatchObject([{ params: { option_id: "yes", user_id: "U2" } }]);
+    expect(world.replies).toMatchObject([{ params: { option_id: "yes", user_id: "U2" } }]);
     const words = JSON.stringify({ type: "answered", by: "U2", atMs: askedAtMs + 60_000 });
     expect(world.ephemeralMessages).toEqual([
       { user: "U3", channel: "C1", threadTs: ask.message.ts, text: words },
@@ -188,7 +195,7 @@ describe("a question", () => {
     for (let times = 0; times < 3; times++) replyWorld.deliver(reply(1, { text: "Yes" }));
     await replyWorld.run();
     for (const world of [clickWorld, replyWorld]) {
-      expect(world.given).toHaveLength(1);
+      expect(world.replies).toHaveLength(1);
       expect(world.ephemeralMessages).toEqual([]);
       expect(world.answers()).toEqual(["A checkpoint."]);
     }
@@ -201,7 +208,7 @@ describe("a question", () => {
     await world
       .deliver(reply(2, { text: "Do it now", user: "U2", unaddressed: undefined }))
       .run({ until: () => world.ephemeralMessages.length > 1 });
-    expect(world.given).toEqual([]);
+    expect(world.replies).toEqual([]);
     const words = '{"type":"not_yours"}';
     // The message that did not speak to the bot is left alone; none is a task behind the question.
     expect(world.ephemeralMessages.map(({ user, text }) => [user, text])).toEqual([
@@ -218,7 +225,7 @@ describe("a question", () => {
     world.deliver(reply(2, { text: "" }));
     const isOver = (n: number) => world.taskOf(reply(n, { text: "" }))?.state === "done";
     await world.run({ until: () => isOver(1) && isOver(2) });
-    expect(world.given).toEqual([]);
+    expect(world.replies).toEqual([]);
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual([
       '{"type":"failed","reason":"invalid_params","lost":false}',
     ]);
@@ -230,7 +237,7 @@ describe("a question", () => {
     world.clickButton(buttonClick());
     world.pass(121_000);
     await world.run();
-    expect(world.given).toEqual([]);
+    expect(world.replies).toEqual([]);
     expect(world.cancels).toMatchObject([{ params: { task_id: "t-1", reason: "unanswered" } }]);
     expect(world.answers()).toEqual(['{"type":"unanswered"}']);
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"expired"}']);
@@ -248,7 +255,7 @@ describe("a question", () => {
       "past",
       "answered",
     ]);
-    expect(world.given).toHaveLength(1);
+    expect(world.replies).toHaveLength(1);
   });
 
   it("asks a second question and never uses the first reply for it", async () => {
@@ -261,10 +268,10 @@ describe("a question", () => {
     await world
       .clickButton(buttonClick({}, 0, 0))
       .run({ until: () => world.ephemeralMessages.length > 0 });
-    expect(world.given).toHaveLength(1);
+    expect(world.replies).toHaveLength(1);
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"past"}']);
     await world.clickButton(buttonClick({}, 1, 1)).run();
-    expect(world.given).toMatchObject([
+    expect(world.replies).toMatchObject([
       { question: 0, params: { text: "Yes", question_id: "q-0" } },
       { question: 1, params: { option_id: "no", question_id: "q-1" } },
     ]);
@@ -305,7 +312,7 @@ describe("a question", () => {
 
   it("asks without blocks if Slack refuses them", async () => {
     const world = await askingWorld({
-      fate: refuseContent(({ text, blocks }) => text === "Shall I?" && blocks !== undefined),
+      fault: refuseContent(({ text, blocks }) => text === "Shall I?" && blocks !== undefined),
     });
     expect(world.posts.find(({ text }) => text === "Shall I?")).toMatchObject({ blocks: [] });
   });
@@ -318,7 +325,7 @@ describe("a question", () => {
     await world.clickButton(buttonClick()).run({ maxSteps: 2 });
     expect(world.taskOf(ask)?.question?.answer).toBeUndefined();
     await world.run();
-    expect(world.given).toMatchObject([{ params: { option_id: "yes" } }]);
+    expect(world.replies).toMatchObject([{ params: { option_id: "yes" } }]);
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 });
@@ -341,9 +348,9 @@ describe("a reply that was written before the question was shown", () => {
     await world
       .deliver(reply(1, { ts: tsAfter(0.5), text: "yes, and please hurry" }))
       .run({ until: () => world.taskOf(reply(1, {}))?.state === "queued" });
-    expect(world.given).toEqual([]);
+    expect(world.replies).toEqual([]);
     await world.clickButton(buttonClick({ atMs: world.now() })).run();
-    expect(world.given).toMatchObject([{ question: 0, params: { option_id: "yes" } }]);
+    expect(world.replies).toMatchObject([{ question: 0, params: { option_id: "yes" } }]);
     expect(world.sent.map(({ text }) => text)).toEqual([ask.message.text, "yes, and please hurry"]);
   });
 
@@ -351,8 +358,8 @@ describe("a reply that was written before the question was shown", () => {
     let isBusy = true;
     const world: World = createWorld({
       questions: [production],
-      fate({ name }) {
-        if (!isBusy || name !== "post" || world.taskOf(ask)?.state !== "asking") return "ok";
+      fault({ name }) {
+        if (!isBusy || name !== "post" || world.taskOf(ask)?.state !== "asking") return;
         isBusy = false;
         throw new SlackError("rate_limited", { retryAfterMs: 30_000 });
       },
@@ -369,7 +376,7 @@ describe("a reply that was written before the question was shown", () => {
     await untilAsked(world);
     expect(Number(world.taskOf(ask)?.question?.ts)).toBeGreaterThan(Number(ts));
     await world.run({ until: () => world.taskOf(reply(1, {}))?.state === "queued" });
-    expect(world.given).toEqual([]);
+    expect(world.replies).toEqual([]);
     expect(world.questions()).toEqual([production.prompt]);
   });
 
@@ -378,12 +385,12 @@ describe("a reply that was written before the question was shown", () => {
     async (death) => {
       const early = reply(1, { ts: tsAfter(0.5), text: "yes, and please hurry" });
       for (let nth = 0; nth < 100; nth++) {
-        const world = createWorld({ questions: [production], fate: nthFate(nth, death) });
+        const world = createWorld({ questions: [production], fault: nthFault(nth, death) });
         await world.deliver(ask).run({ until: () => world.threads.size > 0 });
         world.deliver(early);
         await untilAsked(world);
         await world.clickButton(buttonClick({ atMs: world.now() })).run();
-        const [ofQuestion, ...others] = world.given.map(({ params }) => params.option_id);
+        const [ofQuestion, ...others] = world.replies.map(({ params }) => params.option_id);
         expect({ nth, ofQuestion, others }).toEqual({ nth, ofQuestion: "yes", others: [] });
         expect({ nth, starts: world.starts }).toEqual({
           nth,
@@ -406,7 +413,7 @@ describe("a reply that was written before the question was shown", () => {
     await world
       .deliver(reply(2, { ts: (Number(questionPost?.ts) - 0.0005).toFixed(6), text: "ok go" }))
       .run({ until: () => world.taskOf(reply(2, {}))?.state === "queued" });
-    expect(world.given).toMatchObject([{ question: 0, params: { text: "yes" } }]);
+    expect(world.replies).toMatchObject([{ question: 0, params: { text: "yes" } }]);
     expect(world.taskOf(ask)?.question).toMatchObject({
       index: 1,
       prompt: production.prompt,
@@ -418,7 +425,7 @@ describe("a reply with files", () => {
   it("answers with the text of a reply and reports that its files are not sent", async () => {
     const world = await askingWorld();
     await world.deliver(reply(1, { text: "see the picture", files: [sampleFile] })).run();
-    expect(world.given).toMatchObject([{ params: { text: "see the picture" } }]);
+    expect(world.replies).toMatchObject([{ params: { text: "see the picture" } }]);
     expect(world.ephemeralMessages).toMatchObject([
       { user: "U1", threadTs: ask.message.ts, text: '{"type":"files_left"}' },
     ]);
@@ -429,7 +436,7 @@ describe("a reply with files", () => {
     await world
       .deliver(reply(1, { text: "", files: [sampleFile] }))
       .run({ until: () => world.taskOf(reply(1, {}))?.state === "done" });
-    expect(world.given).toEqual([]);
+    expect(world.replies).toEqual([]);
     expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: '{"type":"files_left"}' }]);
     expect(world.taskOf(ask)?.state).toBe("asking");
   });
@@ -445,7 +452,7 @@ async function answer(world: World, index = 0): Promise<void> {
 describe("a yes to a peer that does not know the repetition of a call", () => {
   it.each(["dies_after", "answer_lost"] as const)(
     "never uses a repeated answer for the next question at a peer that does not deduplicate (%s)",
-    async (fate) => {
+    async (fault) => {
       for (const questionIds of [true, false]) {
         let answers = 0;
         let looks = 0;
@@ -453,10 +460,10 @@ describe("a yes to a peer that does not know the repetition of a call", () => {
           idempotent: false,
           questionIds,
           questions: deletions,
-          fate({ name }): Fate {
-            if (name === "answer_task" && answers++ === 0) return fate;
+          fault({ name }): MaybeFault {
+            if (name === "answer_task" && answers++ === 0) return fault;
             // The look for whether it arrived fails, too.
-            return name === "get_task" && answers === 1 && looks++ === 0 ? "refused" : "ok";
+            return name === "get_task" && answers === 1 && looks++ === 0 && "refused";
           },
         });
         world.deliver(ask);
@@ -464,11 +471,11 @@ describe("a yes to a peer that does not know the repetition of a call", () => {
         await world.run({
           until: () => world.questions().length === 2 || world.answers().length > 0,
         });
-        expect(world.given.map(({ question }) => question)).toEqual([0]);
+        expect(world.replies.map(({ question }) => question)).toEqual([0]);
         expect(world.questions()).toEqual(["Delete staging? U1: 0", "Delete production?"]);
         await answer(world, 1);
         await world.run();
-        expect(world.given.map(({ question }) => question)).toEqual([0, 1]);
+        expect(world.replies.map(({ question }) => question)).toEqual([0, 1]);
         expect(world.answers()).toEqual(["A checkpoint."]);
       }
     },
@@ -484,8 +491,8 @@ describe("an approval", () => {
       world.deliver(ask);
       await answer(world);
       await world.run();
-      expect(world.given).toMatchObject([{ params: { text: "Yes, do" } }]);
-      expect(world.given[0]?.params).not.toHaveProperty("option_id");
+      expect(world.replies).toMatchObject([{ params: { text: "Yes, do" } }]);
+      expect(world.replies[0]?.params).not.toHaveProperty("option_id");
       expect(world.answers()).toEqual(["A checkpoint."]);
     }
   });
@@ -530,9 +537,9 @@ function summarizeWorld(world: World) {
     questions: world.posts
       .filter(({ key }) => key?.kind === "question")
       .map(({ text }) => text.split("?")[0]),
-    given: world.given.map(({ question }) => question),
+    given: world.replies.map(({ question }) => question),
     starts: world.starts.length,
-    underWay: world.underWay.size,
+    running: world.running.size,
     threadIsFree: [...world.threads.values()].every(({ tasks }) => tasks.length === 0),
   };
 }
@@ -543,14 +550,14 @@ const allIsWell = {
   questions: ["Shall I", "Are you sure"],
   given: [0, 1],
   starts: 1,
-  underWay: 0,
+  running: 0,
   threadIsFree: true,
 };
 
 describe("a task that asks twice", () => {
-  it.each(deaths)("continues after a crash at any single point (%s)", async (fate) => {
+  it.each(deaths)("continues after a crash at any single point (%s)", async (fault) => {
     for (let nth = 0; nth < 110; nth++) {
-      const world = createWorld({ questions, pollsUntilDone: 1, fate: nthFate(nth, fate) });
+      const world = createWorld({ questions, pollsUntilDone: 1, fault: nthFault(nth, fault) });
       await play(world);
       expect({ nth, ...summarizeWorld(world) }).toEqual({ nth, ...allIsWell });
       // Not even for the two minutes until the sweep was it there twice.
@@ -560,9 +567,9 @@ describe("a task that asks twice", () => {
 
   it.each(deaths)(
     "continues after a crash while a reply is accepted as the answer (%s)",
-    async (fate) => {
+    async (fault) => {
       for (let nth = 0; nth < 110; nth += 1) {
-        const world = createWorld({ questions, fate: nthFate(nth, fate) });
+        const world = createWorld({ questions, fault: nthFault(nth, fault) });
         await play(world, { inText: true });
         expect({ nth, ...summarizeWorld(world) }).toEqual({ nth, ...allIsWell });
       }
@@ -570,36 +577,36 @@ describe("a task that asks twice", () => {
   );
 
   it("sends an answer under one id on every try", async () => {
-    for (const fate of ["refused", "lost", "answer_lost", ...deaths] as const) {
+    for (const fault of ["refused", "lost", "answer_lost", ...deaths] as const) {
       const world = createWorld({
         questions,
-        fate: nthFate(0, fate, ({ name }) => name === "answer_task"),
+        fault: nthFault(0, fault, "answer_task"),
       });
       await play(world);
-      expect({ fate, ...summarizeWorld(world) }).toEqual({ fate, ...allIsWell });
+      expect({ fault, ...summarizeWorld(world) }).toEqual({ fault, ...allIsWell });
     }
   });
 
   it("finds a question again whose post was in doubt and removes a late duplicate", async () => {
-    for (const fate of ["lost", "answer_lost", "slow"] as const) {
+    for (const fault of ["lost", "answer_lost", "slow"] as const) {
       const world = createWorld({
         questions,
-        fate: nthFate(1, fate, ({ name }) => name === "post"),
+        fault: nthFault(1, fault, "post"),
       });
       await play(world);
-      expect({ fate, ...summarizeWorld(world) }).toEqual({ fate, ...allIsWell });
+      expect({ fault, ...summarizeWorld(world) }).toEqual({ fault, ...allIsWell });
     }
   });
 
   it("answers each question once despite random faults and repeated clicks and replies", async () => {
-    const fates = fc.constantFrom<Fate>(...troubles);
+    const anyFault = fc.constantFrom<Fault>(...faultKinds);
     await forAll(
-      fc.array(fc.tuple(fc.nat({ max: 120 }), fates), { maxLength: 6 }),
+      fc.array(fc.tuple(fc.nat({ max: 120 }), anyFault), { maxLength: 6 }),
       fc.integer({ min: 1, max: 3 }),
       fc.nat({ max: 2 }),
       fc.boolean(),
     ).holdAsync(async (faults, times, pollsUntilDone, inText) => {
-      const world = createWorld({ questions, pollsUntilDone, fate: plannedFates(faults) });
+      const world = createWorld({ questions, pollsUntilDone, fault: plannedFaults(faults) });
       await play(world, { times, inText });
       expect(summarizeWorld(world)).toEqual(allIsWell);
     }, 200);
@@ -610,18 +617,22 @@ describe("at a peer that does not deduplicate", () => {
   it.each([true, false])(
     "gives an answer once to one question at a peer that does not deduplicate (question ids: %s)",
     async (questionIds) => {
-      for (const fate of ["refused", "lost", "answer_lost", "slow", ...deaths] as const) {
+      for (const fault of ["refused", "lost", "answer_lost", "slow", ...deaths] as const) {
         for (let nth = 0; nth < 2; nth++) {
           const world = createWorld({
             questions,
             questionIds,
             idempotent: false,
-            fate: nthFate(nth, fate, ({ name }) => name === "answer_task"),
+            fault: nthFault(nth, fault, "answer_task"),
           });
           await play(world);
-          expect({ fate, nth, answers: world.answers().length }).toEqual({ fate, nth, answers: 1 });
+          expect({ fault, nth, answers: world.answers().length }).toEqual({
+            fault,
+            nth,
+            answers: 1,
+          });
           expect(world.starts).toHaveLength(1);
-          const givenQuestions = world.given.map(({ question }) => question);
+          const givenQuestions = world.replies.map(({ question }) => question);
           expect(givenQuestions).toEqual([...new Set(givenQuestions)]);
         }
       }

@@ -5,10 +5,10 @@ import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { ButtonClick } from "@sekisho/verification/task/messages.ts";
 import { buttonRetryIdOf } from "@sekisho/verification/task/retry.ts";
+import { deaths, nthFault, type Operation } from "../../world/faults.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk, sampleAsk, sampleFile } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
-import { createWorld, type Fate } from "./world.ts";
-import { deaths, nthFate, type Operation } from "./world-fates.ts";
 
 const ask = sampleAsk({ text: "What is a sekisho?" });
 const retryId = buttonRetryIdOf({ id: ask.requestId });
@@ -251,19 +251,18 @@ describe("a message with files", () => {
 describe("a click whose worker dies", () => {
   it.each(deaths)(
     "a worker death (%s) at any operation of a click leads to one retry with one answer",
-    async (fate) => {
+    async (fault) => {
       let operations = 0;
-      const count = (): Fate => {
+      const count = (): undefined => {
         operations += 1;
-        return "ok";
       };
-      const base = failedWorld({ fate: count });
+      const base = failedWorld({ fault: count });
       await base.run();
       const operationCount = operations;
       await base.clickButton(click()).run();
       expect(operations - operationCount).toBeGreaterThan(20);
       for (let nth = operationCount; nth < operations; nth++) {
-        const world = failedWorld({ fate: nthFate(nth, fate, (_: Operation) => true) });
+        const world = failedWorld({ fault: nthFault(nth, fault, (_: Operation) => true) });
         await world.run();
         await world.clickButton(click()).run();
         expect([nth, world.starts]).toEqual([nth, [ask.requestId, retryId]]);

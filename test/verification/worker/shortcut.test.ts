@@ -4,11 +4,11 @@ import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { ShortcutUsed, UserMessage } from "@sekisho/verification/task/messages.ts";
+import { failing } from "../../world/faults.ts";
+import type { Foreign } from "../../world/slack.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk, sampleFile } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
-import { createWorld } from "./world.ts";
-import { failing } from "./world-fates.ts";
-import type { Foreign } from "./world-slack.ts";
 
 const aboutTs = `${askedAtMs / 1000 - 5000}.000100`;
 const actionTs = `${askedAtMs / 1000}.000200`;
@@ -83,7 +83,7 @@ describe("the modal of the shortcut", () => {
       ["gone", "channel_not_found", 1],
     ] as const) {
       const error = new SlackError(kind, { slackError });
-      const world = createWorld({ fate: failing(error, ({ name }) => name === "channelInfo") });
+      const world = createWorld({ fault: failing(error, "channelInfo") });
       await world.interact(shortcutUsed()).run();
       expect(world.modals.filter(({ view }) => view.submit !== undefined)).toEqual([]);
       expect([slackError, world.modals.length]).toEqual([slackError, modalCount]);
@@ -154,7 +154,7 @@ describe("a message that a person asks about", () => {
     await world
       .deliver(submitForm(2, "Another thing", { ts: `${askedAtMs / 1000 + 20}.5` }))
       .run({ until: () => world.records.size > 1 });
-    expect(world.given).toEqual([]);
+    expect(world.replies).toEqual([]);
     expect(world.taskOf(numberedAsk(2))?.state).not.toBe("done");
   });
 

@@ -1,10 +1,10 @@
 /** The agent tells on its way: edits of the placeholder, or a native stream that in the end is the answer. */
 import { describe, expect, it } from "@jest/globals";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import { deaths, failing, type MaybeFault, nthFault, refuseContent } from "../../world/faults.ts";
+import { createWorld } from "../../world/world.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
-import { createWorld, type Fate } from "./world.ts";
-import { deaths, failing, nthFate, refuseContent } from "./world-fates.ts";
 
 const ask = sampleAsk();
 const full = "A checkpoint on an old highway, where travellers were verified.";
@@ -24,10 +24,10 @@ function watchWorld(options: Parameters<typeof createWorld>[0] = {}) {
     progress,
     pollsUntilDone: 5,
     ...options,
-    async fate(operation) {
-      const fate = (await options.fate?.(operation)) ?? "ok";
+    async fault(operation) {
+      const fault = await options.fault?.(operation);
       if (operation.party === "slack") operations.push({ name: operation.name, atMs: world.now() });
-      return fate;
+      return fault;
     },
   });
   return {
@@ -80,8 +80,8 @@ describe("a stream that a person stops in Slack", () => {
           policy: { deadlineMs: 3600_000 },
           progress,
         },
-        fate: async (operation): Promise<Fate> => {
-          if (operation.name !== name) return "ok";
+        fault: async (operation): Promise<MaybeFault> => {
+          if (operation.name !== name) return;
           isStopped = true;
           throw stopError;
         },
@@ -122,7 +122,7 @@ describe("the agent's progress", () => {
           return { text: "Working", ...(hasPlan && { blocks: [{ type: "plan" }] }) };
         },
       },
-      fate: refuseContent(({ blocks = [] }) => blocks.some(({ type }) => type === "plan")),
+      fault: refuseContent(({ blocks = [] }) => blocks.some(({ type }) => type === "plan")),
     });
     await world.deliver(ask).run();
     expect(forms.slice(0, 2)).toEqual(["plan", "lines"]);
@@ -131,13 +131,16 @@ describe("the agent's progress", () => {
   });
 
   it("posts the answer as a new message if an edit may still arrive", async () => {
-    for (const fate of ["lost", "answer_lost", "slow"] as const) {
+    for (const fault of ["lost", "answer_lost", "slow"] as const) {
       let edits = 0;
       const { world } = watchWorld({
-        fate: ({ name }): Fate => (name === "update" && edits++ === 1 ? fate : "ok"),
+        fault: ({ name }): MaybeFault => name === "update" && edits++ === 1 && fault,
       });
       await world.deliver(ask).run();
-      expect({ fate, texts: world.posts.map(({ text }) => text) }).toEqual({ fate, texts: [full] });
+      expect({ fault, texts: world.posts.map(({ text }) => text) }).toEqual({
+        fault,
+        texts: [full],
+      });
     }
   });
 
@@ -150,7 +153,7 @@ describe("the agent's progress", () => {
         isDone = true;
         return story();
       },
-      fate: failing(rateLimit, ({ name }) => name === "update" && !isDone && ++edits > 0),
+      fault: failing(rateLimit, ({ name }) => name === "update" && !isDone && ++edits > 0),
     });
     await world.deliver(ask).run();
     expect(edits).toBe(1);
@@ -205,7 +208,7 @@ describe("a stream of Slack", () => {
     async (name) => {
       const { world, count } = watchWorld({
         slack: { streaming: true },
-        fate: failing(new SlackError("refused"), (operation) => operation.name === name),
+        fault: failing(new SlackError("refused"), name),
       });
       await world.deliver(ask).run();
       expect(count(name)).toBe(0);
@@ -216,27 +219,27 @@ describe("a stream of Slack", () => {
 
   it("removes an unknown stream or turns it into the answer, so that the thread shows it once", async () => {
     for (const name of ["startStream", "appendStream", "stopStream", "update"]) {
-      for (const fate of ["refused", "lost", "answer_lost", "slow", ...deaths] as const) {
+      for (const fault of ["refused", "lost", "answer_lost", "slow", ...deaths] as const) {
         for (let nth = 0; nth < 2; nth++) {
           const { world } = watchWorld({
             slack: { streaming: true },
-            fate: nthFate(nth, fate, (operation) => operation.name === name),
+            fault: nthFault(nth, fault, name),
           });
           await world.deliver(ask).run();
           const texts = world.posts.map(({ text }) => text);
-          expect({ name, fate, nth, texts }).toEqual({ name, fate, nth, texts: [full] });
+          expect({ name, fault, nth, texts }).toEqual({ name, fault, nth, texts: [full] });
         }
       }
     }
   });
 
-  it.each(deaths)("leaves one answer after a crash at any single point (%s)", async (fate) => {
+  it.each(deaths)("leaves one answer after a crash at any single point (%s)", async (fault) => {
     for (let nth = 0; nth < 90; nth++) {
-      const { world } = watchWorld({ slack: { streaming: true }, fate: nthFate(nth, fate) });
+      const { world } = watchWorld({ slack: { streaming: true }, fault: nthFault(nth, fault) });
       await world.deliver(ask).run();
       const texts = world.posts.map(({ text }) => text);
-      expect({ fate, nth, texts, starts: world.starts.length }).toEqual({
-        fate,
+      expect({ fault, nth, texts, starts: world.starts.length }).toEqual({
+        fault,
         nth,
         texts: [full],
         starts: 1,
@@ -257,10 +260,9 @@ async function showPartials(partials: readonly string[]) {
       partial_text: partials[Math.min(Math.max(0, polls - 1), partials.length - 1)] ?? "",
     }),
     pollsUntilDone: partials.length + 2,
-    fate({ name }) {
+    fault({ name }) {
       if (name === "update") edits += 1;
       if (name === "startStream") streams += 1;
-      return "ok";
     },
   });
   const isStreamed = () => world.posts.find(({ streams }) => streams);
@@ -337,7 +339,7 @@ function writingWorld(more: Parameters<typeof createWorld>[0] = {}): World {
     ...{ slack: { streaming: true }, policy: { deadlineMs: 3600_000 }, pollsUntilDone: 300 },
     progress: (polls) => ({ partial_text: "word ".repeat(polls + 1) }),
     story: (requestId) => ({ status: "success", response_text: textOf(requestId) }),
-    fate: ({ name }): Fate => (name === "appendStream" && appends++ === 0 ? "dies_after" : "ok"),
+    fault: ({ name }): MaybeFault => name === "appendStream" && appends++ === 0 && "dies_after",
     ...more,
   });
 }
@@ -373,8 +375,7 @@ describe("a stream that a worker died of beginning", () => {
       let starts = 0;
       const world = writingWorld({
         pollsUntilDone: 6,
-        fate: ({ name }): Fate =>
-          name === "startStream" && starts++ === nth ? "dies_after" : "ok",
+        fault: ({ name }): MaybeFault => name === "startStream" && starts++ === nth && "dies_after",
       });
       await world.deliver(first).run({ until: () => recordOf(world, first)?.state === "waiting" });
       await world.deliver(second).run();

@@ -3,8 +3,8 @@ import { describe, expect, it } from "@jest/globals";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
+import { createWorld, type Routing } from "../../world/world.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
-import { createWorld, type Routing } from "./world.ts";
 
 const rootTs = `${askedAtMs / 1000}.000100`;
 
@@ -43,7 +43,7 @@ function writeAsVersion100({
   threads,
   posts,
 }: Pick<ReturnType<typeof createWorld>, "threads" | "posts">) {
-  for (const [id, { routes: _routes, ...record }] of threads) threads.set(id, record);
+  for (const { routes: _routes, ...thread } of threads.values()) threads.set(thread.id, thread);
   for (const post of posts) if (post.key) post.key = { ...post.key, destination: undefined };
 }
 

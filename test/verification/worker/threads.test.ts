@@ -8,7 +8,6 @@ import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
@@ -21,11 +20,12 @@ import {
   createVerificationWorker,
   openWorkerStores,
 } from "@sekisho/verification/worker/verification-worker.ts";
+import { createFaults } from "../../world/faults.ts";
+import { worldFiles, worldGate, worldText } from "../../world/people.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
+import { createWorldSlack } from "../../world/slack.ts";
+import { createWorld, runWorld } from "../../world/world.ts";
 import { askedAtMs, numberedAsk, sampleAsk, samplePolicy, sampleRoute } from "../task/sample.ts";
-import { createWorld, runWorld } from "./world.ts";
-import { createFates, type Fate } from "./world-fates.ts";
-import { worldFiles, worldGate, worldText } from "./world-people.ts";
-import { createWorldSlack } from "./world-slack.ts";
 
 const threadTs = `${askedAtMs / 1000}.000001`;
 
@@ -38,9 +38,9 @@ function watchedWorld(options: Parameters<typeof createWorld>[0] = {}) {
   const answersAtSend: number[] = [];
   const world = createWorld({
     ...options,
-    fate: (operation) => {
+    fault: (operation) => {
       if (operation.name === "execute_task") answersAtSend.push(world.answers().length);
-      return options.fate?.(operation) ?? "ok";
+      return options.fault?.(operation);
     },
   });
   return { world, answersAtSend };
@@ -119,8 +119,7 @@ describe("messages of one thread", () => {
         isAway = true;
         return { status: "success", response_text: "Done." };
       },
-      fate: ({ party, name }) =>
-        isAway && party === "slack" && name !== "react" ? "refused" : "ok",
+      fault: ({ party, name }) => isAway && party === "slack" && name !== "react" && "refused",
     });
     for (const n of [1, 2]) world.deliver(askOf(n));
     for (let steps = 0; steps < 500 && world.starts.length < 2; steps++)
@@ -139,9 +138,9 @@ describe("messages of one thread", () => {
       for (let at = 0; at < 40; at++) {
         let count = 0;
         const { world, answersAtSend } = watchedWorld({
-          fate: (operation) => {
-            if (operation.name !== name || operation.party === "slack") return "ok";
-            return count++ === at ? "dies_after" : "ok";
+          fault: (operation) => {
+            if (operation.name !== name || operation.party === "slack") return;
+            return count++ === at && "dies_after";
           },
         });
         for (const n of [1, 2]) world.deliver(askOf(n));
@@ -159,7 +158,7 @@ describe("messages of one thread", () => {
 
   it("continues a task whose worker died when a thread_free message wakes it", async () => {
     const world = createWorld({
-      fate: ({ name }) => (name === "execute_task" && isDying ? "dies_before" : "ok"),
+      fault: ({ name }) => name === "execute_task" && isDying && "dies_before",
     });
     let isDying = true;
     const record = () => world.records.get(askOf(1).requestId);
@@ -220,20 +219,19 @@ it("a destination that hangs holds only its own slots, and the tasks of others a
     call: async () => ({ status: "success", response_text: "Here." }) as never,
     close: async () => {},
   };
-  const { operate } = createFates({
-    fate: ({ name }) => (name === "update" ? markAnswered() : "ok"),
+  const { operate } = createFaults({
+    fault: ({ name }) => name === "update" && markAnswered(),
     now: Date.now,
   });
-  const alive = { yes: true };
+  const process = { isAlive: true };
   let ts = 0;
   const thread = {
     operate,
     now: Date.now,
     newTs: () => `${++ts}.0`,
   };
-  function markAnswered(): Fate {
+  function markAnswered(): undefined {
     answerGiven.resolve();
-    return "ok";
   }
   const destinationOf = (client: ExecutionClient) => ({
     client,
@@ -251,9 +249,9 @@ it("a destination that hangs holds only its own slots, and the tasks of others a
       threadStore,
       queue,
     },
-    slack: createWorldSlack(thread).api(alive),
-    gate: worldGate({ operate, alive, underWay: new Set(), rules: {} }),
-    files: worldFiles({ operate, alive, uploads: [], given: {} }),
+    slack: createWorldSlack(thread).api(process),
+    gate: worldGate({ operate, process, running: new Set(), rules: {} }),
+    files: worldFiles({ operate, process, uploads: [], given: {} }),
     text: worldText,
     policy: {
       ...sample,
@@ -365,7 +363,7 @@ describe("a reply over a quota", () => {
     for (const isTold of [true, false]) {
       let isFirst = true;
       const world = createWorld({
-        fate: ({ name }) => (name === "postEphemeral" && !isTold ? "refused" : "ok"),
+        fault: ({ name }) => name === "postEphemeral" && !isTold && "refused",
         gate: {
           async charge() {
             if (!isFirst) return { by: "channel", retryAtMs: 1_760_000_900_000 };

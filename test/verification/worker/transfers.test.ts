@@ -7,7 +7,6 @@ import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
 import type { Artifact } from "@sekisho/contracts/methods.ts";
 import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
@@ -24,11 +23,12 @@ import {
   openWorkerStores,
 } from "@sekisho/verification/worker/verification-worker.ts";
 import { closeAfterTest } from "../../doubles/serving.ts";
+import { createFaults, deaths, nthFault } from "../../world/faults.ts";
+import { worldGate, worldText } from "../../world/people.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
+import { createWorldSlack } from "../../world/slack.ts";
+import { createWorld } from "../../world/world.ts";
 import { numberedAsk, sampleAsk, sampleCall, samplePolicy } from "../task/sample.ts";
-import { createWorld } from "./world.ts";
-import { createFates, deaths, nthFate } from "./world-fates.ts";
-import { worldGate, worldText } from "./world-people.ts";
-import { createWorldSlack } from "./world-slack.ts";
 
 const client: ExecutionClient = {
   call: () => Promise.reject(new Error("nothing is called")),
@@ -50,8 +50,8 @@ async function openZone({
   const database = openDatabase({ file: join(folder, "verification.db") });
   const queue = createSqliteQueue({ database, name: "tasks" });
   const store = createSqliteTaskStore({ database, parse: (json) => taskSchema.parse(json) });
-  const { operate } = createFates({ fate: () => "ok", now: Date.now });
-  const alive = { yes: true };
+  const { operate } = createFaults({ fault: () => undefined, now: Date.now });
+  const process = { isAlive: true };
   let count = 0;
   const slack = createWorldSlack({
     ...{ operate, now: Date.now, newTs: () => `${++count}.0` },
@@ -71,8 +71,8 @@ async function openZone({
   if (destination === undefined) throw new Error("the sample has a destination");
   const worker = createVerificationWorker({
     engine: { ...openWorkerStores((parse) => createMemoryTaskStore({ parse })), store, queue },
-    slack: slack.api(alive),
-    gate: worldGate({ operate, alive, underWay: new Set(), rules: {} }),
+    slack: slack.api(process),
+    gate: worldGate({ operate, process, running: new Set(), rules: {} }),
     files: createFiles({
       slack: {
         fileInfo: refuseTransfer,
@@ -232,12 +232,12 @@ describe("an answer that waits for a transfer", () => {
 
   it("posts an answer once with its file if a worker dies at any operation", async () => {
     let operations = 0;
-    for (const fate of deaths) {
+    for (const fault of deaths) {
       for (let nth = 0; nth === 0 || nth < operations; nth++) {
         const files = { transfers: busyShare(2), isFetched: () => true };
         const world = createWorld({
           ...{ story, files },
-          fate: nthFate(nth, fate, () => {
+          fault: nthFault(nth, fault, () => {
             operations += nth === 0 ? 1 : 0;
             return true;
           }),

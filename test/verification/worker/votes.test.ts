@@ -4,10 +4,10 @@ import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { Gate } from "@sekisho/verification/gate/gate.ts";
 import type { ButtonClick } from "@sekisho/verification/task/messages.ts";
 import { newZoneSecret, withNewSecret, zoneSecretId } from "@sekisho/verification/zone-secret.ts";
+import { deaths, failing, type MaybeFault, nthFault } from "../../world/faults.ts";
+import { createWorld, runWorld } from "../../world/world.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
-import { createWorld, type Fate, runWorld } from "./world.ts";
-import { deaths, failing, nthFate } from "./world-fates.ts";
 
 const ask = sampleAsk();
 const firstAtMs = askedAtMs + 600_000;
@@ -144,11 +144,11 @@ describe("a vote", () => {
 describe("an Execution zone", () => {
   it("calls a zone that lacks the method once and keeps the vote", async () => {
     let calls = 0;
-    const fate = failing(
+    const fault = failing(
       new SekishoError("method_not_found"),
       ({ name }) => name === "feedback" && ++calls > 0,
     );
-    const world = await runWorld({ fate });
+    const world = await runWorld({ fault });
     await world.clickButton(click("up")).run();
     expect(calls).toBe(1);
     expect([storedVotes(world), world.answers()]).toEqual([["up"], ["A checkpoint."]]);
@@ -162,15 +162,15 @@ describe("an Execution zone", () => {
 
   it.each(["refused", "lost"] as const)(
     "sends a vote to a zone that was away (%s) when it is back",
-    async (trouble) => {
+    async (kind) => {
       let isAway = true;
       let calls = 0;
-      const fate = ({ name }: { name: string }): Fate => {
-        if (name !== "feedback") return "ok";
+      const fault = ({ name }: { name: string }): MaybeFault => {
+        if (name !== "feedback") return;
         calls += 1;
-        return isAway ? trouble : "ok";
+        return isAway && kind;
       };
-      const world = await runWorld({ fate });
+      const world = await runWorld({ fault });
       await world.clickButton(click("up")).run({ until: () => calls === 3 });
       expect(storedVotes(world)).toEqual(["up"]);
       isAway = false;
@@ -182,7 +182,7 @@ describe("an Execution zone", () => {
   it("calls an absent zone once per delivery of the click and queues nothing else", async () => {
     let calls = 0;
     const world = await runWorld({
-      fate: ({ name }): Fate => (name === "feedback" && ++calls > 0 ? "refused" : "ok"),
+      fault: ({ name }): MaybeFault => name === "feedback" && ++calls > 0 && "refused",
     });
     await world.clickButton(click("up")).run({ until: () => calls === 9 });
     expect(storedVotes(world)).toEqual(["up"]);
@@ -203,9 +203,9 @@ describe("an Execution zone", () => {
 
   it("sends the latest vote to a zone that was away", async () => {
     let isAway = true;
-    const fate = ({ name }: { name: string }): Fate =>
-      name === "feedback" && isAway ? "refused" : "ok";
-    const world = await runWorld({ fate });
+    const fault = ({ name }: { name: string }): MaybeFault =>
+      name === "feedback" && isAway && "refused";
+    const world = await runWorld({ fault });
     world.clickButton(click("up"));
     await world.clickButton(click("down", { atMs: firstAtMs + 1000 })).run({ maxSteps: 4 });
     isAway = false;
@@ -219,12 +219,11 @@ describe("a vote whose worker dies", () => {
 
   it.each(deaths)(
     "a worker death (%s) at any operation of a vote still stores and sends it",
-    async (fate) => {
+    async (fault) => {
       let operations = 0;
       const base = createWorld({
-        fate(operation) {
+        fault(operation) {
           if (isOfVote(operation)) operations += 1;
-          return "ok";
         },
       });
       await base.deliver(ask).run();
@@ -233,7 +232,7 @@ describe("a vote whose worker dies", () => {
       const ofVote = operations - operationCount;
       expect(ofVote).toBeGreaterThan(2);
       for (let nth = operationCount; nth < operationCount + ofVote; nth++) {
-        const world = createWorld({ fate: nthFate(nth, fate, isOfVote) });
+        const world = createWorld({ fault: nthFault(nth, fault, isOfVote) });
         await world.deliver(ask).run();
         await world.clickButton(click("up")).run();
         expect([nth, storedVotes(world)]).toEqual([nth, ["up"]]);

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
@@ -17,9 +16,17 @@ import { createWorker } from "@sekisho/verification/worker/worker.ts";
 import fc from "fast-check";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
+import {
+  deaths,
+  type Fault,
+  faultKinds,
+  nthFault,
+  plannedFaults,
+  refuseContent,
+} from "../../world/faults.ts";
+import { createMemoryTaskStore } from "../../world/records.ts";
+import { createWorld, runWorld } from "../../world/world.ts";
 import { askedAtMs, sampleAsk, sampleCall, samplePolicy, sampleTask } from "../task/sample.ts";
-import { createWorld, type Fate, runWorld } from "./world.ts";
-import { deaths, nthFate, plannedFates, refuseContent, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -37,9 +44,8 @@ describe("the worker", () => {
   it("makes ten calls to store, queue and host if the first call brings the answer", async () => {
     const operations: string[] = [];
     const world = createWorld({
-      fate({ party, name }) {
+      fault({ party, name }) {
         if (party !== "slack" && party !== "gate") operations.push(name);
-        return "ok";
       },
     });
     await world.deliver(ask).run();
@@ -64,10 +70,9 @@ describe("the worker", () => {
     async ({ passed: passedMs, sends }) => {
       let sendsBefore: number | undefined;
       const world = createWorld({
-        fate({ name }) {
+        fault({ name }) {
           if (name === "post") world.pass(passedMs * 60_000);
           if (name === "execute_task") sendsBefore ??= world.sends();
-          return "ok";
         },
       });
       await world.deliver(ask).run();
@@ -82,9 +87,8 @@ describe("the worker", () => {
     const world = await runWorld(
       {
         pollsUntilDone: 25,
-        fate({ name }) {
+        fault({ name }) {
           operations.push(name);
-          return "ok";
         },
       },
       { maxSteps: 1 },
@@ -128,9 +132,8 @@ describe("the worker", () => {
     for (const isDoubled of [false, true]) {
       const operations: string[] = [];
       const world = createWorld({
-        fate({ name }) {
+        fault({ name }) {
           operations.push(name);
-          return "ok";
         },
       });
       await world.deliver(ask).run({ maxSteps: 1 });
@@ -168,27 +171,27 @@ describe("the worker", () => {
 
   it("posts only part 2 again when the post of part 2 failed", async () => {
     const story = () => ({ status: "success", response_text: "one|two|three" }) as const;
-    for (const fate of troubles) {
+    for (const fault of faultKinds) {
       const world = await runWorld({
         story,
-        fate: nthFate(1, fate, ({ party, name }) => party === "slack" && name === "post"),
+        fault: nthFault(1, fault, "post"),
       });
       expect(world.answers().sort()).toEqual(["one", "three", "two"]);
     }
   });
 
   it("continues after a crash at any single point with one answer from one run", async () => {
-    for (const fate of deaths) {
+    for (const fault of deaths) {
       for (let nth = 0; nth < 60; nth++) {
-        const world = await runWorld({ pollsUntilDone: 2, fate: nthFate(nth, fate) });
-        expect({ fate, nth, answers: world.answers(), posts: world.posts.length }).toEqual({
-          fate,
+        const world = await runWorld({ pollsUntilDone: 2, fault: nthFault(nth, fault) });
+        expect({ fault, nth, answers: world.answers(), posts: world.posts.length }).toEqual({
+          fault,
           nth,
           answers: ["A checkpoint."],
           posts: 1,
         });
         expect(world.starts).toHaveLength(1);
-        expect(world.underWay.size).toBe(0);
+        expect(world.running.size).toBe(0);
         expect(world.doubled()).toBe(0);
       }
     }
@@ -198,12 +201,11 @@ describe("the worker", () => {
     for (const during of ["post", "execute_task", "update"]) {
       const calls: string[] = [];
       const world = createWorld({
-        fate: async ({ party, name }): Promise<Fate> => {
+        fault: async ({ party, name }): Promise<undefined> => {
           if (party === "slack" || party === "host") calls.push(name);
-          if (name !== during || calls.filter((call) => call === during).length > 1) return "ok";
+          if (name !== during || calls.filter((call) => call === during).length > 1) return;
           world.deliver(ask);
           await world.handleDue();
-          return "ok";
         },
       });
       await world.deliver(ask).run();
@@ -213,13 +215,13 @@ describe("the worker", () => {
   });
 
   it("posts one answer from one run despite random faults at a host that deduplicates", async () => {
-    const fates = fc.constantFrom<Fate>(...troubles);
+    const anyFault = fc.constantFrom<Fault>(...faultKinds);
     await forAll(
-      fc.array(fc.tuple(fc.nat({ max: 60 }), fates), { maxLength: 6 }),
+      fc.array(fc.tuple(fc.nat({ max: 60 }), anyFault), { maxLength: 6 }),
       fc.nat({ max: 3 }),
       fc.nat({ max: 3 }),
     ).holdAsync(async (faults, pollsUntilDone, redeliveries) => {
-      const world = createWorld({ pollsUntilDone, fate: plannedFates(faults) });
+      const world = createWorld({ pollsUntilDone, fault: plannedFaults(faults) });
       for (let i = 0; i <= redeliveries; i++) world.deliver(ask);
       await world.run();
       expect(world.answers()).toEqual(["A checkpoint."]);
@@ -229,7 +231,7 @@ describe("the worker", () => {
   });
 
   it("starts the agent at most once and always answers at a peer that does not deduplicate", async () => {
-    const fates = fc.constantFrom<Fate>(
+    const anyFault = fc.constantFrom<Fault>(
       "refused",
       "lost",
       "answer_lost",
@@ -237,13 +239,13 @@ describe("the worker", () => {
       "dies_after",
     );
     await forAll(
-      fc.array(fc.tuple(fc.nat({ max: 40 }), fates), { maxLength: 5 }),
+      fc.array(fc.tuple(fc.nat({ max: 40 }), anyFault), { maxLength: 5 }),
       fc.nat({ max: 2 }),
     ).holdAsync(async (faults, pollsUntilDone) => {
       const world = await runWorld({
         pollsUntilDone,
         idempotent: false,
-        fate: plannedFates(faults),
+        fault: plannedFaults(faults),
       });
       expect(world.answers()).toHaveLength(1);
       expect(world.starts.length).toBeLessThanOrEqual(1);
@@ -259,7 +261,7 @@ describe("the worker", () => {
   it("replaces an answer that Slack refuses in part by a failure", async () => {
     const world = await runWorld({
       story: () => ({ status: "success", response_text: "one|two" }),
-      fate: refuseContent(({ text }) => text === "two"),
+      fault: refuseContent(({ text }) => text === "two"),
     });
     expect(world.answers()).toEqual([expect.stringContaining('"reason":"internal"')]);
     expect(world.posts).toHaveLength(1);
@@ -268,7 +270,7 @@ describe("the worker", () => {
   it("posts the answer without blocks if Slack refuses them, and removes the first try", async () => {
     const world = await runWorld({
       story: () => ({ status: "success", response_text: "one|two" }),
-      fate: refuseContent(({ text, blocks }) => text === "two" && blocks !== undefined),
+      fault: refuseContent(({ text, blocks }) => text === "two" && blocks !== undefined),
     });
     expect(world.posts.map(({ text, blocks }) => [text, blocks.length > 0])).toEqual([
       ["one", false],
@@ -293,15 +295,16 @@ describe("the worker", () => {
   });
 
   it("never lets a dead letter replace an outcome that is known or may still come", async () => {
-    const buriedAt = async (maxSteps: number) => {
+    const deadLetteredAt = async (maxSteps: number) => {
       const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps });
-      await world.buryAll();
+      await world.deadLetterAll();
       await world.run();
       expect(world.posts).toHaveLength(1);
       expect(world.starts.length).toBeLessThanOrEqual(1);
       return world.answers()[0];
     };
-    for (const steps of [0, 1, 2, 3, 5, 6, 7]) expect(await buriedAt(steps)).toBe("A checkpoint.");
+    for (const steps of [0, 1, 2, 3, 5, 6, 7])
+      expect(await deadLetteredAt(steps)).toBe("A checkpoint.");
   });
 
   it("continues with one wake-up when two workers poll at the same time", async () => {

@@ -26,7 +26,10 @@ export function findCut({ text, minLength, maxLength }: Limits): Cut {
     .filter(({ from, to }) => to > minLength && from < maxLength);
   const place = findLastPlace(sentenceEnd) ?? findLastPlace(blanks);
   if (place !== undefined) return place;
-  const end = findCharacterCut({ text, minLength, maxLength });
+  const lastEnd = findCharacterCut({ text, minLength, maxLength });
+  // Without blanks, such as between links or in Japanese, the cut is before what it would split.
+  const cutSpan = spans.find(({ from, to }) => from >= minLength && from < lastEnd && lastEnd < to);
+  const end = cutSpan?.from ?? lastEnd;
   return { end, next: end };
 
   /** Finds the last match that does not split anything inseparable. Both lists are in text order. */

@@ -3,7 +3,6 @@ import { findCut } from "./cut.ts";
 import {
   blockText,
   createPart,
-  hasBody,
   hasText,
   joinBlocks,
   listPieces,
@@ -36,14 +35,14 @@ type SplitRequest = { blocks: readonly TextBlock[]; maxLength: number };
  * lost. Blocks of white space have no parts.
  */
 export function* splitBlocks(request: SplitRequest): Generator<Part> {
-  for (const blocks of divideBlocks(request)) yield createPart(blocks);
+  for (const blocks of divideBlocks(request)) if (blocks.some(hasText)) yield createPart(blocks);
 }
 
 export function countParts(request: SplitRequest): number {
-  return [...divideBlocks(request)].length;
+  return [...divideBlocks(request)].filter((blocks) => blocks.some(hasText)).length;
 }
 
-/** Returns the blocks of each part. */
+/** Returns the blocks of each part. Some parts may be white space. */
 function* divideBlocks({ blocks, maxLength }: SplitRequest): Generator<readonly TextBlock[]> {
   if (maxLength < 200) throw new RangeError("maxLength must be at least 200");
   const remaining = blocks.toReversed();
@@ -60,19 +59,17 @@ function* divideBlocks({ blocks, maxLength }: SplitRequest): Generator<readonly 
       remaining.push(block);
       // A heading moves to the next part together with its content.
       if (part.length > 1 && part.at(-1)?.kind === "heading") remaining.push(...part.splice(-1));
-      if (part.some(hasText)) yield part;
+      yield part;
       part = [];
     } else if (block.pieces !== undefined) {
       for (const piece of listPieces(block).toReversed()) remaining.push(piece);
     } else {
-      const { beginning, remainder } = divideBlock({ block, room });
-      if (hasBody(remainder)) remaining.push(remainder);
-      part.push(beginning);
-      if (part.some(hasText)) yield part;
+      const end = yield* divideBlock({ part, block, room, maxLength });
+      if (end !== undefined) remaining.push(end);
       part = [];
     }
   }
-  if (part.some(hasText)) yield part;
+  yield part;
 }
 
 /** Returns the beginning of the blocks, with an ellipsis if they were cut. */
@@ -98,39 +95,54 @@ const maxFrameShare = 0.25;
 /** A text is cut at the end of a line if that fills this share of the room. Otherwise, there would be too many parts. */
 const minLinesShare = 0.6;
 
-type Division = { beginning: TextBlock; remainder: TextBlock };
+type Division = { part: readonly TextBlock[]; block: TextBlock; room: number; maxLength: number };
 
-/** `beginning` has at most `room` UTF-16 units, and is not empty. The block is longer than `room`, which is at least 50. */
-function divideBlock({ block, room }: { block: TextBlock; room: number }): Division {
-  const { head, body } = block;
+/**
+ * Yields `part` with a piece of at most `room` UTF-16 units (at least 50), then pieces of at most `maxLength`. Returns the last piece,
+ * which may share a part with the next block, or undefined if only white space is left. The block is longer than `room`.
+ */
+function* divideBlock(request: Division): Generator<readonly TextBlock[], TextBlock | undefined> {
+  const { block, maxLength } = request;
+  const { head, body, prefix } = block;
   const frameLength = head.length === 0 ? 0 : blockText({ ...block, body: [] }).length + 1;
-  if (frameLength > room * maxFrameShare) return divideBlock({ block: removeFrame(block), room });
-  const bodyRoom = room - frameLength;
-  const minLength = Math.floor(bodyRoom * minLinesShare);
-  const { count, length } = countLines({ lines: body, room: bodyRoom });
-  const whole = body.slice(0, count);
-  const prefix = block.prefix.length > room * maxFrameShare ? "" : block.prefix;
-  const divided = { ...block, node: undefined };
-  const next = {
-    ...divided,
-    head: head.map((line, index) => (index === 0 ? prefix + line.slice(prefix.length) : line)),
-  };
-  if (count > 0 && (head.length > 0 || length >= minLength))
-    return {
-      beginning: { ...divided, body: whole },
-      remainder: { ...next, body: body.slice(count) },
-    };
-  const { [count]: line = "" } = body;
-  const wholeLength = count === 0 ? 0 : length + 1;
-  const cut = findCut({
-    text: line,
-    maxLength: bodyRoom - wholeLength,
-    minLength: Math.max(1, minLength - wholeLength),
-  });
-  return {
-    beginning: { ...divided, body: [...whole, line.slice(0, cut.end)] },
-    remainder: { ...next, body: [prefix + line.slice(cut.next), ...body.slice(count + 1)] },
-  };
+  if (frameLength > request.room * maxFrameShare)
+    return yield* divideBlock({ ...request, block: removeFrame(block) });
+  // Copied only once, because many short lines may become many pieces.
+  const lines = [...body];
+  const lastText = lines.findLastIndex((line) => /\S/.test(line));
+  const nextHead = head.map((line, index) =>
+    index === 0 ? prefix + line.slice(prefix.length) : line,
+  );
+  let { part, room } = request;
+  let piece: TextBlock = { ...block, node: undefined };
+  for (let at = 0; ; room = maxLength) {
+    const bodyRoom = room - frameLength;
+    const minLength = Math.floor(bodyRoom * minLinesShare);
+    const { count, length } = countLines({ lines, at, room: bodyRoom });
+    const whole = lines.slice(at, at + count);
+    at += count;
+    const { [at]: line } = lines;
+    if (line === undefined) return { ...piece, body: whole };
+    let hasMore = at <= lastText;
+    if (count === 0 || (head.length === 0 && length < minLength)) {
+      const wholeLength = count === 0 ? 0 : length + 1;
+      const cut = findCut({
+        text: line,
+        maxLength: bodyRoom - wholeLength,
+        minLength: Math.max(1, minLength - wholeLength),
+      });
+      whole.push(line.slice(0, cut.end));
+      const lineStart = prefix.length > room * maxFrameShare ? "" : prefix;
+      const lineEnd = line.slice(cut.next);
+      lines[at] = lineStart + lineEnd;
+      // Looks from the end, because each piece of a line of blanks would look through all the others.
+      hasMore = at < lastText || /\S/.test(lineStart) || lineEnd.trimEnd() !== "";
+    }
+    yield [...part, { ...piece, body: whole }];
+    if (!hasMore) return undefined;
+    part = [];
+    piece = { ...piece, head: nextHead };
+  }
 }
 
 /** Shows the header of a drawn table only once, but opens its fence in each message. */
@@ -140,16 +152,17 @@ function removeFrame({ head, body, tail, ...block }: TextBlock): TextBlock {
     : { ...block, kind: "text", head: [], body: [...head, ...body, ...tail], tail: [] };
 }
 
-function countLines({ lines, room }: { lines: readonly string[]; room: number }): {
+/** Counts the lines from `at` that fit into the room. `length` is theirs. */
+function countLines({ lines, at, room }: { lines: readonly string[]; at: number; room: number }): {
   count: number;
   length: number;
 } {
   let length = -1;
-  let count = 0;
-  for (const line of lines) {
-    if (length + line.length + 1 > room) break;
-    length += line.length + 1;
-    count += 1;
+  let end = at;
+  for (; end < lines.length; end += 1) {
+    const nextLength = length + 1 + (lines[end]?.length ?? 0);
+    if (nextLength > room) break;
+    length = nextLength;
   }
-  return { count, length };
+  return { count: end - at, length };
 }

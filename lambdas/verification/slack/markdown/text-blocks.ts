@@ -32,7 +32,7 @@ export function hasText(block: TextBlock): boolean {
   return block.head.length > 1 || hasBody(block);
 }
 
-export function hasBody({ body }: TextBlock): boolean {
+function hasBody({ body }: TextBlock): boolean {
   for (const line of body) if (/\S/.test(line)) return true;
   return false;
 }

@@ -171,7 +171,7 @@ function createButtons({ task, question, locale }: ShownQuestion): SlackBlock[] 
     ];
   }
   if (question.kind === "auth" || question.options.length === 0) return [];
-  const looks = question.options.map(
+  const optionButtons = question.options.map(
     ({ style }, option): ButtonLook => ({
       requestId: task.id,
       button: { type: "answer", question: question.index, option },
@@ -179,7 +179,7 @@ function createButtons({ task, question, locale }: ShownQuestion): SlackBlock[] 
       style,
     }),
   );
-  return [buttons(looks)];
+  return [buttons(optionButtons)];
 }
 
 function createHint(options: {

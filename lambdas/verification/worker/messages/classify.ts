@@ -10,7 +10,7 @@ import {
 import type { Task } from "../../task/task.ts";
 import type { ClaimedTask } from "../step/lease.ts";
 import { toLookDelayMs } from "./look-again.ts";
-import { deferUntilLeaseEnds, type Redelivery } from "./redelivery.ts";
+import { deferUntilLeaseEnds, type MessageCopy } from "./message-copy.ts";
 
 type FirstMessage = AskMessage | MessageChange;
 
@@ -34,12 +34,12 @@ export type Decision =
   /** Another message of the task does its work, it comes too late to change anything, or it is not for the bot. */
   | { type: "drop" }
   /** Another worker holds the lease, or the thread may turn out to be one of the bot's. */
-  | { type: "defer"; redelivery: Redelivery }
+  | { type: "defer"; copy: MessageCopy }
   /**
    * Another worker holds the lease, and the agent is at work. The host is asked at once to cancel. The message comes again all the same,
    * because the call of that worker may have been answered before, and the next one may be minutes away.
    */
-  | { type: "cancel_running"; task: Task; redelivery: Redelivery }
+  | { type: "cancel_running"; task: Task; copy: MessageCopy }
   /** Another worker holds the lease and has not sent the task yet, so the files still reach it. */
   | { type: "add_files"; task: Task; change: MessageChange }
   /** The change of the message comes too late, and the thread says so. */
@@ -138,15 +138,15 @@ function drop(): Decision {
 
 function wait(recorded: Recorded): Decision {
   const { message, task } = recorded;
-  const redelivery = deferUntilLeaseEnds({ ...recorded, isLate: false });
+  const copy = deferUntilLeaseEnds({ ...recorded, isLate: false });
   const isRunning = task.state === "sent" || task.state === "waiting";
   return message.type === "cancel" && isRunning
-    ? { type: "cancel_running", task, redelivery }
-    : { type: "defer", redelivery };
+    ? { type: "cancel_running", task, copy }
+    : { type: "defer", copy };
 }
 
 function waitUntilLeaseEnds(recorded: Recorded): Decision {
-  return { type: "defer", redelivery: deferUntilLeaseEnds({ ...recorded, isLate: true }) };
+  return { type: "defer", copy: deferUntilLeaseEnds({ ...recorded, isLate: true }) };
 }
 
 function addFilesOrWait(recorded: Recorded<MessageChange>): Decision {
@@ -159,22 +159,22 @@ function notice({ message, task }: Recorded<MessageChange>): Decision {
 }
 
 function run({ message, task, nowMs }: Recorded): Decision {
-  const resumed = task.lease !== undefined;
-  const event = toEvent(message, { nowMs, resumed });
+  const workerDied = task.lease !== undefined;
+  const event = toEvent(message, { nowMs, workerDied });
   // `early` is set on copies of a wake-up and of a completion push. Several may have the same number, so they claim first and one goes on.
-  const mayLook = message.type === "wake" && message.early === undefined && !resumed;
+  const mayLook = message.type === "wake" && message.early === undefined && !workerDied;
   return { type: "run", task, event, mayLook, noticeFollows: false };
 }
 
 /** It may be the message that the dead worker handled, and the only wake-up for a long time, so that even a late one wakes the task. */
 function wakeUp({ message, task, nowMs }: Recorded): Decision {
   const noticeFollows = message.type === "message_change";
-  const event = { type: "woken", nowMs, resumed: true } as const;
+  const event = { type: "woken", nowMs, workerDied: true } as const;
   return { type: "run", task, event, mayLook: false, noticeFollows };
 }
 
 function beginTask({ task, nowMs }: Extract<Facts, { type: "created" }>): Decision {
-  const event = { type: "woken", nowMs, resumed: false } as const;
+  const event = { type: "woken", nowMs, workerDied: false } as const;
   return { type: "run", task, record: task, event, mayLook: false, noticeFollows: false };
 }
 
@@ -184,10 +184,10 @@ function lookAgain(facts: Extract<Facts, { type: "unknown_thread" }>): Decision 
   const later = { ...message, looks: (message.looks ?? 0) + 1 };
   return delayMs === undefined
     ? drop()
-    : { type: "defer", redelivery: { message: later, delayMs, group: message.message.team } };
+    : { type: "defer", copy: { message: later, delayMs, group: message.message.team } };
 }
 
-function toEvent(message: TaskMessage, at: { nowMs: number; resumed: boolean }): TaskEvent {
+function toEvent(message: TaskMessage, at: { nowMs: number; workerDied: boolean }): TaskEvent {
   switch (message.type) {
     case "message_change":
       return message.isDeleted

@@ -7,7 +7,7 @@ import { queueGroupOf, type Task } from "../../task/task.ts";
 import { InterruptedStep } from "../step/lease.ts";
 import { runStep } from "../step/run.ts";
 import type { StepOptions } from "../step/step.ts";
-import { deliverAgain, soonAgainMs } from "./redelivery.ts";
+import { sendCopy, soonAgainMs } from "./message-copy.ts";
 
 /** The shortest time between two polls of a task that pushes can cause. It is longer after a large answer. */
 const pollGapMs = 1000;
@@ -53,7 +53,7 @@ async function handleCompletion(
   }
   if (isHeld(task, nowMs) || isRecent(task, nowMs))
     return pollSoon(options, sentLinks, { task, nowMs });
-  const event: TaskEvent = { type: "woken", nowMs, resumed: task.lease !== undefined };
+  const event: TaskEvent = { type: "woken", nowMs, workerDied: task.lease !== undefined };
   await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal }).catch(
     async (thrown: unknown) => {
       if (thrown instanceof InterruptedStep)
@@ -71,7 +71,7 @@ async function wakeAfterLease(
 ): Promise<void> {
   const message = { type: "wake", requestId: task.id, seq: task.wakeSeq } as const;
   const delayMs = Math.max(0, leaseUntilMs - now()) + soonAgainMs;
-  await deliverAgain(queue, { message, delayMs, group: queueGroupOf(task) });
+  await sendCopy(queue, { message, delayMs, group: queueGroupOf(task) });
 }
 
 /** True if a worker sends the task, or the reply to its question. A push may come before the worker has stored that the host accepted it. */
@@ -134,7 +134,7 @@ async function pollSoon(
     : 0;
   const delayMs = minGapMs(task) - sincePollMs;
   const message = { type: "wake", requestId: task.id, seq, early: firstEarly } as const;
-  await deliverAgain(queue, { message, delayMs, group: queueGroupOf(task) });
+  await sendCopy(queue, { message, delayMs, group: queueGroupOf(task) });
   // Remembered after the send, so that no push is dropped for a wake-up that was never sent.
   sentLinks.delete(task.id);
   sentLinks.set(task.id, { seq, dueAtMs: nowMs + delayMs, leaseUntilMs: task.lease?.untilMs ?? 0 });

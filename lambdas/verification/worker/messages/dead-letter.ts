@@ -21,9 +21,9 @@ import { maxAgeMs } from "../../task/time-limits.ts";
 import { causeKindOf } from "../data-failures.ts";
 import { runStep } from "../step/run.ts";
 import type { StepOptions } from "../step/step.ts";
+import { deferUntilLeaseEnds, retrySoon, sendCopy } from "./message-copy.ts";
 import { leaveMessage } from "./newer-version.ts";
 import { readQueuedIds } from "./queued-ids.ts";
-import { deferUntilLeaseEnds, deliverAgain, retrySoon } from "./redelivery.ts";
 
 type DeadLetter = {
   message: QueueMessage;
@@ -94,14 +94,14 @@ async function handleDeadLetter(
   if (isSuperseded({ message, task })) return;
   const nowMs = now();
   if (task.lease !== undefined && task.lease.untilMs > nowMs)
-    return deliverAgain(queue, deferUntilLeaseEnds({ message, task, isLate: false, nowMs }));
+    return sendCopy(queue, deferUntilLeaseEnds({ message, task, isLate: false, nowMs }));
   await keep();
   const event: TaskEvent =
     unreadable === undefined
       ? { type: "dead_lettered", nowMs }
       : { type: "step_failed", nowMs, causeKind: unreadable };
   const result = await runStep(options, { task, event, seq, nowMs, signal });
-  if (result === "unclaimed") await deliverAgain(queue, retrySoon(message, task));
+  if (result === "unclaimed") await sendCopy(queue, retrySoon(message, task));
 }
 
 /**
@@ -137,7 +137,7 @@ async function retryRequest(
   const isOpen = isCancel || (message.type === "message_change" && isUnsent(task));
   if (!isOpen && task.lease === undefined) return;
   const group = queueGroupOf(task);
-  await deliverAgain(options.queue, { message, delayMs: afterDeadLetterMs, group });
+  await sendCopy(options.queue, { message, delayMs: afterDeadLetterMs, group });
 }
 
 /** A message without a record is retried for a week, so that the person gets an answer, even if only that it is too late. */
@@ -153,5 +153,5 @@ async function handleUnclaimed(
   if (ask.buried !== true && !message.unaddressed) await keep();
   if (now() - receivedAtMs > maxUnclaimedMs) return;
   const copy = { ...ask, buried: true };
-  await deliverAgain(queue, { message: copy, delayMs: afterDeadLetterMs, group: message.team });
+  await sendCopy(queue, { message: copy, delayMs: afterDeadLetterMs, group: message.team });
 }

@@ -5,8 +5,8 @@ import { type TaskMessage, toWakeSeq } from "../../task/messages.ts";
 import { idsOf } from "../step/report.ts";
 import { runStep } from "../step/run.ts";
 import { classify, type Decision, type Facts } from "./classify.ts";
+import { type MessageCopy, retrySoon, sendCopy, untilLeaseEndMs } from "./message-copy.ts";
 import { receive } from "./receive.ts";
-import { deliverAgain, type Redelivery, retrySoon, untilLeaseEndMs } from "./redelivery.ts";
 import type { WorkerOptions } from "./worker-options.ts";
 
 export async function handleMessage(
@@ -15,8 +15,8 @@ export async function handleMessage(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const facts = await receive(options, message, signal);
-  const redelivery = await execute({ options, facts, signal }, classify(facts));
-  if (redelivery !== undefined) await deliverAgain(options.queue, redelivery);
+  const copy = await execute({ options, facts, signal }, classify(facts));
+  if (copy !== undefined) await sendCopy(options.queue, copy);
 }
 
 type Handling = { options: WorkerOptions; facts: Facts; signal: AbortSignal | undefined };
@@ -28,7 +28,7 @@ type Executors = {
   readonly [T in Decision["type"]]: (
     handling: Handling,
     decision: DecisionOf<T>,
-  ) => Promise<Redelivery | undefined>;
+  ) => Promise<MessageCopy | undefined>;
 };
 
 const executors: Executors = {
@@ -43,7 +43,7 @@ const executors: Executors = {
 function execute<T extends Decision["type"]>(
   handling: Handling,
   decision: DecisionOf<T>,
-): Promise<Redelivery | undefined> {
+): Promise<MessageCopy | undefined> {
   const executeDecision: Executors[T] = executors[decision.type];
   return executeDecision(handling, decision);
 }
@@ -77,11 +77,11 @@ async function drop({ options: { log, telemetry }, facts }: Handling): Promise<u
 
 async function defer(
   { options, facts }: Handling,
-  { redelivery }: DecisionOf<"defer">,
-): Promise<Redelivery> {
-  const fields = { event: facts.message.type, delay_ms: redelivery.delayMs };
+  { copy }: DecisionOf<"defer">,
+): Promise<MessageCopy> {
+  const fields = { event: facts.message.type, delay_ms: copy.delayMs };
   options.log.debug("message_deferred", { ...idsOfFacts(facts), ...fields });
-  return redelivery;
+  return copy;
 }
 
 function idsOfFacts(facts: Facts): LogFields {
@@ -91,12 +91,12 @@ function idsOfFacts(facts: Facts): LogFields {
 /** The Execution zone is told at once, so that the call of the other worker returns early. */
 async function cancelRunning(
   handling: Handling,
-  { task, redelivery }: DecisionOf<"cancel_running">,
-): Promise<Redelivery> {
+  { task, copy }: DecisionOf<"cancel_running">,
+): Promise<MessageCopy> {
   const canceledTask = { ...task, cancelReason: "asked" } as const;
   const signal = stopOf(handling);
   await handling.options.runAct({ act: { type: "cancel" }, task: canceledTask, signal });
-  return redelivery;
+  return copy;
 }
 
 /**
@@ -107,7 +107,7 @@ async function cancelRunning(
 async function addFiles(
   { options, facts }: Handling,
   { task, change }: DecisionOf<"add_files">,
-): Promise<Redelivery> {
+): Promise<MessageCopy> {
   const item = withLateFiles(task, change.message.files);
   const soon = retrySoon(change, task);
   const isAdded = (await options.store.replace({ item })) !== undefined;
@@ -117,7 +117,7 @@ async function addFiles(
 async function notice(
   handling: Handling,
   { task, change }: DecisionOf<"notice">,
-): Promise<Redelivery | undefined> {
+): Promise<MessageCopy | undefined> {
   const signal = stopOf(handling);
   const isSettled = await handling.options.noticeLateChange({ task, change, signal });
   return isSettled ? undefined : retrySoon(change, task);
@@ -126,7 +126,7 @@ async function notice(
 async function run(
   { options, facts: { message, nowMs }, signal }: Handling,
   { task, noticeFollows, ...start }: DecisionOf<"run">,
-): Promise<Redelivery | undefined> {
+): Promise<MessageCopy | undefined> {
   const policy = { ...options.policy, zoneSecret: await options.zoneSecret() };
   const seq = toWakeSeq({ message, task });
   const result = await runStep({ ...options, policy }, { ...start, task, seq, nowMs, signal });

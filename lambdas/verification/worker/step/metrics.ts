@@ -29,7 +29,7 @@ export function countStep(stepped: Stepped): void {
 
 /** A message that does not mention the bot is looked up several times on purpose, so its wait is not counted. */
 function countWait({ metrics, previousTask, event }: Stepped): void {
-  if (event.type !== "woken" || event.resumed) return;
+  if (event.type !== "woken" || event.workerDied) return;
   const { state, wakeSeq, attempts, receivedAtMs, message } = previousTask;
   if (state !== "received" || wakeSeq > 0 || attempts > 0 || message.unaddressed) return;
   metrics.observe("sekisho_queue_wait_seconds", {}, seconds(event.nowMs - receivedAtMs));

@@ -107,7 +107,7 @@ const repeatableActs: ReadonlySet<Act["type"]> = new Set(["prepare", "join_threa
 async function follow(options: StepOptions, step: Step): Promise<Step | undefined> {
   const { store, now = Date.now } = options;
   const { task, record } = step;
-  const event: TaskEvent = { type: "woken", nowMs: now(), resumed: false };
+  const event: TaskEvent = { type: "woken", nowMs: now(), workerDied: false };
   const move = decide(options, { task, event, atMs: event.nowMs });
   const following = { ...step, ...move, followCount: step.followCount + 1 };
   const isRepeatable = following.effects.every(

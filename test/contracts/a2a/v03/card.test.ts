@@ -42,7 +42,7 @@ const card: AgentCard = {
   signatures: [{ protected: "a", signature: "b" }],
 };
 
-describe("the card of 1.0 as one of 0.3", () => {
+describe("a 1.0 card as a 0.3 card", () => {
   it("converts a card to the schema that 0.3.0 published, without signatures", () => {
     const legacy = wire(cardToV03(card));
     const ajv = new Ajv({ strict: false }).addSchema(published, "a2a");
@@ -138,22 +138,22 @@ describe("a published card", () => {
   });
 });
 
-describe("an agent can be reached", () => {
+describe("the interfaces of an agent", () => {
   const bare = { name: "Echo" };
   const one = { ...jsonRpc, protocolVersion: "1.0" };
   const old = { url, protocolBinding: "JSONRPC", protocolVersion: "0.3.0" };
 
   it.each<[string, object, object[]]>([
-    ["nowhere by a card that names no place", { ...bare, url: "", supportedInterfaces: [] }, []],
+    ["nowhere by a card without an address", { ...bare, url: "", supportedInterfaces: [] }, []],
     ["by a card of 1.0", { ...bare, ...card }, card.supportedInterfaces],
     [
-      "by a card of 0.3, over JSON-RPC where it does not say",
+      "over JSON-RPC by a card of 0.3 without a transport",
       { ...bare, url, protocolVersion: "0.3.0" },
       [old],
     ],
     ["by a card without a version", { ...bare, url }, [{ ...old, protocolVersion: "0.3" }]],
     [
-      "by everything that a card of 0.3 names",
+      "at every interface that a card of 0.3 names",
       {
         ...bare,
         url,
@@ -164,31 +164,31 @@ describe("an agent can be reached", () => {
       [{ ...old, protocolBinding: "GRPC" }, old],
     ],
     [
-      "by both halves of a card that is of both versions",
+      "at the interfaces of both versions of a combined card",
       createCombinedCard(card),
       [...card.supportedInterfaces, old],
     ],
     [
-      "with the tenant that its interface is for",
+      "with the tenant of its interface",
       { ...bare, supportedInterfaces: [{ ...jsonRpc, protocolVersion: "1.0", tenant: "blue" }] },
       [{ ...jsonRpc, protocolVersion: "1.0", tenant: "blue" }],
     ],
     [
-      "by the interfaces that are whole, whatever stands beside them",
+      "at the complete interfaces, despite malformed ones",
       { ...bare, supportedInterfaces: [{ url }, null, { ...jsonRpc, protocolVersion: "1.0" }] },
       [{ ...jsonRpc, protocolVersion: "1.0" }],
     ],
     [
-      "by a card that is careless about what nobody here needs",
+      "by a card with malformed members that are not needed",
       { ...bare, capabilities: { streaming: null }, skills: null, supportedInterfaces: [one] },
       [one],
     ],
     [
-      "by the first of very many",
+      "at the first of very many interfaces",
       { ...bare, supportedInterfaces: Array(60).fill(one) },
       Array(50).fill(one),
     ],
-  ])("an agent is reachable %s", (_name, result, interfaces) => {
+  ])("lists where an agent is reachable: %s", (_name, result, interfaces) => {
     expect(wire(listInterfaces(readCardSchema.parse(wire(result))))).toEqual(interfaces);
   });
 });

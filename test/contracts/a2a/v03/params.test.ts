@@ -24,7 +24,7 @@ const messageFields = {
 describe("a message of 0.3", () => {
   it.each<[string, object, object]>([
     [
-      "as the specification shows it",
+      "of the specification's example",
       { message, metadata: {} },
       { message: messageFields, metadata: {} },
     ],
@@ -34,12 +34,12 @@ describe("a message of 0.3", () => {
       { message: messageFields },
     ],
     [
-      "with members that nobody knows",
+      "with unknown members",
       { message: { ...message, mood: 1 }, urgent: true },
       { message: messageFields },
     ],
     [
-      "with members that are set to nothing",
+      "with null members",
       {
         message: { ...message, contextId: "", taskId: null, extensions: [], metadata: null },
         configuration: null,
@@ -59,7 +59,7 @@ describe("a message of 0.3", () => {
       { url: "https://a.test/x" },
     ],
     [
-      "a file's bytes, with what is known of it",
+      "a file's bytes, name and media type",
       {
         kind: "file",
         file: { bytes: "YQ", mimeType: "text/plain", name: "a.txt" },
@@ -68,14 +68,14 @@ describe("a message of 0.3", () => {
       { raw: "YQ==", mediaType: "text/plain", filename: "a.txt", metadata: { a: 1 } },
     ],
     ["an empty file", { kind: "file", file: { bytes: "", uri: null } }, { raw: "" }],
-    ["data that 0.3 wraps", wrapped({ value: [1] }), { data: [1] }],
+    ["wrapped data", wrapped({ value: [1] }), { data: [1] }],
     [
-      "data that 0.3 wraps, with metadata",
+      "wrapped data with metadata",
       { ...wrapped({ value: null }), metadata: { data_part_compat: true, a: 1 } },
       { data: null, metadata: { a: 1 } },
     ],
     [
-      "data that only says that it is wrapped",
+      "data that only claims to be wrapped",
       wrapped({ a: 1 }),
       { ...wrapped({ a: 1 }), kind: undefined },
     ],
@@ -85,11 +85,11 @@ describe("a message of 0.3", () => {
   });
 
   it.each<[string, object | undefined, boolean | undefined]>([
-    ["waits where nothing is said", undefined, undefined],
-    ["waits where a configuration does not say", {}, undefined],
-    ["waits where it is to block", { blocking: true }, false],
-    ["does not wait where it is not to block", { blocking: false }, true],
-  ])("validates params of 0.3: %s", (_name, configuration, returnImmediately) => {
+    ["waits without a configuration", undefined, undefined],
+    ["waits for a configuration without blocking", {}, undefined],
+    ["waits if blocking is true", { blocking: true }, false],
+    ["does not wait if blocking is false", { blocking: false }, true],
+  ])("reads the configuration of 0.3: %s", (_name, configuration, returnImmediately) => {
     const params = v03Operations.SendMessage.parse({ message, configuration });
     expect(params.configuration?.returnImmediately).toBe(returnImmediately);
   });
@@ -109,7 +109,7 @@ describe("a message of 0.3", () => {
   });
 });
 
-describe("params of 0.3 are refused with the path of what is wrong", () => {
+describe("invalid params of 0.3", () => {
   it.each<[string, V03OperationName, unknown, string[]]>([
     ["no params", "SendMessage", undefined, [""]],
     ["params by position", "GetTask", [], [""]],
@@ -135,13 +135,13 @@ describe("params of 0.3 are refused with the path of what is wrong", () => {
       ["message.parts.0.kind"],
     ],
     [
-      "a text that is none",
+      "a text that is not a string",
       "SendMessage",
       withPart({ kind: "text", text: 1 }),
       ["message.parts.0.text"],
     ],
     [
-      "data that is no object",
+      "data that is not an object",
       "SendMessage",
       withPart({ kind: "data", data: [1] }),
       ["message.parts.0.data"],
@@ -159,13 +159,13 @@ describe("params of 0.3 are refused with the path of what is wrong", () => {
       ["message.parts.0.file"],
     ],
     [
-      "bytes that are no base64",
+      "bytes that are not base64",
       "SendMessage",
       withPart({ kind: "file", file: { bytes: "é" } }),
       ["message.parts.0.file.bytes"],
     ],
     [
-      "a flag that is a text",
+      "a flag that is a string",
       "SendMessage",
       { message, configuration: { blocking: "false" } },
       ["configuration.blocking"],
@@ -180,20 +180,20 @@ describe("params of 0.3 are refused with the path of what is wrong", () => {
       ["configuration.pushNotificationConfig.authentication.schemes"],
     ],
     [
-      "push for nothing",
+      "a push configuration without a task",
       "CreateTaskPushNotificationConfig",
       { taskId: "t" },
       ["pushNotificationConfig"],
     ],
     [
-      "a deletion of nothing",
+      "a deletion without an id",
       "DeleteTaskPushNotificationConfig",
       { id: "t" },
       ["pushNotificationConfigId"],
     ],
     ["a task without an id", "GetTask", { id: "" }, ["id"]],
     ["a negative history", "GetTask", { id: "t", historyLength: -1 }, ["historyLength"]],
-  ])("validates params of 0.3: %s", (_name, operation, params, paths) => {
+  ])("refuses invalid params of 0.3: %s", (_name, operation, params, paths) => {
     expect(issuesOf(v03Operations[operation].safeParse(params)).map(({ path }) => path)).toEqual(
       paths,
     );
@@ -209,7 +209,7 @@ describe("params of 0.3 are refused with the path of what is wrong", () => {
   });
 });
 
-describe("whatever is sent", () => {
+describe("any params of 0.3", () => {
   const operationNames = Object.keys(v03Operations) as V03OperationName[];
 
   it("reads any params of 0.3 as valid params of 1.0, or refuses them", () => {

@@ -80,21 +80,21 @@ describe("an answer of 0.3", () => {
   });
 
   it.each<[string, unknown, string[]]>([
-    ["nothing", null, [""]],
+    ["an empty object", null, [""]],
     [
-      "an update of no task",
+      "an update without a task",
       { kind: "status-update", contextId: "c1", status: { state: "working" } },
       ["taskId"],
     ],
     ["a task without members", { task: {} }, ["task.id", "task.status"]],
-    ["a state that nobody knows", { ...question, status: { state: "unknown" } }, ["status.state"]],
+    ["an unknown state", { ...question, status: { state: "unknown" } }, ["status.state"]],
     [
       "the name of a method as a state",
       { ...question, status: { state: "toString" } },
       ["status.state"],
     ],
-    ["a message that says nothing", { kind: "message", parts: [] }, ["parts"]],
-  ])("refuses an answer of 0.3 that consists of %s", (_name, answer, paths) => {
+    ["a message without content", { kind: "message", parts: [] }, ["parts"]],
+  ])("refuses an answer of 0.3: %s", (_name, answer, paths) => {
     expect(issuesOf(readAnswerSchema.safeParse(answer)).map(({ path }) => path)).toEqual(paths);
   });
 
@@ -115,7 +115,7 @@ describe("an answer of 0.3", () => {
 
 describe("an event for a client of 0.3", () => {
   it.each(a2aStateSchema.options)(
-    "marks an event as final unless the task continues by itself: %s",
+    "marks an event in the state %s as final unless the task continues by itself",
     (state) => {
       const goesOn = state === "TASK_STATE_SUBMITTED" || state === "TASK_STATE_WORKING";
       expect(eventToV03({ statusUpdate: { ...ids, status: { state } } })).toMatchObject({

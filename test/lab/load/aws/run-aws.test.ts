@@ -58,7 +58,7 @@ describe("the aws engine with ten times as many tasks that wait", () => {
   });
 });
 
-describe("the verdict over two runs", () => {
+describe("the check of two runs", () => {
   const key: HotKey = {
     place: "table",
     family: "counter",

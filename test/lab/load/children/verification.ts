@@ -34,9 +34,9 @@ function failingTransport({
       bump(counts.calls, method);
       if (random() >= failing) return transport.send(request);
       bump(counts.failed, method);
-      const fate = Math.floor(random() * 3);
-      if (fate === 0) throw new SekishoError("unavailable");
-      if (fate === 1) await transport.send(request);
+      const fault = Math.floor(random() * 3);
+      if (fault === 0) throw new SekishoError("unavailable");
+      if (fault === 1) await transport.send(request);
       throw new SekishoError("ambiguous");
     },
   };

@@ -7,14 +7,18 @@ const minuteMs = 60_000;
 const dimensions = { FunctionName: "worker" };
 
 function alarmOf(properties: Record<string, unknown>): AlarmResource {
-  const stack = { ...place, name: "Toy", template: { Parameters: {}, Resources: {}, Outputs: {} } };
+  const stack = {
+    ...place,
+    name: "Sample",
+    template: { Parameters: {}, Resources: {}, Outputs: {} },
+  };
   const common = {
     Threshold: 0,
     ComparisonOperator: "GreaterThanThreshold",
     EvaluationPeriods: 1,
     TreatMissingData: "notBreaching",
   };
-  return { stack, label: "Toy/Alarm", properties: { ...common, ...properties } };
+  return { stack, label: "Sample/Alarm", properties: { ...common, ...properties } };
 }
 
 const metric = (name: string) => ({
@@ -54,25 +58,25 @@ describe("an alarm over the metrics of a rehearsal", () => {
 
   it.each([
     {
-      title: "rings in a period that breaches, and then no more",
+      title: "goes off in a breaching period, and returns to OK afterwards",
       more: {},
       values: [0, 2, 0],
       states: ["OK", "ALARM", "OK"],
     },
     {
-      title: "rings after as many periods as it evaluates",
+      title: "goes off after as many periods as it evaluates",
       more: { EvaluationPeriods: 2 },
       values: [1, 1, 0],
       states: ["OK", "ALARM", "OK"],
     },
     {
-      title: "rings for some of the periods that it evaluates",
+      title: "goes off for some of the periods that it evaluates",
       more: { EvaluationPeriods: 3, DatapointsToAlarm: 2 },
       values: [1, 0, 1],
       states: ["OK", "OK", "ALARM"],
     },
     {
-      title: "takes missing data for no breach",
+      title: "treats missing data as not breaching",
       more: {},
       values: [1, undefined],
       states: ["ALARM", "OK"],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@jest/globals";
 import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
 import { createS3FileStore } from "@sekisho/verification/files/s3-store.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
-import { createToy, near, startToyGateway, toyCaller, toyRole } from "../toy.ts";
+import { createSample, near, sampleCaller, sampleRole, startSampleGateway } from "../sample.ts";
 import { createBuckets } from "./stores.ts";
 
 const objects = { "Fn::Join": ["", [{ "Fn::GetAtt": ["Files", "Arn"] }, "/*"]] };
@@ -48,13 +48,13 @@ async function start({
       Type: "AWS::S3::BucketPolicy",
       Properties: { Bucket: { Ref: "Files" }, PolicyDocument: { Statement: [policy] } },
     },
-    Role: toyRole(statements),
+    Role: sampleRole(statements),
   };
-  const toy = createToy({ stacks: [{ place: near, resources }] });
-  const { resolver, authority, problems, onProblem } = toy;
-  const caller = toyCaller(toy, "Role");
+  const sample = createSample({ stacks: [{ place: near, resources }] });
+  const { resolver, authority, problems, onProblem } = sample;
+  const caller = sampleCaller(sample, "Role");
   const buckets = createBuckets({ resolver, callerOf: () => caller, onProblem });
-  const gateway = await startToyGateway(toy, { backends: { s3: buckets }, caller });
+  const gateway = await startSampleGateway(sample, { backends: { s3: buckets }, caller });
   const { credentials } = caller;
   const [name = ""] = resolver.resources("AWS::S3::Bucket").map((bucket) => bucket.ref);
   const put = ({ bucket = name, region = near.region } = {}) => {
@@ -91,7 +91,7 @@ describe("a file in a bucket of the templates", () => {
   it.each([
     {
       missing: "s3:PutObject",
-      on: /Caller may not s3:PutObject on arn:aws:s3:::toy0-files-[^/]+\/a-request\/a-file/,
+      on: /Caller may not s3:PutObject on arn:aws:s3:::sample0-files-[^/]+\/a-request\/a-file/,
     },
     { missing: "kms:GenerateDataKey", on: /Caller may not kms:GenerateDataKey on arn:aws:kms:/ },
   ] as const)("refuses to write a file when nothing allows $missing", async ({ missing, on }) => {
@@ -136,10 +136,10 @@ describe("a file in a bucket of the templates", () => {
     await expect(putDenied()).rejects.toMatchObject({ name: "AccessDenied" });
     expect(problems).toEqual([
       "Caller asked for s3:PutObject of the bucket of-somebody-else, which no template has.",
-      expect.stringMatching(/^toy0-files-\w+ refused s3:PutObject of Caller: wrong scope\.$/),
+      expect.stringMatching(/^sample0-files-\w+ refused s3:PutObject of Caller: wrong scope\.$/),
     ]);
     expect(denials).toEqual([
-      expect.stringMatching(/may not s3:PutObject .*: a Deny of Toy0\/Policy\.$/),
+      expect.stringMatching(/may not s3:PutObject .*: a Deny of Sample0\/Policy\.$/),
     ]);
   });
 });

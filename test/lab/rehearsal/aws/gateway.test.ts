@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
 import type { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
-import { createToy, near, startToyGateway, toyCaller, toyRole } from "../toy.ts";
+import { createSample, near, sampleCaller, sampleRole, startSampleGateway } from "../sample.ts";
 import type { Backend } from "./gateway.ts";
 
 /** A queue under a key, and a role that may do what `actions` say. */
@@ -26,7 +26,7 @@ async function start({ actions }: { actions: Record<string, string> }) {
       Type: "AWS::SQS::Queue",
       Properties: { KmsMasterKeyId: { "Fn::GetAtt": ["Key", "Arn"] } },
     },
-    Role: toyRole(
+    Role: sampleRole(
       Object.entries(actions).map(([Action, of]) => ({
         Effect: "Allow",
         Action,
@@ -34,13 +34,13 @@ async function start({ actions }: { actions: Record<string, string> }) {
       })),
     ),
   };
-  const toy = createToy({ stacks: [{ place: near, resources }] });
-  const { resolver, authority, problems } = toy;
+  const sample = createSample({ stacks: [{ place: near, resources }] });
+  const { resolver, authority, problems } = sample;
   const [queue] = resolver.resources("AWS::SQS::Queue");
   if (queue === undefined) throw new Error("unreachable");
-  const caller = toyCaller(toy, "Role");
+  const caller = sampleCaller(sample, "Role");
   const backend: Backend = async ({ call }) => Response.json({ MessageId: call.action });
-  const gateway = await startToyGateway(toy, { backends: { sqs: backend }, caller });
+  const gateway = await startSampleGateway(sample, { backends: { sqs: backend }, caller });
   const { url } = gateway;
   const send = ({ credentials = caller.credentials, region = near.region } = {}) =>
     createJsonClient({
@@ -83,7 +83,9 @@ describe("a call of AWS", () => {
     });
     expect(authority.unused()).toHaveLength(4);
     await send();
-    expect(authority.unused()).toMatchObject([{ source: "Toy0/Role", action: "sqs:PurgeQueue" }]);
+    expect(authority.unused()).toMatchObject([
+      { source: "Sample0/Role", action: "sqs:PurgeQueue" },
+    ]);
   });
 
   it("refuses a wrong signature, an unknown key and another region", async () => {

@@ -3,24 +3,24 @@ import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { describe, expect, it } from "@jest/globals";
 import {
   closeAfterTest,
-  createToy,
+  createSample,
   near,
-  startToyGateway,
-  toyCaller,
-  toyFunction,
-  toyRole,
-} from "../toy.ts";
+  sampleCaller,
+  sampleFunction,
+  sampleRole,
+  startSampleGateway,
+} from "../sample.ts";
 import { lambdaBackend } from "./operator-services.ts";
 
 /** A function with an alias, and a role that may invoke the alias alone. */
 async function start() {
-  const toy = createToy({
+  const sample = createSample({
     stacks: [
       {
         place: near,
         resources: {
-          Role: toyRole(),
-          Worker: toyFunction(),
+          Role: sampleRole(),
+          Worker: sampleFunction(),
           Operators: {
             Type: "AWS::Lambda::Alias",
             Properties: {
@@ -29,7 +29,7 @@ async function start() {
               Name: "operator",
             },
           },
-          Operator: toyRole([
+          Operator: sampleRole([
             { Effect: "Allow", Action: "lambda:InvokeFunction", Resource: { Ref: "Operators" } },
           ]),
         },
@@ -37,10 +37,10 @@ async function start() {
     ],
     code: "exports.handler = async (event, { invokedFunctionArn }) => invokedFunctionArn;",
   });
-  const { problems, functions } = toy;
-  const caller = toyCaller(toy, "Operator");
+  const { problems, functions } = sample;
+  const caller = sampleCaller(sample, "Operator");
   const backends = { lambda: lambdaBackend({ functions: () => functions }) };
-  const gateway = await startToyGateway(toy, { backends, caller });
+  const gateway = await startSampleGateway(sample, { backends, caller });
   const { credentials, region } = caller;
   const client = new LambdaClient({ region, credentials, endpoint: gateway.url, maxAttempts: 1 });
   closeAfterTest(() => client.destroy());

@@ -3,13 +3,13 @@ import { describe, expect, it } from "@jest/globals";
 import { createRemoteJWKSet, jwtVerify } from "jose";
 import {
   closeAfterTest,
-  createToy,
+  createSample,
   far,
   near,
-  startToyGateway,
-  toyCaller,
-  toyRole,
-} from "../toy.ts";
+  sampleCaller,
+  sampleRole,
+  startSampleGateway,
+} from "../sample.ts";
 import type { Caller } from "./callers.ts";
 import { stsBackend } from "./sts.ts";
 import { startTokenIssuer } from "./token-issuer.ts";
@@ -37,10 +37,10 @@ async function start(...statements: unknown[]) {
     Principal: { AWS: callerArn },
     Condition: { StringEquals: { "sts:ExternalId": "sekisho" } },
   };
-  const farRole = toyRole([tokens], "far");
-  const toy = createToy({
+  const farRole = sampleRole([tokens], "far");
+  const sample = createSample({
     stacks: [
-      { place: near, resources: { Caller: toyRole(statements, "caller") } },
+      { place: near, resources: { Caller: sampleRole(statements, "caller") } },
       {
         place: far,
         resources: {
@@ -54,9 +54,9 @@ async function start(...statements: unknown[]) {
   });
   const issuer = await startTokenIssuer();
   closeAfterTest(issuer.close);
-  const caller = toyCaller(toy, "Caller");
+  const caller = sampleCaller(sample, "Caller");
   const sts = stsBackend({ issuer, onAssumed: (assumed) => gateway.register(assumed) });
-  const gateway = await startToyGateway(toy, { backends: { sts }, caller });
+  const gateway = await startSampleGateway(sample, { backends: { sts }, caller });
   const clientOf = ({ credentials, region }: Pick<Caller, "credentials" | "region">) => {
     const client = new STSClient({ endpoint: gateway.url, region, credentials, maxAttempts: 1 });
     closeAfterTest(() => client.destroy());
@@ -77,7 +77,7 @@ async function start(...statements: unknown[]) {
     clientOf(caller).send(
       new AssumeRoleCommand({ RoleArn: farArn, RoleSessionName: "caller", ...input }),
     );
-  return { issuer, problems: toy.problems, authority: toy.authority, tokenFor, roleFor };
+  return { issuer, problems: sample.problems, authority: sample.authority, tokenFor, roleFor };
 }
 
 describe("AWS STS", () => {
@@ -105,7 +105,7 @@ describe("AWS STS", () => {
       input: { Audience: ["https://far.example", "other"] },
     },
     { title: "another algorithm", input: { SigningAlgorithm: "ES384" } },
-    { title: "a longer life", input: { DurationSeconds: 301 } },
+    { title: "a longer lifetime", input: { DurationSeconds: 301 } },
   ])("refuses a token for $title and names the caller", async ({ input }) => {
     const { problems, tokenFor } = await start(tokens);
     await expect(tokenFor(input)).rejects.toMatchObject({ name: "AccessDenied" });
@@ -114,7 +114,7 @@ describe("AWS STS", () => {
     ]);
   });
 
-  it("lends a role to another account when both sides allow it", async () => {
+  it("lets another account assume a role when both sides allow it", async () => {
     const { issuer, problems, authority, tokenFor, roleFor } = await start(assume);
     const { Credentials } = await roleFor({ ExternalId: "sekisho" });
     const {
@@ -135,13 +135,17 @@ describe("AWS STS", () => {
   });
 
   it.each([
-    { title: "without the external id that its trust asks for", statements: [assume], input: {} },
     {
-      title: "to whom no policy of its own allows it",
+      title: "without the external id that its trust policy requires",
+      statements: [assume],
+      input: {},
+    },
+    {
+      title: "without a policy of the caller that allows it",
       statements: [],
       input: { ExternalId: "sekisho" },
     },
-  ])("refuses to lend a role $title", async ({ statements, input }) => {
+  ])("refuses to let a caller assume a role $title", async ({ statements, input }) => {
     const { problems, roleFor } = await start(...statements);
     await expect(roleFor(input)).rejects.toMatchObject({ name: "AccessDenied" });
     expect(problems).toEqual([

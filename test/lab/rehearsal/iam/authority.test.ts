@@ -34,12 +34,12 @@ describe("a role that is created again", () => {
 
   it.each([
     {
-      title: "is locked out where the policy names it as principal",
+      title: "is locked out if the policy names it as principal",
       more: { Principal: { AWS: role } },
       after: false,
     },
     {
-      title: "is let in where the policy names its account, and the role in a condition",
+      title: "is let in if the policy names its account, and the role in a condition",
       more: { Condition: { ArnEquals: { "aws:PrincipalArn": role } } },
       after: true,
     },
@@ -51,7 +51,7 @@ describe("a role that is created again", () => {
   });
 });
 
-describe("a resource's policy that leaves it to an account", () => {
+describe("a resource policy that delegates to an account", () => {
   it("does not count a grant to a whole account as unused", () => {
     expect(authorityOver({}).unused()).toEqual([]);
   });

@@ -36,10 +36,10 @@ const forAudiences = {
 };
 
 const cases: Case[] = [
-  { title: "nothing", decision: nothing },
+  { title: "no policy", decision: nothing },
   { title: "its own policy", identity: [allow()], decision: "allowed" },
   {
-    title: "an action in other letters",
+    title: "an action in another letter case",
     identity: [allow({ Action: "SQS:sendmessage" })],
     decision: "allowed",
   },
@@ -60,11 +60,11 @@ const cases: Case[] = [
     decision: "allowed",
   },
   {
-    title: "a denial beside the permission",
+    title: "a denial beside a permission",
     identity: [allow(), deny()],
     decision: "a Deny of Role",
   },
-  { title: "the resource's policy alone", ofResource: [allow(toRole)], decision: "allowed" },
+  { title: "only the resource's policy", ofResource: [allow(toRole)], decision: "allowed" },
   {
     title: "the resource's policy for its account",
     ofResource: [allow(toAccount)],
@@ -97,14 +97,14 @@ const cases: Case[] = [
     decision: "allowed",
   },
   {
-    title: "a key without a word for the account",
+    title: "a key policy that does not name the account",
     identity: [allow()],
     ofResource: [],
     resourceRules: true,
     decision: "nothing in the resource's policy allows it",
   },
   {
-    title: "a key that leaves it to the account",
+    title: "a key policy that delegates to the account",
     identity: [allow()],
     ofResource: [allow(toAccount)],
     resourceRules: true,
@@ -131,21 +131,25 @@ const cases: Case[] = [
     decision: nothing,
   },
   ...[
-    { title: "tokens for an audience of the list", audiences: ["far"], decision: "allowed" },
-    { title: "tokens for two of the list", audiences: ["far", "farther"], decision: "allowed" },
+    { title: "a token for an audience of the list", audiences: ["far"], decision: "allowed" },
     {
-      title: "tokens for one that is not in it",
+      title: "a token for two audiences of the list",
+      audiences: ["far", "farther"],
+      decision: "allowed",
+    },
+    {
+      title: "a token for an audience outside the list",
       audiences: ["far", "elsewhere"],
       decision: nothing,
     },
-    { title: "tokens for nobody", audiences: undefined, decision: nothing },
+    { title: "a token without an audience", audiences: undefined, decision: nothing },
   ].map(({ audiences, ...rest }) => ({
     ...rest,
     identity: [allow({ Condition: forAudiences })],
     call: { context: audiences === undefined ? {} : { "sts:identitytokenaudience": audiences } },
   })),
   {
-    title: "tokens for nobody, where no condition says that there must be an audience",
+    title: "a token without an audience and without a condition that requires one",
     identity: [
       allow({
         Condition: { "ForAllValues:StringEquals": forAudiences["ForAllValues:StringEquals"] },
@@ -154,7 +158,7 @@ const cases: Case[] = [
     decision: "allowed",
   },
   {
-    title: "several values where the operator is for one",
+    title: "several values for a single-valued operator",
     identity: [allow({ Condition: { StringEquals: { "sts:IdentityTokenAudience": "far" } } })],
     call: { context: { "sts:identitytokenaudience": ["far"] } },
     decision: nothing,
@@ -164,7 +168,7 @@ const cases: Case[] = [
     { seconds: "60", decision: "allowed" },
     { seconds: "301", decision: nothing },
   ].map(({ seconds, decision }) => ({
-    title: `${seconds} where at most 300 are allowed`,
+    title: `${seconds} seconds for a maximum of 300`,
     identity: [allow({ Condition: { NumericLessThanEquals: { "sts:DurationSeconds": 300 } } })],
     call: { context: { "sts:durationseconds": seconds } },
     decision,
@@ -213,8 +217,8 @@ function judge({
   });
 }
 
-describe("a call is judged as IAM judges it, given", () => {
-  it.each(cases)("decides as IAM does given $title: $decision", (example) => {
+describe("the decision about a call", () => {
+  it.each(cases)("decides as IAM does for $title: $decision", (example) => {
     const decision = judge(example);
     expect(decision.allowed ? "allowed" : decision.why).toBe(example.decision);
   });

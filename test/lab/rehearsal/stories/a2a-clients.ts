@@ -26,7 +26,7 @@ export const a2aOfStage = {
 type Sent = { task: A2aTask };
 
 /** Runs a task with a question. Resolves to how often it is listed, and to the states that were pushed. */
-export async function serveA2aClient(world: World): Promise<{ listed: number; told: string[] }> {
+export async function serveA2aClient(world: World): Promise<{ listed: number; updates: string[] }> {
   const { ask, card } = openClient(world);
   await verifyAgentCardSignature(async () => publicKey)((await card()) as never);
   const updates: string[] = [];
@@ -56,7 +56,7 @@ export async function serveA2aClient(world: World): Promise<{ listed: number; to
     await send("yes", "TASK_STATE_WORKING", { taskId: id });
     await comesTo("TASK_STATE_COMPLETED");
     const { tasks } = await ask<{ tasks: A2aTask[] }>("ListTasks", {});
-    return { listed: tasks.filter((task) => task.id === id).length, told: updates };
+    return { listed: tasks.filter((task) => task.id === id).length, updates };
   } finally {
     await receiver.close();
   }

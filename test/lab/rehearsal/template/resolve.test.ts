@@ -44,7 +44,7 @@ function resolve({ properties, resources = {} }: { properties: unknown; resource
 
 const queueName = /^Near-Tasks-[0-9a-f]{12}$/;
 
-describe("an intrinsic of a template becomes what CloudFormation makes of it:", () => {
+describe("an intrinsic function of a template", () => {
   it("resolves a queue's address and ARN to the same name in its account", () => {
     const value = resolve({
       properties: [{ Ref: "Tasks" }, { "Fn::GetAtt": ["Tasks", "Arn"] }],

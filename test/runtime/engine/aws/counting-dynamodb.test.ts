@@ -10,7 +10,7 @@ import { type SampleItem, type StoreCase, sample } from "../../../tables/task-st
 const parse = (json: unknown) => json as SampleItem;
 
 describe("DynamoDB in memory", () => {
-  it.each<StoreCase>(taskStoreCases)("conforms: $name", async ({ run }) => {
+  it.each<StoreCase>(taskStoreCases)("$name", async ({ run }) => {
     const clock = createVirtualClock();
     const { client, close } = openCountingDynamoDb({ hasPrincipals: true });
     const open = () =>

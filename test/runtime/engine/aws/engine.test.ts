@@ -69,7 +69,7 @@ describeWithDynamoDb.each(stores)(
       await emulator.close();
     });
 
-    it.each<StoreCase>(taskStoreCases)("conforms: $name", async ({ run }) => {
+    it.each<StoreCase>(taskStoreCases)("$name", async ({ run }) => {
       const clock = createVirtualClock();
       const table = await createTaskTable({ client: admin });
       const open = () => {
@@ -103,7 +103,7 @@ describe.each(queues)("the SQS task queue, by %s", (_who, openClient) => {
     await sqs.close();
   });
 
-  it.each<QueueCase>(taskQueueCases)("conforms: $name", async ({ run }) => {
+  it.each<QueueCase>(taskQueueCases)("$name", async ({ run }) => {
     const { queueUrl, deadLettersUrl } = await createQueuePair({ client: admin, maxReceiveCount });
     const open = (url: string) => {
       const client = openClient(sqs.endpoint);

@@ -270,7 +270,7 @@ describe("a delay", () => {
   });
 });
 
-describe("the text that SQS takes", () => {
+describe("the text that SQS accepts", () => {
   /** XML 1.0, section 2.2. */
   const isTaken = (code: number) =>
     [0x9, 0xa, 0xd].includes(code) ||

@@ -123,7 +123,7 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect(await open({ through: direct }).get({ id: "a" })).toEqual({ ...item, revision: 2 });
   });
 
-  it("does not claim a replace that was overtaken before its retry", async () => {
+  it("reports no success for a replacement that was overtaken before its retry", async () => {
     const overtake = () => open({ through: direct }).replace({ item: { ...item, revision: 2 } });
     await loseAnAnswer({ of: "UpdateItem", meanwhile: overtake });
     await open({ through: direct }).create({ item });

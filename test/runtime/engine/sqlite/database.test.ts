@@ -341,7 +341,7 @@ function onDisk(): string {
   return readFileSync(sqlite.file, "latin1") + readFileSync(`${sqlite.file}-wal`, "latin1");
 }
 
-describe("a sqlite file that is open for long", () => {
+describe("a sqlite file that stays open", () => {
   beforeEach(
     () =>
       void jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"], now: 1_790_000_000_000 }),

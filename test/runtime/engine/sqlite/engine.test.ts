@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 
 describe("the sqlite task store", () => {
-  it.each(taskStoreCases)("conforms: $name", async ({ run }) => {
+  it.each(taskStoreCases)("$name", async ({ run }) => {
     const clock = createVirtualClock();
     const open = (database: Database) =>
       createSqliteTaskStore({ database, parse: (json) => json as SampleItem, now: clock.nowMs });
@@ -69,7 +69,7 @@ describe("the sqlite task store", () => {
 });
 
 describe("the sqlite task queue", () => {
-  it.each(taskQueueCases)("conforms: $name", async ({ run }) => {
+  it.each(taskQueueCases)("$name", async ({ run }) => {
     const { nowMs: now, advance } = createVirtualClock();
     const open = (database: Database) =>
       createSqliteQueue({ database, name: "tasks", maxReceiveCount, deadLetterQueue: "dead", now });
@@ -211,7 +211,7 @@ describe("the statements of the sqlite engine", () => {
   });
 });
 
-describe("a queue beside its model", () => {
+describe("a queue compared with its model", () => {
   type Kept = {
     body: string;
     sentAtMs: number;

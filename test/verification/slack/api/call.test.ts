@@ -22,7 +22,7 @@ function delayOf({ kind, retryAfterMs, ...callState }: Given) {
 
 type Given = typeof input extends fc.Arbitrary<infer T> ? T : never;
 
-describe("repeating a Slack call", () => {
+describe("the repetition of a Slack call", () => {
   it("never retries a terminal error or a post that may have landed", () => {
     forAll(input).hold((values) => {
       fc.pre(terminal.includes(values.kind) || (values.kind === "ambiguous" && !values.repeatable));

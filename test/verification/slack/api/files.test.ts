@@ -18,7 +18,7 @@ async function answering(status: number, headers: Record<string, string> = {}) {
   return { seen: readHeaders, apiUrl: `${url}/api/`, url: `${url}/upload/v1/abc` };
 }
 
-describe("a file on its way out", () => {
+describe("an uploaded file", () => {
   it("shows a file in the thread only after all three steps", async () => {
     const { api, common, asked, fakeSlack } = client();
     const { fileId, url } = await api().startUpload({
@@ -157,9 +157,12 @@ describe("an address for uploads", () => {
     ["http://slack.example/upload", "http://slack.example/api/", false],
     ["file:///etc/passwd", real, false],
     ["nonsense", real, false],
-  ])("checks the upload address %s for the Web API at %s: %s", (url, apiUrl, isAllowed) => {
-    expect(isUploadUrl({ url, apiUrl })).toBe(isAllowed);
-  });
+  ])(
+    "decides whether the upload address %s belongs to the Web API at %s: %s",
+    (url, apiUrl, isAllowed) => {
+      expect(isUploadUrl({ url, apiUrl })).toBe(isAllowed);
+    },
+  );
 
   it("never accepts an upload address on another host", () => {
     forAll(fc.webUrl({ validSchemes: ["http", "https"] })).hold((url) => {
@@ -168,7 +171,7 @@ describe("an address for uploads", () => {
   });
 });
 
-describe("what Slack says of a file", () => {
+describe("the description of a file", () => {
   const upload = (file: Partial<FileOfPerson>) =>
     client().fakeSlack.upload({ name: "plan.csv", mimetype: "text/csv", bytes, ...file });
 

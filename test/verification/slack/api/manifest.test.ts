@@ -133,7 +133,7 @@ describe("a scope", () => {
     ["im:write", { slack: { command: { name: "/ask" } } }, {}],
     ["assistant:write", { slack: { assistant: {} } }, {}],
   ] satisfies [string, z.input<typeof configFields>, z.input<typeof configFields>][])(
-    "requests %s with %j and not with %j",
+    "requests the scope %s for the configuration %j and not for %j",
     (scope, usedNames, unusedNames) => {
       expect(scopesOf(usedNames)).toContain(scope);
       expect(scopesOf(unusedNames)).not.toContain(scope);

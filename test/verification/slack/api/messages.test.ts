@@ -184,10 +184,10 @@ describe("a page of a thread", () => {
     ["of another event", { event_type: "deployed", event_payload: {} }],
     ["without a request id", { event_type: "sekisho_message", event_payload: { part: 1 } }],
     [
-      "of a part that is none",
+      "of an invalid part",
       { event_type: "sekisho_message", event_payload: { request_id: "r", part: "1" } },
     ],
-    ["that are a text", "metadata"],
+    ["that are a string", "metadata"],
     ["that are null", null],
   ])("keeps the other posts of a page if one has metadata %s", (_what, metadata) => {
     expect(keysOf({ ...ours, metadata }, ours)).toEqual([undefined, key]);
@@ -260,10 +260,10 @@ describe("a page of a thread", () => {
 
   it.each([
     ["without messages", { ok: true }],
-    ["whose messages are no list", { messages: {} }],
+    ["with messages that are not a list", { messages: {} }],
     ["with a message that has no ts", { messages: [ours, { text: "hello" }] }],
     ["with a message that is null", { messages: [ours, null] }],
-    ["with a cursor that is none", { messages: [ours], response_metadata: { next_cursor: 2 } }],
+    ["with an invalid cursor", { messages: [ours], response_metadata: { next_cursor: 2 } }],
   ])("refuses a page %s instead of treating it as empty", (_what, page) => {
     expect(() => readText(page)).toThrow(
       expect.objectContaining({ name: SlackError.name, kind: "ambiguous" }),
@@ -303,7 +303,7 @@ async function hugePages(): Promise<{ apiUrl: string; calls: () => number }> {
   return { apiUrl: `http://127.0.0.1:${await listen(server)}/api/`, calls: () => calls };
 }
 
-describe("messages whose page is larger than what is read", () => {
+describe("an oversized page of messages", () => {
   it("reads smaller pages if a page is too large, and continues at its cursor", async () => {
     const { api, post, asked, fakeSlack, common, waits } = patient();
     const first = await post(api(), 0);
@@ -367,7 +367,7 @@ describe("messages whose page is larger than what is read", () => {
   });
 });
 
-describe("a post whose answer is larger than what is read", () => {
+describe("a post with an oversized response", () => {
   it("does not repeat a post whose answer is too large, because it may have landed", async () => {
     const { apiUrl, calls } = await hugePages();
     const { api, post } = patient();

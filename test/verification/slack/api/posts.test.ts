@@ -117,7 +117,7 @@ describe("the Slack API", () => {
   });
 });
 
-describe("what Slack refuses", () => {
+describe("a refused call", () => {
   it.each([
     ["is_archived", "gone"],
     ["not_in_channel", "gone"],

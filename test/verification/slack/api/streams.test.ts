@@ -30,12 +30,12 @@ describe("a native stream", () => {
     expect(message()?.stream).toMatchObject({ state: "closed" });
   });
 
-  it.each(["begun", "written on", "stopped"])(
+  it.each(["started", "appended to", "stopped"])(
     "requests no link preview when a stream is %s",
     async (step) => {
       const { api, common, fakeSlack } = client();
       const { ts } = await start("https://a.example ");
-      if (step !== "begun")
+      if (step !== "started")
         await api().appendStream({ ...common, ts, markdown: "https://b.example " });
       if (step === "stopped") await api().stopStream({ ...common, ts });
       expect(fakeSlack.messages().find((one) => one.ts === ts)?.unfurls).toBeUndefined();
@@ -70,7 +70,7 @@ describe("a native stream", () => {
   });
 
   it.each(["status", "lost_answer"] as const)(
-    "does not repeat a start or an append after a %s",
+    "does not repeat a start or an append after the failure %s",
     async (type) => {
       const { api, common, fakeSlack, waits } = client();
       fakeSlack.inject({ method: "chat.startStream", type, status: 500 });

@@ -24,7 +24,7 @@ function replies(slack = client().api()) {
   return slack.replies({ ...common, threadTs: asked.ts, oldestTs: asked.ts, appId });
 }
 
-describe("what goes wrong on the way", () => {
+describe("a failure on the network", () => {
   it("stops waiting for a retry when the caller aborts", async () => {
     const { fakeSlack, api, common, asked, calls } = client();
     const caller = new AbortController();
@@ -36,7 +36,7 @@ describe("what goes wrong on the way", () => {
   });
 
   it.each(["status", "reset", "lost_answer"] as const)(
-    "never repeats a post after a %s",
+    "never repeats a post after the failure %s",
     async (type) => {
       const { fakeSlack, post, waits, answers } = client();
       fakeSlack.inject({ method: "chat.postMessage", type, status: 500 });
@@ -69,7 +69,7 @@ describe("what goes wrong on the way", () => {
   });
 
   it.each(["status", "reset", "lost_answer"] as const)(
-    "repeats a read after a %s",
+    "repeats a read after the failure %s",
     async (type) => {
       const { fakeSlack, waits } = client();
       fakeSlack.inject({ method: "conversations.replies", type, status: 500 });
@@ -179,7 +179,7 @@ describe("what goes wrong on the way", () => {
   });
 });
 
-describe("what Slack knows of people", () => {
+describe("the lookup of people", () => {
   it("reads the language and name of a person", async () => {
     const { api, common } = client();
     expect(await api().person({ ...common, user: "UHANAKO" })).toMatchObject({
@@ -256,7 +256,7 @@ describe("what Slack knows of people", () => {
   });
 });
 
-describe("what Slack knows of a channel", () => {
+describe("the lookup of a channel", () => {
   const channelFields = { hasBot: true, isShared: false, kind: "public", topic: undefined };
 
   it.each([

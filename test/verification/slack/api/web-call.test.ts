@@ -214,7 +214,7 @@ describe("a call of the Web API", () => {
   });
 
   it.each(["", "xoxb token", "xoxb-\r\nx: y", "xoxb-é"])(
-    "sends nothing with the token %j, which fits into no header",
+    "sends nothing with the token %j, which is invalid in a header",
     async (values) => {
       const { url, received: requests } = await serve(() => Response.json({ ok: true }));
       const pendingCall = call(url, { token: async () => values });
@@ -302,23 +302,26 @@ async function callOf({
 
 describe("a call whose connection fails", () => {
   it.each<[string, (socket: Socket) => void]>([
-    ["the other side speaks no TLS", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")],
+    [
+      "the other side does not speak TLS",
+      (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"),
+    ],
     // A fatal alert, handshake_failure (RFC 8446, section 6).
     ["the other side refuses TLS", (socket) => socket.end(Buffer.from("15030300020228", "hex"))],
-    ["the other side hangs up in the handshake", (socket) => socket.destroy()],
+    ["the other side closes the connection in the handshake", (socket) => socket.destroy()],
   ])("reports a call as not made if %s", async (_what, serve) => {
     expect(await callOf({ scheme: "https", serve })).toBe("unavailable");
   });
 
   it.each<[string, (socket: Socket) => void]>([
-    ["hangs up on the request", (socket) => socket.destroy()],
-    ["speaks no HTTP", (socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n")],
+    ["closes the connection during the request", (socket) => socket.destroy()],
+    ["does not speak HTTP", (socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n")],
   ])("reports a call as ambiguous if the other side %s", async (_what, serve) => {
     expect(await callOf({ scheme: "http", serve })).toBe("ambiguous");
   });
 
   it.each(["EPROTO", "ERR_SSL_WRONG_VERSION_NUMBER", "ECONNRESET"])(
-    "judges %s by whether the call was sent, since it may come before or after that",
+    "classifies %s by whether the call was sent, because it can occur before or after",
     (code) => {
       const cause = Object.assign(new Error("on a connection"), { code });
       expect(toSlackError(new HttpError("ambiguous", { cause })).kind).toBe("ambiguous");

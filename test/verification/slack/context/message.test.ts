@@ -48,7 +48,7 @@ describe("the text of a message", () => {
     ],
     ["&amp;lt;@U1&amp;gt; &lt;@U1&gt;", "&lt;@U1&gt; <@U1>"],
     ["<not slack> <> < ```", "<not slack> <> < ```"],
-  ])("mrkdwn %j becomes %j", (text, readText) => {
+  ])("converts mrkdwn %j to Markdown %j", (text, readText) => {
     expect(readValue({ text })).toBe(readText);
   });
 

@@ -27,7 +27,7 @@ const split: readonly (readonly [what: string, markdown: string])[] = [
   ["an image within a link", "[![bank](https://a.example/i.png)]E.com"],
   ["an entity", "bank&#46;[com]E"],
   ["a named entity", "bank&period;[com]E"],
-  ["an entity that nobody knows", "bank&centerdot;[com]E"],
+  ["an unknown entity", "bank&centerdot;[com]E"],
   ["an invisible entity", "[bank]E&#8203;.com"],
   ["an escape", "bank\\.[com]E"],
   ["an HTML tag", "bank.<b></b>[com]E"],
@@ -52,7 +52,7 @@ const split: readonly (readonly [what: string, markdown: string])[] = [
   ["a title", 'bank.[com](https://evil.example "x")'],
   ["brackets around the address", "bank.[com](<https://evil.example>)"],
   ["references", "[bank][x][.com][x]\n\n[x]: https://evil.example"],
-  ["a reference without a name of its own", "bank.[com]\n\n[com]: https://evil.example"],
+  ["a shortcut reference", "bank.[com]\n\n[com]: https://evil.example"],
   ["a heading", "# bank.[com]E"],
   ["an item", "- bank.[com]E"],
   ["a task", "- [ ] bank.[com]E"],
@@ -64,7 +64,7 @@ const split: readonly (readonly [what: string, markdown: string])[] = [
 
 describe("links that together look like an address", () => {
   it.each(split)(
-    "shows where links lead that together look like an address: %s",
+    "shows the targets of links that together look like an address: %s",
     (_what, written) => {
       const markdown = written.replaceAll("]E", `]${evil}`);
       const safe = safeText(markdown);
@@ -80,7 +80,7 @@ describe("links that together look like an address", () => {
   );
 
   it.each(["[銀行]E。コム", "銀行。[コム]E"])(
-    "shows where a link beside an ideographic stop leads: %s",
+    "shows the target of a link beside an ideographic full stop: %s",
     (written) => {
       expect(safeText(written.replaceAll("]E", `]${evil}`))).toMatch(/ \(https:\/\/evil\.example/);
     },
@@ -217,7 +217,7 @@ describe("a link that touches other text", () => {
   });
 });
 
-describe("the address that is shown", () => {
+describe("the shown address", () => {
   it("ends the shown address before the text that touches the link", () => {
     expect(safeText(`[bank]${evil}.com`)).toBe("bank (https://evil.example ).com");
     expect(safeText(`**[bank.com]${evil}**, or`)).toBe("**bank.com (https://evil.example)**, or");
@@ -235,7 +235,7 @@ describe("the address that is shown", () => {
   });
 });
 
-describe("an address that stands there by itself", () => {
+describe("a bare address", () => {
   it.each([
     ["a user name", "https://bank.example@evil.example/x", "https://evil.example/x"],
     [
@@ -289,7 +289,7 @@ describe("an address that stands there by itself", () => {
       "https://bank.xn--examplea-ei0m.evil.example/",
     ],
     ["a user name of another scheme", "ftp://bank.example@evil.example/x", "ftp://evil.example/x"],
-    ["what is no address", "https://bank.example@:x", "https://bank.example%40:x"],
+    ["a text that is not an address", "https://bank.example@:x", "https://bank.example%40:x"],
   ])("shows only the real host of a bare address, in ASCII: %s", (_what, written, shown) => {
     expect(safeText(`see ${written} now`)).toBe(`see ${shown} now`);
     expect(safeText(safeText(written))).toBe(safeText(written));

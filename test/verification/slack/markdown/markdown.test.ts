@@ -68,7 +68,7 @@ const slow = [
 ];
 
 describe("the work of reading Markdown", () => {
-  it.each(slow)("needs steps in proportion to the length of the text: %j", expectLinear);
+  it.each(slow)("reads repetitions of %j in steps proportional to their length", expectLinear);
 
   it("needs steps in proportion to the length, whatever text is repeated", () => {
     const unit = fc
@@ -148,7 +148,7 @@ it.each(["", " ", "\t", "\n", " \t\n "])(
   },
 );
 
-describe("a text that holds everything that makes a parser slow", () => {
+describe("a text that is slow to parse", () => {
   it("shows the whole of a text that makes parsers slow, as plain words if need be", () => {
     forAll(fc.array(fc.constantFrom(...fragments, "word"), { maxLength: 40 })).hold((parts) => {
       const text = parts.join("");

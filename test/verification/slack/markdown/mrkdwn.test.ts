@@ -222,9 +222,9 @@ describe("tables in an answer", () => {
     ["bold text", "<**!channel**>"],
     ["code", "<`@U1`>"],
     ["an entity", "&amp;lt;!channel>"],
-    ["an entity of a direction", "&amp;#8238;"],
+    ["an entity of a direction mark", "&amp;#8238;"],
     ["cells that fill a message", "<**!channel**> ".repeat(700)],
-  ])("draws no notation that was hidden by %s", (_title, cell) => {
+  ])("shows no Slack notation that was hidden by %s", (_title, cell) => {
     const text = `| a |\n|---|\n| ${cell} | further |`;
     const parts = [...splitMarkdown({ markdown: safeMarkdown(text), maxLength: 8000 })];
     expect(parts.map((part) => part.text).join("\n")).toContain("further");

@@ -136,7 +136,7 @@ describe("an agent's Markdown", () => {
     "(https://example.com/foo) [https://example.com/foo]",
     "<https://example.com/foo。bar> [x](https://example.com/foo。bar) `https://example.com/foo。`",
     "a@b.example、次",
-  ])("keeps a bare address that nothing extends: %j", (text) => {
+  ])("keeps a complete bare address unchanged: %j", (text) => {
     expect(safeText(text)).toBe(text);
   });
 
@@ -210,7 +210,7 @@ describe("an agent's Markdown", () => {
     "[https://bank.example][1]\n\n[1]: https://evil.example",
     "[https://bank.example]\n\n[https://bank.example]: https://evil.example",
     "[https://bank.example][]\n\n> [https://bank.example]: https://evil.example",
-  ])("shows where a link with a misleading label leads: %s", (text) => {
+  ])("shows the target of a link with a misleading label: %s", (text) => {
     const [first = ""] = safeText(text).split("\n");
     expect(first).toMatch(/ \(https:\/\/[a-z.]+(example)?[^)]*\)/);
     expect(first).not.toMatch(/\]\(|\]\[/);
@@ -298,7 +298,7 @@ const disguised = [
 
 const titled = disguised.map((markdown) => [markdown.slice(0, 60), markdown]);
 
-describe("a link whose label is an address of elsewhere", () => {
+describe("a link with a misleading label", () => {
   it.each(titled)(
     "removes a Markdown link whose label is another address: %s",
     (_, markdown = "") => {
@@ -311,7 +311,7 @@ describe("a link whose label is an address of elsewhere", () => {
   );
 
   it.each(titled)(
-    "removes such a link from mrkdwn, made safe before or not: %s",
+    "removes a link whose label is another address from mrkdwn, before or after sanitizing: %s",
     (_, markdown = "") => {
       for (const text of [markdown, safeText(markdown)])
         expect(mrkdwnText(text)).not.toMatch(
@@ -396,7 +396,7 @@ describe("a link whose label is an address of elsewhere", () => {
   });
 });
 
-describe("a link whose label is none of an address of elsewhere", () => {
+describe("a link without a misleading label", () => {
   it.each([
     "[設定の手順。](https://docs.example)",
     "[AT&amp;T](https://att.example)",
@@ -447,9 +447,9 @@ describe("the address of a link", () => {
 describe("a text with very many marks on a letter", () => {
   it.each([
     ["of two kinds", "\u0301".repeat(20_000) + "\u0323".repeat(20_000)],
-    ["that normalization makes", "\u0301\uFF9E".repeat(20_000)],
+    ["produced by normalization", "\u0301\uFF9E".repeat(20_000)],
   ])(
-    "treats a text with very many marks as an address without normalizing it: %s",
+    "treats a text with very many combining marks as an address without normalizing it: %s",
     (_what, marks) => {
       const normalize = jest.spyOn(String.prototype, "normalize");
       expect(canNameAddress(`x${marks}`)).toBe(true);

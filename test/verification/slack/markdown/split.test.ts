@@ -1,6 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { escapeMrkdwn } from "@sekisho/verification/slack/markdown/characters.ts";
 import { parseMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
+import { mrkdwnBlocks } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
 import { walkBlocks } from "@sekisho/verification/slack/markdown/nodes.ts";
 import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
 import { splitMarkdown } from "@sekisho/verification/slack/markdown/safe-parts.ts";
@@ -178,6 +179,16 @@ describe("splitting an answer", () => {
       });
       expect(parts.filter((part) => part.includes(link))).toHaveLength(1);
       expect(parts.filter((part) => part.includes("**two words**"))).toHaveLength(1);
+    }
+  });
+
+  it("cuts between links without blanks", () => {
+    const markdown = parseMarkdown("[a](https://b.example)".repeat(30));
+    for (const blocks of [sourceBlocks(markdown), mrkdwnBlocks(markdown)]) {
+      const parts = [...splitBlocks({ blocks, maxLength })];
+      expect(parts.length).toBeGreaterThan(2);
+      for (const { text } of parts)
+        expect(text).toMatch(/^(?:\[a\]\(https:\/\/b\.example\)|<https:\/\/b\.example\|a>)+$/);
     }
   });
 
@@ -400,9 +411,12 @@ describe("parts of the tree", () => {
 });
 
 describe("the work of splitting", () => {
-  it.each([
+  it.each<[title: string, unit: string, start?: string]>([
     ["one line", "a"],
     ["short lines", "a\n"],
+    ["short lines of code", "a\n", "```\n"],
+    ["empty lines of code", "\n", "```\n"],
+    ["a long line of blanks in code", " ", "```\n"],
     ["paragraphs", "a\n\n"],
     ["a list", "- a\n"],
     ["nested lists and quotes", "- > - a\n"],
@@ -411,16 +425,19 @@ describe("the work of splitting", () => {
     ["fences in a list", "- ```\n"],
     ["an open fence", "```\n\n\n"],
     ["blanks before text", `${" ".repeat(1000)}a\n\n`],
-  ])("grows with the length of the text only: %s", (_title, unit) => {
+  ])("splits a text in steps proportional to its length: %s", (_title, unit, start = "") => {
     const counter = createStepCounter({
       isSource: (url) => /markdown\/(?:split|cut|text-blocks|tables)\.ts/.test(url),
     });
     const doublings = [16_000, 32_000, 64_000].map((length) =>
       counter.count(() =>
-        splitDrawnText({ text: unit.repeat(length / unit.length), maxLength: 3000 }),
+        splitDrawnText({
+          text: `${start}${unit.repeat(length / unit.length)}a`,
+          maxLength: 3000,
+        }),
       ),
     );
     counter.close();
-    expect(findGrowth({ doublings, maxGrowth: 2.5, minSteps: 400_000 })).toEqual([]);
+    expect(findGrowth({ doublings, maxGrowth: 2.5, minSteps: 20_000 })).toEqual([]);
   });
 });

@@ -21,15 +21,15 @@ const nothing: readonly (readonly [what: string, text: string])[] = [
   ["a mark that turns the direction", "\u202e"],
   ["zero-width characters", "\u200b\u200d\ufeff\u2060"],
   ["blanks of other kinds", "\u00a0\u3000\u2028\u2800"],
-  ["a letter that is drawn as nothing", "\u3164"],
-  ["combining marks alone", "\u0301\u0302"],
+  ["an invisible letter", "\u3164"],
+  ["only combining marks", "\u0301\u0302"],
   ["variation selectors", "\ufe0f\ufe0f"],
   ["a lone link definition", "[a]: http://x"],
   ["empty code fences", "```\n```\n".repeat(1500)],
   ["fences of blanks", "```\n \n\u200b\n```"],
   ["an HTML comment", "<!-- nothing -->"],
   ["an HTML comment over several messages", `<!-- ${"never shown ".repeat(2000)} -->`],
-  ["an HTML comment that does not end", `<!-- ${"never shown\n\n".repeat(1000)}`],
+  ["an unclosed HTML comment", `<!-- ${"never shown\n\n".repeat(1000)}`],
   ["5,001 empty headings", "#\n".repeat(5001)],
   ["blanks as entities", "&nbsp;&#8203;&#x200B; &nbsp;"],
   ["blanks as named entities", "&zwnj;&shy;&ensp;&emsp;&thinsp;&zwj;&lrm;&rlm;&Tab;"],
@@ -39,8 +39,8 @@ const nothing: readonly (readonly [what: string, text: string])[] = [
   ["rules", "---\n\n***"],
   ["a table without cells", "| | |\n|-|-|\n| | |"],
   ["an empty quote", "> \n> "],
-  ["a link of nothing", "[]()"],
-  ["an image of nothing", "![]()"],
+  ["a link without a label", "[]()"],
+  ["an image without a description", "![]()"],
 ];
 
 const something: readonly string[] = [
@@ -68,7 +68,7 @@ const something: readonly string[] = [
   "[\u200b](https://example.com)",
 ];
 
-describe("an answer of which nobody would see anything", () => {
+describe("an invisible answer", () => {
   it.each(nothing)(
     "replaces an invisible answer with a notice, with and without blocks: %s",
     (_what, shown) => {
@@ -102,7 +102,7 @@ describe("an answer of which nobody would see anything", () => {
   });
 });
 
-describe("words of ours in place of an answer", () => {
+describe("a text of Sekisho instead of an answer", () => {
   it("fits the notice into an edit, whatever the names of the failed files", () => {
     const artifacts = Array.from({ length: 20 }, (_, n) => ({
       name: `${"&".repeat(99)}${n}`,
@@ -121,7 +121,7 @@ describe("words of ours in place of an answer", () => {
   });
 });
 
-describe("an answer of which somebody sees something", () => {
+describe("a visible answer", () => {
   it.each(something)("shows a visible answer: %s", (shown) => {
     expect(hasVisibleText(parseMarkdown(safeText(shown)))).toBe(true);
     for (const form of [{}, { mrkdwnFallback: true as const }]) {
@@ -152,7 +152,7 @@ describe("an answer of which somebody sees something", () => {
   });
 });
 
-describe("what is asked and told on the way", () => {
+describe("questions and progress", () => {
   it.each(nothing)(
     "replaces invisible text in questions and progress with a notice: %s",
     (_what, unseen) => {
@@ -214,7 +214,7 @@ const hostile: readonly (readonly [what: string, label: string])[] = [
   ["a trailing colon", "bank.example:"],
   ["a port", "bank.example:443"],
   ["a user", "support@bank.example"],
-  ["a user alone", "user@bank"],
+  ["a user name before a host", "user@bank"],
   ["the target as a user", "https://evil.example@bank.example"],
   ["the target as a user, in capitals", "evil.example@bank"],
   ["another scheme", "ftp://bank"],
@@ -240,7 +240,7 @@ const hostile: readonly (readonly [what: string, label: string])[] = [
   ["a tag within", "bank.<b></b>example"],
   ["numeric entities", "bank&#46;example"],
   ["a named entity", "bank&period;example"],
-  ["an entity that nobody knows", "bank&centerdot;example"],
+  ["an unknown entity", "bank&centerdot;example"],
   ["the target and another", "https://evil.example or https://bank.example"],
   ["another path of the target", "https://evil.example/account"],
   ["the beginning of a name in the path", "evil.example/log"],
@@ -257,14 +257,14 @@ const hostile: readonly (readonly [what: string, label: string])[] = [
   ["a Korean middle dot", "bank\u318dcom"],
   ["a Canadian middle dot", "bank\u1427com"],
   ["a Canadian letter with a dot", "bank\u147fom"],
-  ["a dot of a script that nobody listed", "bank\u{1bc9f}com"],
+  ["a dot of an unlisted script", "bank\u{1bc9f}com"],
   ["a Tibetan dot", "bank\u0f0bcom"],
   ["a circle", "bank\u25cfcom"],
   ["an emoji", "bank\u{1f534}com"],
   ["a character for private use", "bank\ue000com"],
-  ["a dot above nothing", "bank\u02d9com"],
+  ["a spacing dot above", "bank\u02d9com"],
   ["a dot below a thin blank", "bank\u200a\u0323com"],
-  ["a dot below nothing", "bank\u200b\u0323com"],
+  ["a dot below a zero-width space", "bank\u200b\u0323com"],
   ["a Japanese iteration mark for a dot", "bank\u30fdcom"],
   ["a Korean tone mark for a dot", "bank\u302ecom"],
   ["a spacing mark of another script", "bank\u0d02com"],
@@ -284,7 +284,7 @@ const hostile: readonly (readonly [what: string, label: string])[] = [
   ["a sentence", "Read this first. Then go on"],
 ];
 
-describe("a label that may be taken for another address", () => {
+describe("a misleading label", () => {
   it.each(hostile)(
     "shows the address beside a misleading label in every place: %s",
     (_what, label) => {

@@ -43,7 +43,7 @@ function retryOf(changes: Partial<Task>, locale: "en" | "ja" = "en"): Button | u
 
 describe("the votes on an answer", () => {
   it.each(locales)(
-    "shows the votes as one element with two values that name the task: %s",
+    "shows the votes as one element with two values that name the task, in %s",
     (locale) => {
       const [[block]] = votesOf({ outcome: answer }, { locale, feedback: true }) as [
         [ContextActionsBlock],
@@ -91,7 +91,7 @@ describe("the button to try again", () => {
     outcome: { type: "failed", reason, lost: isLost },
   });
 
-  it.each(locales)("names the task in the retry button: %s", (locale) => {
+  it.each(locales)("names the task in the retry button, in %s", (locale) => {
     const {
       action_id = "",
       value = "",
@@ -106,7 +106,7 @@ describe("the button to try again", () => {
     ["ambiguous", false],
     ["execution_failed", true],
   ] as const)(
-    "asks for confirmation if the agent may have done its work: %s, lost: %s",
+    "asks for confirmation of a retry after %s (lost: %s), because the agent may have done its work",
     (reason, isLost) => {
       for (const locale of locales)
         expect(retryOf(failedTask(reason, isLost), locale)?.confirm).toBeDefined();
@@ -125,25 +125,28 @@ describe("the button to try again", () => {
     ]);
   });
 
-  it.each(locales)("removes the retry button and keeps the rest of the failure: %s", (locale) => {
-    const text = createTaskText({ locale });
-    const task = sampleTask({ state: "done", ...failedTask("execution_failed") });
-    const [firstPart] = text.parts(task);
-    const isButton = (block: unknown) => Object(block).type === "actions";
-    const blocks = firstPart?.blocks?.filter((block) => !isButton(block));
-    expect(blocks).toHaveLength(Number(firstPart?.blocks?.length) - 1);
-    expect(text.withoutRetry({ task, text: firstPart?.text ?? "" })).toEqual({
-      ...firstPart,
-      blocks,
-    });
-  });
+  it.each(locales)(
+    "removes the retry button and keeps the rest of the failure, in %s",
+    (locale) => {
+      const text = createTaskText({ locale });
+      const task = sampleTask({ state: "done", ...failedTask("execution_failed") });
+      const [firstPart] = text.parts(task);
+      const isButton = (block: unknown) => Object(block).type === "actions";
+      const blocks = firstPart?.blocks?.filter((block) => !isButton(block));
+      expect(blocks).toHaveLength(Number(firstPart?.blocks?.length) - 1);
+      expect(text.withoutRetry({ task, text: firstPart?.text ?? "" })).toEqual({
+        ...firstPart,
+        blocks,
+      });
+    },
+  );
 
   it.each<[string, Partial<Task>]>([
     ["of a slash command, which leaves no message", { message: { ...message, command: true } }],
     ["of another bot", { message: { ...message, botIds: ["B1"] } }],
     ["of a canceled task", { ...failedTask("ambiguous"), cancelReason: "asked" }],
-    ["that Slack did not take", { delivery: { status: "failure_notice" } }],
-    ["where Slack takes no blocks", { mrkdwnFallback: true }],
+    ["that Slack refused", { delivery: { status: "failure_notice" } }],
+    ["without blocks", { mrkdwnFallback: true }],
   ])("shows no retry button below a failure %s", (_what, changes) => {
     expect(retryOf({ ...failedTask("execution_failed"), ...changes })).toBeUndefined();
   });
@@ -160,15 +163,15 @@ it.each([
 
 it.each([
   [
-    "a vote that there is not",
+    "an unknown vote",
     { action_id: "sekisho_feedback", value: JSON.stringify({ r: requestId, v: "maybe" }) },
   ],
   [
-    "a vote with more in it",
+    "a vote with unknown members",
     { action_id: "sekisho_feedback", value: JSON.stringify({ r: requestId, v: "up", x: 1 }) },
   ],
   [
-    "a vote on no task",
+    "a vote with an invalid request id",
     { action_id: "sekisho_feedback", value: JSON.stringify({ r: "1", v: "up" }) },
   ],
   ["a vote without a value", { action_id: "sekisho_feedback", value: "" }],
@@ -185,7 +188,7 @@ it.each([
 });
 
 it.each(locales)(
-  "names whom to ask after a click without access, and explains a late click: %s",
+  "names the admins after a click without access, and explains a late click, in %s",
   (locale) => {
     const { buttonClickRefused } = createTaskText({ locale: "en", contact: "<@U9>" });
     expect(buttonClickRefused({ refusal: { type: "not_allowed" }, locale })).toContain("<@U9>");

@@ -244,7 +244,7 @@ describe("an answer", () => {
   });
 });
 
-describe("words instead of an answer", () => {
+describe("a text instead of an answer", () => {
   it("shows the short request id below a notice, with and without blocks", () => {
     const task = sampleTask({ outcome: { type: "refused" } });
     const [part] = parts(task);

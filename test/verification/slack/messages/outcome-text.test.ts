@@ -40,9 +40,9 @@ function say(outcome: Ended | undefined, locale: "en" | "ja" = "en", contact?: s
   return createOutcomeText({ task: sampleTask(), outcome, locale, contact });
 }
 
-describe("what a user reads when a task failed", () => {
+describe("the text of a failed task", () => {
   it.each(locales)(
-    "explains a failure in plain words without codes, addresses or protocol names: %s",
+    "explains a failure without codes, addresses or protocol names, in %s",
     (locale) => {
       for (const reason of everyReason) {
         const text = say(failWith(reason), locale);
@@ -68,8 +68,8 @@ describe("what a user reads when a task failed", () => {
   });
 });
 
-describe("what a user reads when a task came to something else", () => {
-  it.each(locales)("writes a different text for every outcome in the language: %s", (locale) => {
+describe("the text of any other outcome", () => {
+  it.each(locales)("writes a different text for every outcome, in %s", (locale) => {
     const texts = others.map((outcome) => say(outcome, locale));
     for (const text of texts) expect(text).toMatch(locale === "ja" ? /[ぁ-ん]/ : /^[\x20-\x7e]+$/);
     expect(new Set(texts).size).toBe(others.length);

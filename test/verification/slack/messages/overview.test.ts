@@ -60,7 +60,7 @@ describe("the App Home", () => {
   it.each([
     ["en", "Mention me in a channel, use `/sekisho`, or", "Mention me in a channel or"],
     ["ja", "ダイレクトメッセージ、または `/sekisho` コマンドで", "、またはダイレクトメッセージで"],
-  ] as const)("names the command if there is one: %s", (locale, commandText, generalText) => {
+  ] as const)("names the command if there is one, in %s", (locale, commandText, generalText) => {
     expect(textOf(home({}, locale))).toContain(commandText);
     const without = textOf(home({ command: undefined }, locale));
     expect(without).toContain(generalText);
@@ -100,7 +100,7 @@ describe("the App Home", () => {
   });
 
   it.each(locales)(
-    "tells a person without access whom to ask, and shows no rules: %s",
+    "names the admins to a person without access, and shows no rules, in %s",
     (locale) => {
       const text = textOf(home({ mayAsk: false, tasks: [] }, locale));
       expect(text).toContain("<@UADMIN>");
@@ -113,7 +113,7 @@ describe("the App Home", () => {
   });
 
   it.each(locales)(
-    "stays within the limits of Slack, however much there is to show: %s",
+    "stays within the limits of Slack for any amount of content, in %s",
     (locale) => {
       const many = <T>(count: number, of: (n: number) => T) =>
         Array.from({ length: count }, (_, n) => of(n));
@@ -168,7 +168,7 @@ describe("the help", () => {
   const help = (change: Partial<Overview> = {}, locale: Locale = "en") =>
     helpText({ overview: { ...overview, ...change }, locale });
 
-  it.each(locales)("writes the help in five lines: %s", (locale) => {
+  it.each(locales)("writes the help in five lines, in %s", (locale) => {
     for (const change of [
       {},
       { tasks: [], rules: [], routes: [], prompts: [], quota: {}, description: undefined },
@@ -177,7 +177,7 @@ describe("the help", () => {
   });
 
   it.each(locales)(
-    "separates labels from text, because Slack would show their asterisks otherwise: %s",
+    "separates bold labels from text, because Slack would show the asterisks otherwise, in %s",
     (locale) => {
       for (const line of help({}, locale).split("\n")) expect(line).toMatch(/^\*[^*]+[:：]\* \S/);
     },

@@ -212,19 +212,19 @@ describe("a button", () => {
     ["of another app", "approve", value({ r: requestId })],
     ["without JSON", "sekisho_cancel", requestId],
     ["with null", "sekisho_cancel", "null"],
-    ["with a list", "sekisho_cancel", value([requestId])],
+    ["with a list as its value", "sekisho_cancel", value([requestId])],
     ["without a request", "sekisho_cancel", value({})],
-    ["with something that is no UUID", "sekisho_cancel", value({ r: "0d1c2b3a" })],
+    ["with an id that is not a UUID", "sekisho_cancel", value({ r: "0d1c2b3a" })],
     ["with more fields", "sekisho_cancel", value({ r: requestId, x: 1 })],
-    ["with a choice where none is", "sekisho_cancel", value({ r: requestId, q: 0, o: 0 })],
+    ["with a choice on a cancel button", "sekisho_cancel", value({ r: requestId, q: 0, o: 0 })],
     ["without a choice", "sekisho_answer_0", value({ r: requestId })],
     ["with the choice of another button", "sekisho_answer_0", value({ r: requestId, q: 0, o: 1 })],
     ["with a negative question", "sekisho_answer_1", value({ r: requestId, q: -1, o: 1 })],
-    ["with half a choice", "sekisho_answer_1.5", value({ r: requestId, q: 0, o: 1.5 })],
+    ["with a fractional choice", "sekisho_answer_1.5", value({ r: requestId, q: 0, o: 1.5 })],
     ["with a choice in letters", "sekisho_answer_1", value({ r: requestId, q: 0, o: "1" })],
     ["with capitals", "sekisho_cancel", value({ r: requestId.toUpperCase() })],
     ["written in another way", "sekisho_cancel", `{ "r": "${requestId}" }`],
-    ["of great length", "sekisho_cancel", value({ r: requestId }) + " ".repeat(300)],
+    ["with an oversized value", "sekisho_cancel", value({ r: requestId }) + " ".repeat(300)],
   ])("ignores a button %s", (_, action_id, forgedValue) => {
     expect(decodeButton({ action_id, value: forgedValue })).toBeUndefined();
   });
@@ -314,8 +314,8 @@ describe("a question with fields", () => {
 
   it.each([
     ["long", "x".repeat(200)],
-    ["of characters that are escaped", "&".repeat(200)],
-    ["of characters of two units", "\u{1F600}".repeat(90)],
+    ["full of escaped characters", "&".repeat(200)],
+    ["full of surrogate pairs", "\u{1F600}".repeat(90)],
   ])(
     "shows each of 20 answers within the limits, with and without blocks, when labels and texts are %s",
     (_what, label) => {

@@ -34,7 +34,7 @@ const growing = (text: string, step = 1) =>
     text.slice(0, (index + 1) * step),
   );
 
-describe("a text that is shown as it is written", () => {
+describe("a streamed text", () => {
   it("streams whole lines, and whole words of the last line", () => {
     const { pieces } = stream([
       "A se",
@@ -55,7 +55,7 @@ describe("a text that is shown as it is written", () => {
       "See <\u2060!channel> and more ",
     ],
     [
-      "a link in disguise",
+      "a disguised link",
       [
         "See [https://bank.example",
         "See [https://bank.example](https://e",
@@ -157,7 +157,7 @@ describe("a text that is shown as it is written", () => {
   });
 });
 
-describe("a further message of it", () => {
+describe("the next message of a streamed text", () => {
   it("begins a further message with the text not shown yet and reopens its code fence", () => {
     const text = "Look:\n```ts\nconst a = 1;\n[https://bank.example](https://evil.example)\n";
     const from = text.indexOf("[");

@@ -35,7 +35,7 @@ describe("texts of agents and people in a message", () => {
   };
   const message = { ...sampleTask().message, text: signs };
 
-  it.each(locales)("shows texts of agents and people literally: %s", (locale) => {
+  it.each(locales)("shows texts of agents and people literally, in %s", (locale) => {
     const texts = createTaskText({ locale });
     const { text, blocks } = show(progress({ text: signs, steps }), locale);
     expect(text.split("\n").slice(1)).toEqual([shownSigns, `✓ ${shownSigns}`]);
@@ -58,7 +58,7 @@ describe("a canceled task", () => {
     createTaskText({ locale }).parts(sampleTask(changes));
 
   it.each(locales)(
-    "keeps what a canceled agent has written and says that it is incomplete: %s",
+    "keeps the text of a canceled agent and marks it as incomplete, in %s",
     (locale) => {
       const [part, ...more] = parts(writtenFields, locale);
       expect(more).toEqual([]);
@@ -113,7 +113,7 @@ describe("a canceled task", () => {
 
 describe("the placeholder", () => {
   it.each(locales)(
-    "words the placeholder differently for each state and drops the queue position once the task runs: %s",
+    "words the placeholder differently for each state and drops the queue position once the task runs, in %s",
     (locale) => {
       const states: Partial<Task>[] = [
         {},
@@ -334,7 +334,7 @@ describe("the placeholder", () => {
 });
 
 describe("the assistant's status", () => {
-  it.each(locales)("words the assistant's status differently for each state: %s", (locale) => {
+  it.each(locales)("words the assistant's status differently for each state, in %s", (locale) => {
     const { status } = createTaskText({ locale });
     const states: Partial<Task>[] = [
       {},
@@ -353,7 +353,7 @@ describe("the assistant's status", () => {
 
 describe("a message that was deleted too late", () => {
   it.each(locales)(
-    "names the button that cancels the task of a message deleted too late: %s",
+    "names the button that cancels the task of a message deleted too late, in %s",
     (locale) => {
       const texts = createTaskText({ locale });
       const [label] = (texts.placeholder(sampleTask()).blocks ?? []).flatMap(({ elements }) => {
@@ -367,7 +367,7 @@ describe("a message that was deleted too late", () => {
   );
 });
 
-describe("what opens the thread of a slash command", () => {
+describe("the first message of a slash command's thread", () => {
   it("opens the thread of a slash command with the person and the request, and notifies nobody else", () => {
     const task = (changes: Partial<Task["message"]>) =>
       sampleTask({ message: { ...sampleTask().message, ...changes } });
@@ -385,16 +385,20 @@ describe("what opens the thread of a slash command", () => {
 
 const maxLength = 200;
 
-describe("the end of what is being written", () => {
+describe("the newest part of a text", () => {
   const [old, line, last] = ["x".repeat(500), "b".repeat(100), "c".repeat(95)];
   it.each([
-    ["is all of it at the limit", "a".repeat(200), "a".repeat(200)],
+    ["is the whole text at the limit", "a".repeat(200), "a".repeat(200)],
     ["keeps a block that just fits", `${old}\n\n${"b".repeat(197)}`, `…\n\n${"b".repeat(197)}`],
     ["keeps a line that just fits", `${old}\n${line}\n${last}`, `…\n\n${line}\n${last}`],
-    ["leaves out a line that does not", `${old}\n${line}b\n${last}`, `…\n\n${last}`],
-    ["leaves out a rest of 100", `${old}\n\n${"b".repeat(94)}`, `…\n\n${"b".repeat(94)}`],
+    ["leaves out a line that does not fit", `${old}\n${line}b\n${last}`, `…\n\n${last}`],
     [
-      "shows a rest of 101",
+      "leaves out a remainder of 100 characters",
+      `${old}\n\n${"b".repeat(94)}`,
+      `…\n\n${"b".repeat(94)}`,
+    ],
+    [
+      "shows a remainder of 101 characters",
       `${old}\n\n${"b".repeat(93)}`,
       `…\n\n${"x".repeat(101)}\n\n${"b".repeat(93)}`,
     ],

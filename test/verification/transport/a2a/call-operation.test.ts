@@ -25,7 +25,7 @@ const completedResult = {
   },
 };
 
-describe("a task of which only the request id is known", () => {
+describe("a task known only by its request id", () => {
   it("finds a task in its context by the message that began it", async () => {
     const agent = await agentOf({
       answer: ({ method }) =>
@@ -94,7 +94,7 @@ describe("a task of which only the request id is known", () => {
 
   const withoutAnswer = {
     "lists nothing": () => ({ result: { tasks: [] } }),
-    "lists too much": () => raw(" ".repeat(4096)),
+    "lists too many tasks": () => raw(" ".repeat(4096)),
   };
   it.each(Object.entries(withoutAnswer))(
     "never reports a task as unknown if the agent %s",
@@ -153,7 +153,7 @@ describe("an answer for another task", () => {
     ["cancel_task", { task_id: "mine" }, taskOf("theirs", "TASK_STATE_CANCELED")],
     ["answer_task", { task_id: "mine", text: "yes" }, { task: completedTask }],
     ["answer_task", { task_id: "mine", text: "yes" }, { message: messageOf("theirs") }],
-  ] as const)("rejects a response about another task: %s", async (method, params, result) => {
+  ] as const)("rejects a response to %s about another task", async (method, params, result) => {
     const agent = await agentOf({ answer: () => ({ result }) });
     const call = agent.call(method, params);
     await expect(call).rejects.toMatchObject({
@@ -201,7 +201,7 @@ describe("a task's id", () => {
   });
 
   it.each(["", "i".repeat(257)])(
-    "rejects an empty or longer task id and explains the limit",
+    "rejects the task id %j and explains the limit of its length",
     async (id) => {
       await expect(call(id)).rejects.toMatchObject({
         reason: "invalid_response",
@@ -328,9 +328,9 @@ const inV03 = {
   },
 };
 
-describe("an agent that does not take the version that its card names", () => {
+describe("an agent that refuses the version on its card", () => {
   it.each(Object.values(refusals))(
-    "switches to the other version on the card after a refusal and keeps using it: %j",
+    "switches to the other version on the card after the refusal %j and keeps using it",
     async (refusal) => {
       const agent = await agentOf({
         card: bothVersions,
@@ -360,7 +360,7 @@ describe("an agent that does not take the version that its card names", () => {
   });
 
   it.each(Object.values(refusals))(
-    "fetches the card once more if the agent refuses its only version: %j",
+    "fetches the card again if the agent refuses its only version with %j",
     async (refusal) => {
       const agent = await agentOf({ answer: () => refusal });
       await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
@@ -402,7 +402,7 @@ describe("an agent that does not take the version that its card names", () => {
   );
 });
 
-describe("a word about another request", () => {
+describe("an error for another request", () => {
   it.each([
     ["-32009", "somebody-elses"],
     ["-32601", "somebody-elses"],
@@ -436,7 +436,7 @@ describe("an operation that an agent lacks", () => {
     ListTasks: ["get_task", { request_id: "r1" }],
   } as const;
   it.each(Object.entries(calls))(
-    "keeps the version if an agent lacks an operation: %s",
+    "keeps the version if an agent lacks the operation %s",
     async (lacked, [method, params]) => {
       const agent = await agentOf({
         card: bothVersions,

@@ -140,7 +140,7 @@ describe("the card of an A2A agent", () => {
 
   const chunk = new TextEncoder().encode(" ".repeat(64 * 1024));
   const bad: Record<string, { card: () => Response; reason: string }> = {
-    "is a page": {
+    "is an HTML page": {
       card: () => raw("<html>", { headers: { "content-type": "text/html" } }),
       reason: "invalid_response",
     },
@@ -157,7 +157,7 @@ describe("the card of an A2A agent", () => {
       card: () => raw(new ReadableStream({ pull: (controller) => controller.enqueue(chunk) })),
       reason: "invalid_response",
     },
-    "is said to be unchanged, although nobody has it": {
+    "is reported as unchanged without a cached copy": {
       card: () => new Response(null, { status: 304 }),
       reason: "invalid_response",
     },
@@ -169,7 +169,7 @@ describe("the card of an A2A agent", () => {
       card: () => new Response(null, { status: 302 }),
       reason: "invalid_response",
     },
-    "is not there": { card: () => raw("", { status: 404 }), reason: "invalid_response" },
+    "is missing": { card: () => raw("", { status: 404 }), reason: "invalid_response" },
     "is not for us": { card: () => raw("", { status: 403 }), reason: "permission_denied" },
     "is for those who are known": {
       card: () => raw("", { status: 401 }),
@@ -286,18 +286,18 @@ describe("authorization of the A2A transport", () => {
   });
 });
 
-describe("how long a card is fresh", () => {
+describe("the freshness of a card", () => {
   it.each([
     ["max-age=600", 600_000],
     ["public, max-age=120, must-revalidate", 120_000],
     ["Public,MAX-AGE=120", 120_000],
     ['max-age="120"', 120_000],
-  ])("keeps a card fresh for as long as the peer says: %s", (cacheControl, ms) => {
+  ])("keeps a card fresh for the time in Cache-Control: %s", (cacheControl, ms) => {
     expect(freshnessMs(cacheControl)).toBe(ms);
   });
 
   it.each(["max-age=0", "max-age=1", "no-store", "no-cache, max-age=600"])(
-    "keeps a card fresh for at least a minute: %s",
+    "keeps a card fresh for at least a minute with Cache-Control: %s",
     (text) => {
       expect(freshnessMs(text)).toBe(60_000);
     },
@@ -308,7 +308,7 @@ describe("how long a card is fresh", () => {
   });
 
   it.each([undefined, "", "public", "s-maxage=900", "max-age=soon", "max-age=-1"])(
-    "keeps a card fresh for five minutes if the peer gives no time: %s",
+    "keeps a card fresh for five minutes with Cache-Control: %s",
     (text) => {
       expect(freshnessMs(text)).toBe(5 * 60_000);
     },

@@ -47,7 +47,7 @@ function bothVersions(result: SendResult) {
 
 const notes = (of: object) => ({ metadata: { "urn:sekisho:task:v1": of } });
 
-describe("what comes of an A2A task", () => {
+describe("the result of an A2A task", () => {
   it("returns the text of the artifacts once, even if the status repeats it", () => {
     const artifacts = [artifact({ text: "one" }, { text: "two" }), artifact({ text: "three" })];
     const outcome = outcomeOf("COMPLETED", {
@@ -410,7 +410,7 @@ describe("an agent of Google's Agent Development Kit", () => {
   });
 
   it.each([null, [], 7, { args: {} }, { name: "" }, { name: 7 }])(
-    "shows a malformed call as it is: %j",
+    "shows a malformed call as raw JSON: %j",
     (data) => {
       const question = questionOf({ data, metadata: { adk_type: "function_call" } });
       expect(question).toMatchObject({
@@ -438,7 +438,7 @@ describe("a question with data that holds no fields", () => {
   );
 });
 
-describe("a question with more data than a person would read", () => {
+describe("a question with oversized data", () => {
   const deep = (depth: number, inner: unknown): unknown =>
     depth === 0 ? inner : [deep(depth - 1, inner)];
   const wide = Array.from({ length: 30_000 }, () => 1);
@@ -449,8 +449,8 @@ describe("a question with more data than a person would read", () => {
       "many parts with data",
       Array.from({ length: 100 }, () => ({ data: deep(95, wide.slice(0, 400)) })),
     ],
-    ["a text of half characters", [{ data: "🏯".repeat(50_000) }]],
-  ])("shows the beginning of oversized data: %s", (_what, parts) => {
+    ["a text of unpaired surrogates", [{ data: "🏯".repeat(50_000) }]],
+  ])("shows only the beginning of oversized data: %s", (_what, parts) => {
     const question = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
     const { prompt } = Object(question);
     expect(prompt).toMatch(/^```json\n/);
@@ -483,7 +483,7 @@ describe("a message instead of a task", () => {
   });
 });
 
-describe("an answer in the forms of either version, or of neither,", () => {
+describe("an answer in the form of any version", () => {
   const of10 = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED" } };
   const of03 = { ...of10, status: { state: "completed" } };
   const artifacts10 = [{ artifactId: "a", parts: [{ text: "HELLO" }] }];
@@ -526,7 +526,7 @@ describe("an answer in the forms of either version, or of neither,", () => {
     ["a part with a type", holding({ type: "text", text: "HELLO" })],
     ["a part in a root", holding({ root: { kind: "text", text: "HELLO" } })],
     [
-      "an answer in the history alone",
+      "an answer only in the history",
       { ...of03, history: [{ role: "agent", parts: [{ text: "HELLO" }] }] },
     ],
   ])("reads the answer from %s", (_, result) => {
@@ -538,9 +538,9 @@ describe("an answer in the forms of either version, or of neither,", () => {
   });
 
   it.each<[string, object]>([
-    ["bare", of03],
+    ["without a wrapper", of03],
     ["in a member", { task: of10 }],
-  ])("reads a task as the result of GetTask: %s", (_, result) => {
+  ])("reads a task as the result of GetTask %s", (_, result) => {
     expect(readResult({ operation: "GetTask", result })).toMatchObject({ id: "t1" });
   });
 
@@ -589,7 +589,7 @@ describe("an answer in the forms of either version, or of neither,", () => {
   );
 });
 
-describe("a shape that A2A does not have", () => {
+describe("a malformed result", () => {
   const task = (status: object) => ({ id: "t1", contextId: "c1", status });
   it.each([
     { task: task({ state: "TASK_STATE_UNSPECIFIED" }) },
@@ -615,7 +615,7 @@ describe("a shape that A2A does not have", () => {
   });
 
   it.each<[string, object]>([
-    ["bare", { kind: "task", ...task({ state: "completed" }), artifacts: 7 }],
+    ["without a wrapper", { kind: "task", ...task({ state: "completed" }), artifacts: 7 }],
     ["in a member", { task: { ...task({ state: "TASK_STATE_COMPLETED" }), artifacts: 7 } }],
   ])("marks a broken result of a completed task as ended: %s", (_, result) => {
     expect(() => readResult({ operation: "SendMessage", result })).toThrow(
@@ -624,7 +624,7 @@ describe("a shape that A2A does not have", () => {
   });
 });
 
-describe("lists that nobody reads", () => {
+describe("oversized lists", () => {
   const zeros = Array.from({ length: 500_000 }, () => 0);
   const completedTask = {
     id: "t1",

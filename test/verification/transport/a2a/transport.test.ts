@@ -385,7 +385,7 @@ const agents: Record<string, Parameters<typeof agentOf>[0]> = {
   },
 };
 
-describe("no secret is in an error, a log or a tap of A2A", () => {
+describe("secrets of the A2A transport", () => {
   it.each(Object.keys(agents))(
     "shows no secret in an error, a log or a tap if the agent %s",
     async (behaviour) => {

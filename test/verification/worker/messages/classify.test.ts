@@ -30,8 +30,8 @@ const files: MessageChange = {
 const heldLease = { owner: "other", untilMs: nowMs + 60_000 };
 const expiredLease = { owner: "dead", untilMs: nowMs };
 const leaseEndMs = 60_250;
-const wokenEvent = { type: "woken", nowMs, resumed: false } as const;
-const resumedEvent = { ...wokenEvent, resumed: true } as const;
+const wokenEvent = { type: "woken", nowMs, workerDied: false } as const;
+const workerDiedEvent = { ...wokenEvent, workerDied: true } as const;
 
 type Expected = Partial<Decision>;
 type Row = [title: string, message: TaskMessage, task: Partial<Task>, decision: Expected];
@@ -47,7 +47,7 @@ const drop = { type: "drop" } as const;
 const group = ask.message.team;
 const defer = (message: TaskMessage, delayMs: number): Expected => ({
   type: "defer",
-  redelivery: { message, delayMs, group },
+  copy: { message, delayMs, group },
 });
 
 const superseded: Row[] = [
@@ -81,25 +81,25 @@ const free: Row[] = [
     "runs an edit before the send",
     edit,
     { state: "queued" },
-    run({ event: { type: "message_edited", message: edit.message, nowMs, resumed: false } }),
+    run({ event: { type: "message_edited", message: edit.message, nowMs, workerDied: false } }),
   ],
   [
     "runs a deletion before the send",
     deletion,
     { state: "announced" },
-    run({ event: { type: "message_deleted", nowMs, resumed: false } }),
+    run({ event: { type: "message_deleted", nowMs, workerDied: false } }),
   ],
   [
     "runs a cancel",
     cancel,
     { state: "waiting" },
-    run({ event: { type: "cancel_asked", nowMs, resumed: false } }),
+    run({ event: { type: "cancel_asked", nowMs, workerDied: false } }),
   ],
   [
     "runs a redrive of a finished task",
     redrive,
     { state: "done" },
-    run({ event: { type: "redriven", nowMs, resumed: false } }),
+    run({ event: { type: "redriven", nowMs, workerDied: false } }),
   ],
   ["runs the turn of a queued task", threadFree, { state: "queued" }, run({})],
   ["drops the turn of a task that has begun", threadFree, { state: "waiting" }, drop],
@@ -135,7 +135,7 @@ const underLease: Row[] = [
     { state: "waiting" },
     {
       type: "cancel_running",
-      redelivery: { message: { ...cancel, early: 1 }, delayMs: 1000, group },
+      copy: { message: { ...cancel, early: 1 }, delayMs: 1000, group },
     },
   ],
   [
@@ -168,30 +168,35 @@ const underLease: Row[] = [
 ];
 
 const afterDeath: Row[] = [
-  ["claims first for a wake-up", wake(), {}, run({ event: { ...resumedEvent, polls: undefined } })],
+  [
+    "claims first for a wake-up",
+    wake(),
+    {},
+    run({ event: { ...workerDiedEvent, polls: undefined } }),
+  ],
   [
     "wakes the task for a late cancel",
     cancel,
     { state: "delivering" },
-    run({ event: resumedEvent }),
+    run({ event: workerDiedEvent }),
   ],
   [
     "wakes the task for a late turn",
     threadFree,
     { state: "waiting" },
-    run({ event: resumedEvent }),
+    run({ event: workerDiedEvent }),
   ],
   [
     "wakes the task for a late edit, and owes the notice",
     edit,
     { state: "sent" },
-    run({ event: resumedEvent, noticeFollows: true }),
+    run({ event: workerDiedEvent, noticeFollows: true }),
   ],
   [
     "runs an edit before the send",
     edit,
     { state: "queued" },
-    run({ event: { type: "message_edited", message: edit.message, nowMs, resumed: true } }),
+    run({ event: { type: "message_edited", message: edit.message, nowMs, workerDied: true } }),
   ],
 ];
 

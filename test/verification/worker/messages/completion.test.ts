@@ -2,9 +2,10 @@
 import { describe, expect, it } from "@jest/globals";
 import { waitOf } from "@sekisho/verification/task/polls.ts";
 import { collectLog } from "../../../doubles/collect-log.ts";
+import type { MaybeFault } from "../../../world/faults.ts";
+import { createWorld, runWorld } from "../../../world/world.ts";
 import { play, woken } from "../../task/play.ts";
 import { sampleAsk } from "../../task/sample.ts";
-import { createWorld, type Fate, runWorld } from "../world.ts";
 
 const ask = sampleAsk();
 const pushOf = (requestId: string, taskId = "t-1") =>
@@ -32,9 +33,9 @@ describe("a completion push", () => {
   /** Its worker died at that operation of the delivery, and the lease is over by now. */
   async function deadWorld(name: string, options: Parameters<typeof createWorld>[0] = {}) {
     let dies = false;
-    const fate = (operation: { name: string }): Fate =>
-      dies && operation.name === name ? "dies_before" : "ok";
-    const world = await runWorld({ pollsUntilDone: 1, ...options, fate }, { maxSteps: 1 });
+    const fault = (operation: { name: string }): MaybeFault =>
+      dies && operation.name === name && "dies_before";
+    const world = await runWorld({ pollsUntilDone: 1, ...options, fault }, { maxSteps: 1 });
     world.pass(5000);
     world.loseMessages();
     dies = true;
@@ -61,7 +62,7 @@ describe("a completion push", () => {
       // The store can be reached until the delivery is to begin.
       {
         pollsUntilDone: 1,
-        fate: ({ name }) => (name === "replace" && writes++ === 1 ? "refused" : "ok"),
+        fault: ({ name }) => name === "replace" && writes++ === 1 && "refused",
       },
       { maxSteps: 1 },
     );
@@ -100,7 +101,7 @@ describe("a completion push", () => {
     const world = await runWorld(
       {
         pollsUntilDone: 1000,
-        fate: ({ party }) => (isAway && party === "host" ? "refused" : "ok"),
+        fault: ({ party }) => isAway && party === "host" && "refused",
       },
       { maxSteps: 1 },
     );
@@ -188,11 +189,10 @@ describe("a completion push that comes before what it tells of can have been see
     const world = createWorld({
       pollsUntilDone: 1,
       pollAfterMs: 60_000,
-      async fate({ name }): Promise<Fate> {
-        if (name !== "execute_task" || sentAtMs !== undefined) return "ok";
+      async fault({ name }): Promise<undefined> {
+        if (name !== "execute_task" || sentAtMs !== undefined) return;
         sentAtMs = world.now();
         await world.push(pushOf(ask.requestId));
-        return "ok";
       },
     });
     await world.deliver(ask).run({ until: () => world.answers().length > 0 });
@@ -212,10 +212,9 @@ describe("a completion push that comes before what it tells of can have been see
       log,
       pollsUntilDone: polls,
       policy: { deadlineMs: 8 * hoursMs },
-      async fate({ name }): Promise<Fate> {
+      async fault({ name }): Promise<undefined> {
         if (name === "get_task" && ++gets === polls)
           pushResult = await world.push(pushOf(ask.requestId));
-        return "ok";
       },
     });
     await world.deliver(ask).run({ until: () => pushResult !== undefined });
@@ -259,14 +258,11 @@ describe("completion pushes to a task that a worker holds", () => {
     let isAway = true;
     const world = createWorld({
       pollsUntilDone: 1000,
-      fate: ({ party, name }) =>
-        isAway && party === "queue" && name === "send" ? "refused" : "ok",
+      fault: ({ party, name }) => isAway && party === "queue" && name === "send" && "refused",
     });
     isAway = false;
     await world.deliver(ask).run({ maxSteps: 1 });
-    const record = world.taskOf(ask);
-    if (record === undefined) throw new Error("the task has no record");
-    record.lease = { owner: "another", untilMs: world.now() + 60_000 };
+    world.changeTask(ask, { lease: { owner: "another", untilMs: world.now() + 60_000 } });
     const worker = world.worker();
     const body = pushOf(ask.requestId);
     const sendCount = world.sends();

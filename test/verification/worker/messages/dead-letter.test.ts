@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { queueMessageSchema } from "@sekisho/verification/task/messages.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
+import { deaths, nthFault } from "../../../world/faults.ts";
+import { createWorld, runWorld } from "../../../world/world.ts";
 import { sampleAsk } from "../../task/sample.ts";
 import { sampleClick } from "../sample-click.ts";
-import { createWorld, type Fate, runWorld } from "../world.ts";
-import { deaths, nthFate } from "../world-fates.ts";
 
 const ask = sampleAsk();
 const failure = '{"type":"failed","reason":"ambiguous","lost":false}';
@@ -18,7 +18,7 @@ const stepsToPoll = 2;
 /** Past its deadline, and the time after it in which the host may still say so itself. */
 const tooLateMs = 16 * 60_000;
 
-async function buriedAfter(
+async function deadLetteredAfter(
   maxSteps: number,
   {
     afterMs = tooLateMs,
@@ -27,14 +27,14 @@ async function buriedAfter(
 ) {
   const world = await runWorld({ pollsUntilDone: 5, ...options }, { maxSteps });
   world.pass(afterMs);
-  await world.buryAll();
+  await world.deadLetterAll();
   return world;
 }
 
 describe("a dead letter of a task at work", () => {
   it("fails the task in its record, then cancels it at the host, and only then reports it in the thread", async () => {
     for (const steps of [stepsToAccept, stepsToPoll]) {
-      const world = await buriedAfter(steps);
+      const world = await deadLetteredAfter(steps);
       const callCount = world.calls();
       expect(world.cancels).toEqual([]);
       await world.run({ maxSteps: 1 });
@@ -53,30 +53,34 @@ describe("a dead letter of a task at work", () => {
   });
 
   it("cancels a task at most once and reports it, even if the worker dies while canceling", async () => {
-    for (const fate of deaths) {
+    for (const fault of deaths) {
       let failuresLeft = 1;
-      const world = await buriedAfter(stepsToPoll, {
-        fate: ({ name }) => (name === "cancel_task" && failuresLeft-- > 0 ? fate : "ok"),
+      const world = await deadLetteredAfter(stepsToPoll, {
+        fault: ({ name }) => name === "cancel_task" && failuresLeft-- > 0 && fault,
       });
       await world.run();
-      expect(world.cancels).toHaveLength(fate === "dies_before" ? 0 : 1);
+      expect(world.cancels).toHaveLength(fault === "dies_before" ? 0 : 1);
       expect(world.answers()).toEqual([failure]);
     }
   });
 
   it("reports a dead letter once even if its handler dies at any operation", async () => {
-    for (const fate of deaths) {
+    for (const fault of deaths) {
       for (let nth = 0; nth < 6; nth++) {
         let isOn = false;
         const world = await runWorld(
-          { pollsUntilDone: 5, fate: nthFate(nth, fate, () => isOn) },
+          { pollsUntilDone: 5, fault: nthFault(nth, fault, () => isOn) },
           { maxSteps: stepsToPoll },
         );
         world.pass(tooLateMs);
         isOn = true;
-        await world.buryAll();
+        await world.deadLetterAll();
         await world.run();
-        expect({ fate, nth, answers: world.answers() }).toEqual({ fate, nth, answers: [failure] });
+        expect({ fault, nth, answers: world.answers() }).toEqual({
+          fault,
+          nth,
+          answers: [failure],
+        });
         expect(world.posts).toHaveLength(1);
         expect(world.archive.length).toBeGreaterThan(0);
       }
@@ -87,13 +91,13 @@ describe("a dead letter of a task at work", () => {
     const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps: stepsToPoll });
     const taskCopy = structuredClone(world.taskOf(ask));
     await expect(
-      world.buryOne({ keep: () => Promise.reject(new Error("the archive is away")) }),
+      world.deadLetterNext({ keep: () => Promise.reject(new Error("the archive is away")) }),
     ).rejects.toThrow("away");
     expect(world.taskOf(ask)).toEqual(taskCopy);
   });
 
   it("stores a dead letter for an operator", async () => {
-    const world = await buriedAfter(stepsToPoll);
+    const world = await deadLetteredAfter(stepsToPoll);
     expect(world.archive.map((body) => JSON.parse(body))).toEqual([
       { type: "wake", requestId: ask.requestId, seq: 1, polls: 1 },
     ]);
@@ -110,10 +114,10 @@ describe("a dead letter of a task that asks", () => {
     let isAway = true;
     const world = createWorld({
       questions,
-      fate: ({ name }) => (isAway && isAsking() && name === "post" ? "refused" : "ok"),
+      fault: ({ name }) => isAway && isAsking() && name === "post" && "refused",
     });
     await world.deliver(ask).run({ until: isAsking });
-    await world.buryAll();
+    await world.deadLetterAll();
     isAway = false;
     expect(world.questions()).toEqual([]);
     await world.run({ until: () => world.questions().length > 0 });
@@ -130,7 +134,7 @@ describe("a dead letter of a task that asks", () => {
     world.clickButton(sampleClick(button, { atMs: world.now() }));
     const conversation = { requestId: ask.requestId, team, channel, user };
     world.interact({ type: "conversation_opened", ...conversation });
-    await world.buryAll();
+    await world.deadLetterAll();
     expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["button_click"]);
     expect(world.taskOf(ask)?.question?.answer).toBeUndefined();
   });
@@ -139,8 +143,8 @@ describe("a dead letter of a task that asks", () => {
 describe("a dead letter", () => {
   it("cancels nothing at the host for a task that was never sent", async () => {
     let isAway = true;
-    const world = await buriedAfter(1, {
-      fate: ({ party }) => (isAway && party === "slack" ? "refused" : "ok"),
+    const world = await deadLetteredAfter(1, {
+      fault: ({ party }) => isAway && party === "slack" && "refused",
     });
     isAway = false;
     await world.run();
@@ -155,7 +159,7 @@ describe("a dead letter", () => {
       { maxSteps: stepsToAccept },
     );
     world.cancel(ask.requestId);
-    await world.buryAll();
+    await world.deadLetterAll();
     expect(world.cancels).toEqual([]);
     await world.run();
     expect(world.archive.map((body) => JSON.parse(body).type).sort()).toEqual(["cancel", "wake"]);
@@ -167,8 +171,7 @@ describe("a dead letter", () => {
     const world = createWorld({
       cancelable: true,
       questions: [{ prompt: "Shall I?", options: [{ id: "yes", label: "Yes" }] }],
-      fate: ({ name }) =>
-        dies && world.cancels.length > 0 && name === "update" ? "dies_before" : "ok",
+      fault: ({ name }) => dies && world.cancels.length > 0 && name === "update" && "dies_before",
     });
     const record = () => world.taskOf(ask);
     await world
@@ -179,7 +182,7 @@ describe("a dead letter", () => {
     dies = true;
     await world.cancel(ask.requestId).run({ maxSteps: 5 });
     expect(record()).toMatchObject({ state: "delivering", outcome: { reason: "canceled" } });
-    await world.buryAll();
+    await world.deadLetterAll();
     dies = false;
     await world.run();
     expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["cancel"]);
@@ -190,7 +193,7 @@ describe("a dead letter", () => {
   it("stores a malformed dead letter", async () => {
     const world = createWorld();
     world.deliver({ nonsense: true } as never);
-    await world.buryAll();
+    await world.deadLetterAll();
     expect(world.archive).toEqual(['{"nonsense":true}']);
   });
 
@@ -198,17 +201,17 @@ describe("a dead letter", () => {
     const world = createWorld();
     world.deliver(ask);
     await world.deliver(ask).run({ maxSteps: 1 });
-    await world.buryAll();
+    await world.deadLetterAll();
     expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["wake"]);
   });
 
   it("stores a message that cannot be recorded once and keeps retrying it for a week", async () => {
     let isDown = true;
     const world = await runWorld(
-      { fate: ({ name }) => (isDown && name === "create" ? "refused" : "ok") },
+      { fault: ({ name }) => isDown && name === "create" && "refused" },
       { maxSteps: 3 },
     );
-    for (let round = 0; round < 3; round++) await world.buryAll();
+    for (let round = 0; round < 3; round++) await world.deadLetterAll();
     expect(world.archive).toEqual([JSON.stringify(ask)]);
     isDown = false;
     await world.run();
@@ -217,14 +220,14 @@ describe("a dead letter", () => {
     const dayMs = 24 * 3600_000;
     const late = createWorld();
     late.deliver({ ...ask, receivedAtMs: ask.receivedAtMs - 2 * dayMs });
-    await late.buryAll();
+    await late.deadLetterAll();
     await late.run();
     expect(late.archive).toHaveLength(1);
     expect(late.answers()).toEqual([expect.stringContaining("too_old")]);
 
     const givenUpWorld = createWorld();
     givenUpWorld.deliver({ ...ask, receivedAtMs: ask.receivedAtMs - 8 * dayMs });
-    await givenUpWorld.buryAll();
+    await givenUpWorld.deadLetterAll();
     await givenUpWorld.run();
     expect(givenUpWorld.archive).toHaveLength(1);
     expect(givenUpWorld.posts).toEqual([]);
@@ -275,7 +278,7 @@ describe("a redrive", () => {
   it("a redrive repeats the delivery of a failure even after the cleanup", async () => {
     const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps: 3 });
     world.pass(16 * 60_000);
-    await world.buryAll();
+    await world.deadLetterAll();
     await world.run();
     expect(world.taskOf(ask)).toMatchObject({ state: "done", cleanupDone: true });
     const answersBefore = world.answers();
@@ -295,11 +298,10 @@ describe("a redrive", () => {
   it("a redrive waits while a worker holds the task", async () => {
     let sends = 0;
     const world = createWorld({
-      fate: async ({ name }): Promise<Fate> => {
-        if (name !== "execute_task" || sends++ > 0) return "ok";
+      fault: async ({ name }): Promise<undefined> => {
+        if (name !== "execute_task" || sends++ > 0) return;
         world.redrive(ask.requestId);
         await world.handleDue();
-        return "ok";
       },
     });
     await world.deliver(ask).run();
@@ -317,7 +319,7 @@ describe("a redrive", () => {
     const taskCopy = structuredClone(world.taskOf(ask));
     world.loseMessages();
     world.redrive(ask.requestId);
-    await world.buryAll();
+    await world.deadLetterAll();
     expect(world.archive).toHaveLength(1);
     expect(world.taskOf(ask)).toEqual(taskCopy);
   });
@@ -326,17 +328,17 @@ describe("a redrive", () => {
     let dies = false;
     const world = createWorld({
       pollsUntilDone: 5,
-      fate: ({ name }) => (dies && name === "post" ? "dies_before" : "ok"),
+      fault: ({ name }) => dies && name === "post" && "dies_before",
     });
     await world.deliver(ask).run({ maxSteps: 3 });
     world.pass(16 * 60_000);
-    await world.buryAll();
+    await world.deadLetterAll();
     await world.run();
     expect(world.taskOf(ask)).toMatchObject({ state: "done", cleanupDone: true });
     world.deletePosts();
     dies = true;
     await world.redrive(ask.requestId).run({ maxSteps: 5 });
-    await world.buryAll();
+    await world.deadLetterAll();
     dies = false;
     await world.run();
     expect(world.answers()).toEqual([failure]);
@@ -363,7 +365,7 @@ describe("a redrive", () => {
         steps,
         texts: ["Shall I? U1: 0", "A checkpoint."],
       });
-      expect(world.given).toHaveLength(1);
+      expect(world.replies).toHaveLength(1);
       expect(world.doubled()).toBe(0);
     }
   });
@@ -414,9 +416,8 @@ describe("a record that is restored as it was earlier, after its answer", () => 
     const world = createWorld({
       story,
       idempotent: false,
-      fate({ name }) {
+      fault({ name }) {
         if (name === "post") record ??= recordIn(world);
-        return "ok";
       },
     });
     await world.deliver(ask).run();

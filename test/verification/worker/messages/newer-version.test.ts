@@ -8,7 +8,7 @@ import type { StepOptions } from "@sekisho/verification/worker/step/step.ts";
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 const weekMs = 7 * 24 * 3600_000;
 
-async function bury(message: object, nowMs: number) {
+async function deadLetter(message: object, nowMs: number) {
   const sentBodies: object[] = [];
   let isKept = false;
   const store = { get: () => Promise.reject(new NewerRecordError()) };
@@ -28,14 +28,14 @@ describe.each([
   ["a wake-up of a record that cannot be read", { type: "wake", requestId, seq: 1 }],
 ])("%s", (_what, message) => {
   it("sends a message for a newer version to the queue again", async () => {
-    expect(await bury(message, 5)).toEqual({
+    expect(await deadLetter(message, 5)).toEqual({
       sent: [{ ...message, leftSinceMs: 5 }],
       isKept: false,
     });
   });
 
   it("stores a message for a newer version for an operator after a week", async () => {
-    expect(await bury({ ...message, leftSinceMs: 0 }, weekMs + 1)).toEqual({
+    expect(await deadLetter({ ...message, leftSinceMs: 0 }, weekMs + 1)).toEqual({
       sent: [],
       isKept: true,
     });
@@ -43,5 +43,5 @@ describe.each([
 });
 
 it("a message of unknown type that names no task is stored at once", async () => {
-  expect(await bury({ type: "next_wake" }, 5)).toEqual({ sent: [], isKept: true });
+  expect(await deadLetter({ type: "next_wake" }, 5)).toEqual({ sent: [], isKept: true });
 });

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import {
@@ -8,6 +7,7 @@ import {
   withRevisionOf,
 } from "@sekisho/verification/worker/step/lease.ts";
 import { runStep } from "@sekisho/verification/worker/step/run.ts";
+import { createMemoryTaskStore } from "../../../world/records.ts";
 import { sampleCall, samplePolicy, sampleTask } from "../../task/sample.ts";
 
 const leaseMs = 400;
@@ -148,7 +148,7 @@ it("stores why it cancels a task although the response of the last renewal was l
     },
     {
       task,
-      event: { type: "woken", nowMs, resumed: false },
+      event: { type: "woken", nowMs, workerDied: false },
       seq: 0,
       nowMs,
       signal: undefined,

@@ -18,7 +18,7 @@ function at(state: Task["state"], seconds: number, event = "woken") {
 }
 
 const deliveredEvent: TaskEvent = { type: "delivered" };
-const wokenEvent: TaskEvent = { type: "woken", nowMs: askedAtMs + 250, resumed: false };
+const wokenEvent: TaskEvent = { type: "woken", nowMs: askedAtMs + 250, workerDied: false };
 const history = [
   at("received", 0, "asked"),
   at("announced", 1),
@@ -130,7 +130,11 @@ describe("a task under way", () => {
     const wait: Counted = ["sekisho_queue_wait_seconds", {}, 0.25];
     expect(countMetrics({ previousTask, event: wokenEvent, task: previousTask })).toEqual([wait]);
     expect(
-      countMetrics({ previousTask, event: { ...wokenEvent, resumed: true }, task: previousTask }),
+      countMetrics({
+        previousTask,
+        event: { ...wokenEvent, workerDied: true },
+        task: previousTask,
+      }),
     ).toEqual([]);
     expect(
       countMetrics({

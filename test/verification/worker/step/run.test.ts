@@ -15,10 +15,10 @@ import { isDataFailure, pureStep } from "@sekisho/verification/worker/data-failu
 import { readQueuedIds } from "@sekisho/verification/worker/messages/queued-ids.ts";
 import { InterruptedStep } from "@sekisho/verification/worker/step/lease.ts";
 import { collectLog } from "../../../doubles/collect-log.ts";
+import { failReads, failWrites } from "../../../world/faults.ts";
+import { worldText } from "../../../world/people.ts";
+import { createWorld, runWorld } from "../../../world/world.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../../task/sample.ts";
-import { createWorld, runWorld } from "../world.ts";
-import { failReads, failWrites } from "../world-fates.ts";
-import { worldText } from "../world-people.ts";
 
 const ask = sampleAsk();
 const poison = "poison";
@@ -155,7 +155,7 @@ describe("a record that cannot be written", () => {
     "fails the task with a message if its record cannot be written %s",
     async (_when, isUnwritable) => {
       const { answers, tookMs } = await run({
-        fate: failWrites((task) => task.outcome?.type === "answer" && isUnwritable(task)),
+        fault: failWrites((task) => task.outcome?.type === "answer" && isUnwritable(task)),
       });
       expect(answers).toEqual([instead]);
       expect(tookMs).toBeLessThan(10_000);
@@ -165,7 +165,7 @@ describe("a record that cannot be written", () => {
   it("cancels a task at the host whose record cannot be written while the agent may be running", async () => {
     const { world, answers } = await run({
       pollsUntilDone: 2,
-      fate: failWrites(({ state }) => state === "waiting"),
+      fault: failWrites(({ state }) => state === "waiting"),
     });
     expect(answers).toEqual([internal]);
     expect(world.cancels).toHaveLength(1);
@@ -179,7 +179,7 @@ describe("a record that cannot be written", () => {
           return worldText.parts(task);
         },
       },
-      fate: failWrites(
+      fault: failWrites(
         ({ state, outcome }) =>
           state === "delivering" && outcome?.type === "failed" && outcome.insteadOfAnswer === true,
       ),
@@ -194,12 +194,12 @@ describe("a record that cannot be written", () => {
 describe("a record that cannot be read", () => {
   it("fails a task with an unreadable record after its dead letter and stores that for an operator", async () => {
     let isUnreadable = false;
-    const world = createWorld({ pollsUntilDone: 3, fate: failReads(() => isUnreadable) });
+    const world = createWorld({ pollsUntilDone: 3, fault: failReads(() => isUnreadable) });
     await world.deliver(ask).run({ until: () => world.taskOf(ask)?.state === "waiting" });
     isUnreadable = true;
     await world.run({ maxSteps: 3 });
     expect(world.answers()).toEqual([]);
-    const burial = world.buryAll();
+    const burial = world.deadLetterAll();
     // What is written then can be read again.
     await burial.finally(() => {
       isUnreadable = false;
@@ -251,7 +251,7 @@ describe("a step that fails", () => {
     ] as const) {
       let count = 0;
       const world = createWorld({
-        fate: ({ name }) => (name === "replace" && count++ === nth ? "refused" : "ok"),
+        fault: ({ name }) => name === "replace" && count++ === nth && "refused",
       });
       world.deliver(ask);
       const error = await world.handleDue().then(
@@ -308,9 +308,9 @@ it("an overflow of stack or string is a failure of the data, and exhausted memor
   expect(isDataFailure(short)).toBe(false);
 });
 
-async function linesOf({ fate, story }: Parameters<typeof createWorld>[0] = {}) {
+async function linesOf({ fault, story }: Parameters<typeof createWorld>[0] = {}) {
   const { log, lines, entries } = collectLog();
-  await runWorld({ log, pollsUntilDone: 2, ...(fate && { fate }), ...(story && { story }) });
+  await runWorld({ log, pollsUntilDone: 2, ...(fault && { fault }), ...(story && { story }) });
   expect(lines.join("")).not.toContain(ask.message.text);
   return entries();
 }
@@ -333,9 +333,9 @@ describe("the log of the worker", () => {
   it("logs both ids, the operation and the reason of an undelivered answer", async () => {
     let isAccepted = false;
     const lines = await linesOf({
-      fate: ({ party, name }) => {
+      fault: ({ party, name }) => {
         isAccepted ||= name === "get_task";
-        return party === "slack" && isAccepted ? "refused" : "ok";
+        return party === "slack" && isAccepted && "refused";
       },
     });
     expect(lines.filter(({ level }) => level === "error")).toMatchObject([
@@ -348,7 +348,7 @@ describe("the log of the worker", () => {
     let count = 0;
     const world = createWorld({
       log,
-      fate: ({ name }) => (name === "replace" && count++ === 1 ? "refused" : "ok"),
+      fault: ({ name }) => name === "replace" && count++ === 1 && "refused",
     });
     world.deliver(ask);
     await expect(world.handleDue()).rejects.toThrow();
@@ -367,7 +367,7 @@ describe("the log of the worker", () => {
     const { log, lines, entries } = collectLog();
     const world = createWorld({ log });
     world.queueRaw("the text of nobody");
-    await world.buryAll();
+    await world.deadLetterAll();
     expect(entries()).toMatchObject([
       { level: "error", message: "queue_message_refused", reason: "invalid_request", bytes: 18 },
     ]);

@@ -10,7 +10,7 @@ import type {
 import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { ClientCall, ExecutionClient } from "@sekisho/verification/transport/runner.ts";
-import type { Alive, Operate } from "./world-fates.ts";
+import type { Operate, WorkerProcess } from "./faults.ts";
 
 type Accepted = Extract<TaskResult, { status: "accepted" }>;
 /** What the agent asks. `expiresAfterMs`: as the host says it. `solvedAfterPolls`: credentials that come by themselves. */
@@ -31,7 +31,7 @@ type Run = {
   /** How many questions are over. */
   asked: number;
 };
-type GivenAnswer = {
+type Reply = {
   requestId: string;
   question: number;
   callId: string;
@@ -58,12 +58,12 @@ export type AgentOptions = {
 };
 
 export type WorldHost = {
-  client(alive: Alive): ExecutionClient;
+  client(process: WorkerProcess): ExecutionClient;
   /** The request id of each time that the agent was started. */
   starts: string[];
   sent: ExecuteTaskParams[];
-  /** The answers that the agent got. */
-  given: GivenAnswer[];
+  /** What people replied to the agent. */
+  replies: Reply[];
   cancels: { params: unknown; recordedAs: Task["state"] | undefined; answers: number }[];
   /** The votes that arrived. */
   votes: ParamsOf<"feedback">[];
@@ -96,7 +96,7 @@ export function createWorldHost({
   const runs = new Map<string, Run>();
   const starts: string[] = [];
   const sent: ExecuteTaskParams[] = [];
-  const given: GivenAnswer[] = [];
+  const replies: Reply[] = [];
   const cancels: WorldHost["cancels"] = [];
   const votes: WorldHost["votes"] = [];
 
@@ -106,7 +106,7 @@ export function createWorldHost({
   }
 
   function take(requestId: string, call: ClientCall<MethodName>, run: Run): void {
-    const known = idempotent ? given.find(({ callId }) => callId === call.id) : undefined;
+    const known = idempotent ? replies.find(({ callId }) => callId === call.id) : undefined;
     if (known !== undefined) return;
     const params = call.params as Record<string, unknown>;
     if (run.asked >= questions.length || run.polls < pollsUntilDone)
@@ -114,7 +114,7 @@ export function createWorldHost({
     if (params.question_id !== undefined && params.question_id !== `q-${run.asked}`) {
       throw new SekishoError("invalid_state");
     }
-    given.push({ requestId, question: run.asked, callId: call.id, params });
+    replies.push({ requestId, question: run.asked, callId: call.id, params });
     run.asked += 1;
     run.polls = -1;
   }
@@ -172,20 +172,20 @@ export function createWorldHost({
   }
 
   return {
-    client: (alive) => ({
+    client: (process) => ({
       async call<M extends MethodName>(call: ClientCall<M>) {
         const operation = { party: "host", name: call.method } as const;
         const effect = () =>
           call.method === "feedback"
             ? record(call.params as ParamsOf<"feedback">)
             : answer(call as ClientCall<MethodName>);
-        return (await operate({ alive, operation, errors, effect })) as ResultOf<M>;
+        return (await operate({ process, operation, errors, effect })) as ResultOf<M>;
       },
       close: async () => {},
     }),
     starts,
     sent,
-    given,
+    replies,
     cancels,
     votes,
     calls: () => [...runs.values()].reduce((sum, { polls }) => sum + polls + 1, 0),

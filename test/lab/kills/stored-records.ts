@@ -6,7 +6,7 @@ import type { TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import { type Thread, threadSchema } from "@sekisho/verification/task/thread.ts";
 
-export type Books = {
+export type StoredRecords = {
   record(requestId: string): Promise<Task | undefined>;
   /** Returns all tasks of the Execution zone by request id. */
   hostTasks(): Promise<Map<string, ExecutionTask>>;
@@ -59,7 +59,7 @@ export function readStores({
 }: {
   verification: OpenStore;
   execution: OpenStore;
-}): Pick<Books, "record" | "hostTasks" | "threads"> {
+}): Pick<StoredRecords, "record" | "hostTasks" | "threads"> {
   const records = verification({ parse: (json) => taskSchema.parse(json) });
   const threads = verification({ parse: (json) => threadSchema.parse(json) });
   const hostTasks = execution({ parse: parseExecutionTask });

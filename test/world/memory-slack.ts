@@ -10,7 +10,7 @@ import {
   type SlackBlock,
   SlackError,
 } from "@sekisho/verification/slack/api/slack.ts";
-import { refusal, requireContent, requirePiece } from "./limits.ts";
+import { refusal, requireContent, requirePiece } from "./slack-limits.ts";
 
 type MethodName = keyof SlackApi;
 type Request<M extends MethodName> = Parameters<SlackApi[M]>[0];

@@ -1,8 +1,7 @@
-/** Endpoints that lie, each in one way. The test of the tester: every case must notice the lie that names it. */
+/** Endpoints with one defect each, for the test of the tester: the case that names a defect must fail. */
 import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { json, raw } from "../doubles/answers.ts";
-import { jwt, otherToken, token } from "./honest-endpoint.ts";
 import {
   accepted,
   answers,
@@ -11,6 +10,7 @@ import {
   cancels,
   changing,
   changingError,
+  type Defect,
   type Exchange,
   error,
   executes,
@@ -18,7 +18,6 @@ import {
   gets,
   type How,
   type Json,
-  type Lie,
   method,
   overlooking,
   parse,
@@ -32,7 +31,8 @@ import {
   success,
   votes,
   where,
-} from "./lie.ts";
+} from "./defect.ts";
+import { jwt, otherToken, token } from "./honest-endpoint.ts";
 
 const slow = says(/^slow/);
 const asks = says(/^ask/);
@@ -63,20 +63,28 @@ const servingIfFound = async (x: Exchange) => {
 const withParam = (isWrong: (params: Json) => unknown) => (x: Exchange) =>
   executes(x) && x.sentRequest.params && isWrong(x.sentRequest.params);
 
-const callers: readonly Lie[] = [
+const callers: readonly Defect[] = [
   [
     "authentication/nobody",
-    "takes votes of everyone",
+    "accepts votes of any caller",
     where((x) => votes(x) && isNobody(x), asFirst),
   ],
-  ["authentication/wrong", "takes any token", taking((result) => result !== otherToken)],
-  ["authentication/truncated", "compares what came", taking((bearer) => token.startsWith(bearer))],
+  ["authentication/wrong", "accepts any token", taking((result) => result !== otherToken)],
+  [
+    "authentication/truncated",
+    "accepts the beginning of the token",
+    taking((bearer) => token.startsWith(bearer)),
+  ],
   [
     "authentication/extended",
-    "compares what it knows",
+    "accepts characters after the token",
     taking((bearer) => bearer.startsWith(token)),
   ],
-  ["authentication/prefixed", "looks at the end", taking((bearer) => bearer.endsWith(token))],
+  [
+    "authentication/prefixed",
+    "accepts characters before the token",
+    taking((bearer) => bearer.endsWith(token)),
+  ],
   [
     "authentication/changed",
     "compares eight characters at both ends",
@@ -94,34 +102,54 @@ const callers: readonly Lie[] = [
     "compares without case",
     taking((bearer) => bearer.toLowerCase() === token.toLowerCase()),
   ],
-  ["authentication/empty", "takes an empty token", trusting("authorization", "Bearer")],
-  ["authentication/null", "takes null", taking((bearer) => bearer === "null")],
-  ["authentication/undefined", "takes undefined", taking((bearer) => bearer === "undefined")],
-  ["authentication/wildcard", "takes *", taking((bearer) => bearer === "*")],
-  ["authentication/injected", "runs SQL", taking((bearer) => bearer === "' OR '1'='1")],
+  ["authentication/empty", "accepts an empty token", trusting("authorization", "Bearer")],
+  ["authentication/null", "accepts the token null", taking((bearer) => bearer === "null")],
+  [
+    "authentication/undefined",
+    "accepts the token undefined",
+    taking((bearer) => bearer === "undefined"),
+  ],
+  ["authentication/wildcard", "accepts the token *", taking((bearer) => bearer === "*")],
+  [
+    "authentication/injected",
+    "accepts a token with an SQL injection",
+    taking((bearer) => bearer === "' OR '1'='1"),
+  ],
   [
     "authentication/other-scheme",
-    "checks one scheme only",
+    "accepts any Basic credentials",
     taking((bearer) => bearer.startsWith("Basic ")),
   ],
-  ["authentication/forwarded", "trusts an address", trusting("x-real-ip", "127.0.0.1")],
-  ["authentication/named", "trusts a user's name", trusting("x-original-user", "admin")],
-  ["authentication/rewritten", "trusts a method", trusting("x-http-method-override", "OPTIONS")],
+  [
+    "authentication/forwarded",
+    "trusts the address in a header",
+    trusting("x-real-ip", "127.0.0.1"),
+  ],
+  [
+    "authentication/named",
+    "trusts the user name in a header",
+    trusting("x-original-user", "admin"),
+  ],
+  [
+    "authentication/rewritten",
+    "trusts the method in a header",
+    trusting("x-http-method-override", "OPTIONS"),
+  ],
   [
     "authentication/unsigned",
-    "takes tokens that nobody signed",
+    "accepts unsigned tokens",
     takingJwt((header) => header?.alg === "none"),
     { token: jwt },
   ],
   [
     "authentication/oddly-unsigned",
-    "refuses none in small letters only",
+    "refuses the algorithm none only in lower case",
     takingJwt(({ alg } = {}) => alg !== "none" && alg?.toLowerCase() === "none"),
     { token: jwt },
   ],
   [
     "authentication/without-signature",
-    "takes an empty signature",
+    "accepts an empty signature",
     takingJwt((header, _claims, signature) => header?.alg === "HS256" && signature === ""),
     { token: jwt },
   ],
@@ -133,7 +161,7 @@ const callers: readonly Lie[] = [
   ],
   [
     "authentication/own-tasks",
-    "lets everyone answer questions that are open",
+    "lets any caller answer open questions",
     where((x) => answers(x) && isNobody(x), servingIfFound),
   ],
   [
@@ -146,7 +174,7 @@ const callers: readonly Lie[] = [
   ],
   [
     "authentication/get",
-    "lists its tasks to everybody",
+    "lists its tasks to any caller",
     (x) => {
       if (executes(x)) x.memory.set(x.sentRequest.id, 1);
       return x.request.method === "GET" ? json([...x.memory.keys()]) : x.honest();
@@ -154,12 +182,12 @@ const callers: readonly Lie[] = [
   ],
   [
     "authentication/before-the-body",
-    "parses before it asks who is there",
+    "parses the body before it authenticates the caller",
     refusing((x) => x.text === "{", -32700),
   ],
   [
     "isolation/unknown-caller-runs-nothing",
-    "refuses a stranger and runs the task all the same",
+    "refuses an unknown caller and runs the task nevertheless",
     where(
       (x) => executes(x) && isNobody(x),
       async (x) => {
@@ -193,7 +221,7 @@ const callers: readonly Lie[] = [
   ],
   [
     "isolation/session-of-another-caller",
-    "remembers a conversation under its thread alone",
+    "remembers a conversation by its thread without its caller",
     where(
       (x) => plain(x) && x.sentRequest.params.thread_ts,
       (x) => {
@@ -211,12 +239,12 @@ const callers: readonly Lie[] = [
   ],
   [
     "isolation/another-caller-repeats",
-    "knows requests by their id alone",
+    "identifies requests by their id without their caller",
     where((x) => executes(x) && isSecond(x), asFirst),
   ],
   [
     "isolation/another-caller-votes",
-    "takes votes of other callers",
+    "accepts votes of other callers",
     where(
       (x) => votes(x) && isSecond(x),
       (x) => result(x, { status: "recorded", task_id: "1" }),
@@ -355,22 +383,22 @@ const requests: readonly (readonly [name: string, applies: (x: Exchange) => unkn
     ["execute/largest-request", ({ bytes }) => bytes > 65_536, () => raw("", { status: 413 })],
   ];
 
-const texts: readonly Lie[] = [
+const texts: readonly Defect[] = [
   [
     "execute/answers",
-    "has another name for the text of its answer",
+    "names the text of its answer differently",
     where(plain, (x) => result(x, { status: "success", text: "hello" })),
   ],
   [
     "execute/least-params",
-    "wants a session id",
+    "requires a session id",
     refusing(
       (x) => plain(x) && !x.sentRequest.params.session_id && !x.sentRequest.params.x_padding,
     ),
   ],
   [
     "execute/no-channel",
-    "wants a channel",
+    "requires a channel",
     refusing(withParam(({ text, channel }) => text && channel === undefined)),
   ],
   [
@@ -380,12 +408,12 @@ const texts: readonly Lie[] = [
   ],
   [
     "execute/unset-members",
-    "takes no empty text in the history",
+    "refuses an empty text in the history",
     refusing(withParam(({ history }) => history?.[0]?.ts === "")),
   ],
   [
     "execute/every-param",
-    "takes messages of the history of 1,000 characters",
+    "accepts messages of the history only up to 1,000 characters",
     refusing(withParam(({ history }) => history?.[0]?.text?.length > 1000)),
   ],
   [
@@ -398,7 +426,7 @@ const texts: readonly Lie[] = [
   ],
   [
     "execute/longest-lists",
-    "takes ten attachments",
+    "accepts only ten attachments",
     refusing(withParam(({ attachments }) => attachments?.length > 10)),
   ],
   ["execute/unicode", "joins letters and accents", rewriting((text) => text.normalize("NFC"))],
@@ -417,7 +445,7 @@ const texts: readonly Lie[] = [
   ],
   [
     "execute/timeout-ms",
-    "does not look at timeout_ms",
+    "ignores timeout_ms",
     where(
       withParam(({ timeout_ms }) => timeout_ms === 50),
       async (x) => {
@@ -428,7 +456,7 @@ const texts: readonly Lie[] = [
   ],
   [
     "execute/every-file",
-    "tells files apart by their names",
+    "distinguishes files by their names only",
     where(
       (x) => readsFiles(x) && first(x) && x.sentRequest.params.attachments,
       (x) => {
@@ -448,23 +476,15 @@ const texts: readonly Lie[] = [
   ],
   [
     "errors/issues",
-    "says values of bad params aloud",
+    "repeats the values of bad params",
     changingError(-32602, ({ data }, { sentRequest }) => {
       for (const issue of data.issues ?? [])
         issue.message = `is ${JSON.stringify(sentRequest.params)}`;
     }),
   ],
   ["failure/error", "breaks down with its agent", where(fails, () => raw("oops", { status: 500 }))],
-  [
-    "failure/reason",
-    "says that it knows the task already when its agent fails",
-    refusing(fails, -32068),
-  ],
-  [
-    "failure/execution-failed",
-    "says that it failed itself when its agent fails",
-    refusing(fails, -32603),
-  ],
+  ["failure/reason", "reports already_exists when its agent fails", refusing(fails, -32068)],
+  ["failure/execution-failed", "reports internal when its agent fails", refusing(fails, -32603)],
 ];
 
 function cutBytes(text: string, bytes: number): string {
@@ -479,10 +499,10 @@ const toFields = (x: Exchange) => answers(x) && x.sentRequest.params.fields && f
 /** Lets the host take the reply for one to the question that is open. */
 const withoutQuestionId = (x: Exchange) => x.withParams({ question_id: undefined });
 
-const questions: readonly Lie[] = [
+const questions: readonly Defect[] = [
   [
     "tasks/unknown-get",
-    "takes a sign for every task",
+    "accepts % as the id of every task",
     where((x) => gets(x) && x.sentRequest.params.task_id === "%", success),
   ],
   [
@@ -492,7 +512,7 @@ const questions: readonly Lie[] = [
   ],
   [
     "tasks/unknown-answer",
-    "takes answers to unknown tasks",
+    "accepts replies to unknown tasks",
     overlooking(-32061, answers, () => ({ status: "success", response_text: "a" })),
   ],
   [
@@ -509,12 +529,12 @@ const questions: readonly Lie[] = [
   ],
   [
     "question/bad-answers",
-    "takes an option that was not offered",
+    "accepts an option that was not offered",
     where((x) => /-[0-9a-f]{8}$/.test(x.sentRequest.params?.option_id), accepted),
   ],
   [
     "question/another-question",
-    "does not look at which question an answer is to",
+    "ignores which question a reply answers",
     overlooking(
       -32063,
       (x) => answers(x) && x.sentRequest.params.question_id,
@@ -526,14 +546,10 @@ const questions: readonly Lie[] = [
     "refuses the click of a second person",
     refusing((x) => toQuestion(x) && first(x) && x.sentRequest.params.user_id, -32063),
   ],
-  [
-    "question/repeated-answer",
-    "refuses an answer that it knows",
-    refusing(repeated(toQuestion), -32063),
-  ],
+  ["question/repeated-answer", "refuses a repeated reply", refusing(repeated(toQuestion), -32063)],
   [
     "question/goes-on",
-    "asks again what was answered",
+    "repeats a question that was answered",
     (x) =>
       x.changed(({ result: bearer, error: refusal }) => {
         if (bearer?.status === "input_required") x.memory.set(bearer.task_id, bearer);
@@ -544,7 +560,7 @@ const questions: readonly Lie[] = [
   ],
   [
     "question/chosen-option",
-    "gives the agent the first option, whatever was chosen",
+    "gives the agent the first option instead of the chosen one",
     where(
       (x) => answers(x) && x.sentRequest.params.option_id === "no",
       (x) => x.withParams({ option_id: "yes" }),
@@ -552,7 +568,7 @@ const questions: readonly Lie[] = [
   ],
   [
     "question/other-answer",
-    "takes another option after the first",
+    "accepts another option after the first",
     overlooking(
       -32063,
       (x) => answers(x) && x.sentRequest.params.option_id === "no",
@@ -561,7 +577,7 @@ const questions: readonly Lie[] = [
   ],
   [
     "question/answers-at-the-same-time",
-    "takes two answers at the same time",
+    "accepts two concurrent replies",
     overlooking(
       -32063,
       (x) => answers(x) && x.sentRequest.params.option_id === "no",
@@ -570,7 +586,7 @@ const questions: readonly Lie[] = [
   ],
   [
     "question/id-used-before",
-    "takes another answer under a known id",
+    "accepts a different reply under a known id",
     where((x) => x.sentRequest.params?.text === "something else under the same id", success),
   ],
   [
@@ -595,7 +611,7 @@ const questions: readonly Lie[] = [
   ],
   [
     "question/second",
-    "takes a second click for the answer to the next question",
+    "uses a second click as the reply to the next question",
     where(
       (x) =>
         toQuestion(x) &&
@@ -605,7 +621,7 @@ const questions: readonly Lie[] = [
   ],
   [
     "question/ends-wait",
-    "waits on when there is another question",
+    "keeps a poll waiting when a new question is open",
     where(
       (x) => gets(x) && x.sentRequest.params.wait_ms > 100,
       async (x) => {
@@ -617,7 +633,7 @@ const questions: readonly Lie[] = [
   ],
   [
     "question/fields",
-    "changes the order of the fields that it asks for",
+    "changes the order of the fields of its form",
     where(
       gets,
       changing("input_required", ({ fields }) => fields?.reverse()),
@@ -625,7 +641,7 @@ const questions: readonly Lie[] = [
   ],
   [
     "question/bad-fields",
-    "takes a choice twice",
+    "accepts a choice twice",
     where(
       (x) =>
         toFields(x) &&
@@ -653,7 +669,7 @@ const questions: readonly Lie[] = [
   ],
   [
     "question/fields-in-words",
-    "wants every field where somebody answers in words",
+    "requires every field of a reply in free text",
     (x) => {
       if (says(/^ask form/)(x)) return x.changed(({ result }) => x.memory.set(result?.task_id, 1));
       const isInWords =
@@ -669,10 +685,10 @@ const remembering = (x: Exchange, key: (taskId: string) => string = String) =>
     if (result?.task_id) x.memory.set(key(result.task_id), result.task_id);
   });
 
-const acceptedTasks: readonly Lie[] = [
+const acceptedTasks: readonly Defect[] = [
   [
     "accepted/in-time",
-    "neither answers nor accepts in time",
+    "responds neither with a result nor with accepted in time",
     where(slow, () => new Promise(() => {})),
     { callTimeoutMs: 10_000 },
   ],
@@ -734,7 +750,7 @@ const acceptedTasks: readonly Lie[] = [
   ],
   [
     "accepted/timeout-ms",
-    "does not stop what it has accepted when its time is over",
+    "does not stop an accepted task at its deadline",
     where(
       withParam(({ timeout_ms }) => timeout_ms === 50),
       (x) => x.withParams({ timeout_ms: undefined }),
@@ -751,7 +767,7 @@ const acceptedTasks: readonly Lie[] = [
   ],
   [
     "accepted/keys",
-    "does not mind two keys",
+    "accepts a repeated key",
     where(
       (x) => gets(x) && x.sentRequest.params.task_id && x.sentRequest.params.request_id,
       accepted,
@@ -772,13 +788,13 @@ const acceptedTasks: readonly Lie[] = [
   ],
   [
     "cancel/by-request-id",
-    "takes short reasons only",
+    "accepts only short reasons",
     refusing((x) => cancels(x) && x.sentRequest.params.reason?.length > 255),
   ],
   [
-    // That case gives no reason. A lie that looked at the clock would depend on the machine's speed.
+    // That case gives no reason. A defect that looked at the clock would depend on the machine's speed.
     "cancel/at-once",
-    "loses an early cancel, and says that it was done",
+    "loses an early cancel, and reports that it was done",
     where(
       (x) => cancels(x) && x.sentRequest.params.request_id && !x.sentRequest.params.reason,
       (x) => result(x, { status: "canceled", task_id: x.sentRequest.params.request_id }),
@@ -795,7 +811,7 @@ const acceptedTasks: readonly Lie[] = [
   ],
   [
     "cancel/then-read",
-    "says canceled and goes on",
+    "reports a task as canceled and continues it",
     (x) => {
       if (executes(x)) return remembering(x);
       const { task_id } = x.sentRequest.params ?? {};
@@ -805,7 +821,7 @@ const acceptedTasks: readonly Lie[] = [
   ],
   [
     "ended/success",
-    "answers for another request",
+    "sends the response to another request",
     where(
       gets,
       changing("success", (bearer) => (bearer.correlation_id = "another")),
@@ -813,7 +829,7 @@ const acceptedTasks: readonly Lie[] = [
   ],
   [
     "ended/ends-wait",
-    "holds a poll beyond the end of its task",
+    "holds a poll after its task ended",
     where(
       (x) => gets(x) && x.sentRequest.params.wait_ms > 100,
       async (x) => {
@@ -847,22 +863,22 @@ const acceptedTasks: readonly Lie[] = [
   ],
   [
     "ended/answered-at-once",
-    "finds a request in the case of its letters only",
+    "finds a request id only in its exact letter case",
     refusing((x) => gets(x) && /[A-F]/.test(x.sentRequest.params?.request_id), -32061),
   ],
   [
     "feedback/unknown",
-    "takes votes on unknown tasks",
+    "accepts votes on unknown tasks",
     where(votes, (x) => result(x, { status: "recorded", task_id: "1" })),
   ],
   [
     "feedback/recorded",
-    "takes two votes of a person",
+    "counts two votes of one person",
     refusing((x) => votes(x) && x.count(x.sentRequest.params.voter_id) > 2, -32063),
   ],
   [
     "feedback/canceled",
-    "takes votes on canceled tasks",
+    "accepts votes on canceled tasks",
     overlooking(-32063, votes, (x) => ({
       status: "recorded",
       task_id: x.sentRequest.params.task_id,
@@ -870,7 +886,7 @@ const acceptedTasks: readonly Lie[] = [
   ],
   [
     "feedback/bad-params",
-    "takes a vote on two tasks",
+    "accepts a vote on two tasks",
     where(
       (x) => votes(x) && x.sentRequest.params.task_id && x.sentRequest.params.request_id,
       (x) => result(x, { status: "recorded", task_id: "1" }),
@@ -897,10 +913,10 @@ function completeAfterAll(answer: Json): void {
   answer.result = { status: "success", response_text: "done after all" };
 }
 
-const repetitions: readonly Lie[] = [
+const repetitions: readonly Defect[] = [
   [
     "idempotency/same-outcome",
-    "knows a request in the case of its letters only",
+    "recognizes a repeated request id only in its exact letter case",
     where(
       (x) => plain(x) && /[A-F]/.test(x.sentRequest.id),
       ({ anew }) => anew(),
@@ -925,7 +941,7 @@ const repetitions: readonly Lie[] = [
   ],
   [
     "idempotency/at-the-same-time",
-    "runs copies that come at the same time",
+    "runs concurrent copies of a request",
     where(repeated(plain), ({ anew }) => anew()),
   ],
   [
@@ -945,12 +961,12 @@ const repetitions: readonly Lie[] = [
   ],
   [
     "idempotency/asking",
-    "asks a repeated request anew",
+    "asks the question of a repeated request anew",
     where(repeated(asks), ({ anew }) => anew()),
   ],
   [
     "idempotency/files-read-once",
-    "runs the agent twice and tells one result",
+    "runs the agent twice and returns one result",
     where(repeated(readsFiles), async (x) => {
       await fetch(x.sentRequest.params.attachments[0].url);
       return x.honest();
@@ -964,7 +980,7 @@ const repetitions: readonly Lie[] = [
   ["idempotency/failed", "runs a failed task again", where(repeated(fails), success)],
   [
     "idempotency/refusals-are-not-stored",
-    "stores refusals",
+    "stores refused requests",
     (x) => {
       if (executes(x) && x.sentRequest.params && x.sentRequest.params.text === undefined)
         x.memory.set(x.sentRequest.id, 1);
@@ -988,7 +1004,7 @@ const answeringEqual = (nameOf: (params: Json) => unknown): How =>
     },
   );
 
-const conversations: readonly Lie[] = [
+const conversations: readonly Defect[] = [
   [
     "isolation/side-by-side",
     "keeps the text in a variable of all requests",
@@ -1010,12 +1026,12 @@ const conversations: readonly Lie[] = [
   ],
   [
     "isolation/one-thread",
-    "takes an equal message for the one before",
+    "treats an equal message as the previous one",
     answeringEqual(({ text, attachments }) => [text, attachments?.map(({ id }: Json) => id)]),
   ],
   [
     "isolation/session-of-tasks",
-    "takes an equal message for the one that runs",
+    "treats an equal message as the running one",
     where(
       slow,
       answeringEqual(({ text }) => text),
@@ -1041,7 +1057,7 @@ const conversations: readonly Lie[] = [
   ],
   [
     "second-look/canceled",
-    "completes what was canceled",
+    "completes a canceled task",
     where(gets, (x) => afterEnd(x, "canceled", 2, completeAfterAll)),
   ],
   [
@@ -1060,7 +1076,7 @@ const conversations: readonly Lie[] = [
   ],
   [
     "second-look/answered",
-    "forgets after a while what was answered",
+    "forgets after a while that a question was answered",
     where(gets, (x) =>
       x.changed(({ result: bearer }) => {
         const isEnd = bearer?.status === "success" && /Shall I go on/.test(bearer.response_text);
@@ -1118,7 +1134,7 @@ const conversations: readonly Lie[] = [
   ],
 ];
 
-const bytes: readonly Lie[] = [
+const bytes: readonly Defect[] = [
   [
     "raw/byte-order-mark",
     "begins with a byte order mark",
@@ -1148,7 +1164,7 @@ const bytes: readonly Lie[] = [
   ],
   [
     "raw/encoding",
-    "compresses what nobody asked it to",
+    "compresses a response that the client did not ask to compress",
     where(executes, async (x) => {
       const zipped = gzipSync(await (await x.honest()).text());
       return new Response(zipped, { headers: { "content-encoding": "gzip" } });
@@ -1171,7 +1187,7 @@ const bytes: readonly Lie[] = [
   ],
   [
     "raw/error-data",
-    "says that a failure may be repeated",
+    "marks a final failure as retryable",
     changingError(-32064, ({ data }) => (data.retryable = true)),
   ],
   [
@@ -1198,7 +1214,7 @@ const bytes: readonly Lie[] = [
   ],
   [
     "leaks/credentials",
-    "says the token back in a header, percent-encoded",
+    "repeats the token in a header, percent-encoded",
     where(plain, async (x) => {
       const hex = Buffer.from(token).toString("hex");
       const answer = await x.honest();
@@ -1210,7 +1226,7 @@ const bytes: readonly Lie[] = [
 const step = { id: "a", title: "Read", status: "pending" };
 /** Changes what results with this status say. */
 type ChangedValue = readonly [name: string, what: string, status: string, (result: Json) => void];
-const toLie = ([name, what, status, change]: ChangedValue): Lie => [
+const toDefect = ([name, what, status, change]: ChangedValue): Defect => [
   name,
   what,
   changing(status, change),
@@ -1219,7 +1235,7 @@ const toLie = ([name, what, status, change]: ChangedValue): Lie => [
 const values: readonly ChangedValue[] = [
   [
     "bounds/poll-after",
-    "wants to be polled in a year",
+    "asks for the next poll in a year",
     "accepted",
     (result) => (result.poll_after_ms = 31_536_000_000),
   ],
@@ -1237,13 +1253,13 @@ const values: readonly ChangedValue[] = [
   ],
   [
     "bounds/question-expires-at",
-    "asks a question that is over",
+    "asks a question that has expired",
     "input_required",
     (bearer) => (bearer.expires_at = "2020-01-01T00:00:00Z"),
   ],
   [
     "bounds/empty-answer",
-    "answers nothing",
+    "answers with an empty text",
     "success",
     (bearer) => (bearer.response_text = "\u200b \n"),
   ],
@@ -1255,13 +1271,13 @@ const values: readonly ChangedValue[] = [
   ],
   [
     "bounds/artifacts",
-    "answers with a file of its network",
+    "answers with a file at an address of its private network",
     "success",
     (bearer) => (bearer.artifacts = [{ name: "a", url: "https://db.internal/a" }]),
   ],
   [
     "bounds/usage",
-    "counts tokens below zero",
+    "reports a negative token count",
     "success",
     (bearer) => (bearer.usage = { input_tokens: -5 }),
   ],
@@ -1296,7 +1312,7 @@ const otherValues: readonly ChangedValue[] = [
   ],
   [
     "bounds/steps",
-    "shows a step with a status of its own",
+    "reports a step with an unknown status",
     "accepted",
     (bearer) => (bearer.progress = { steps: [{ ...step, status: "doing" }] }),
   ],
@@ -1323,7 +1339,7 @@ const pings = ({ request }: Exchange) => request.url.endsWith("/ping");
 const answeringPings = (value: () => object) => where(pings, () => json(value()));
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-const agentcore: readonly Lie[] = [
+const agentcore: readonly Defect[] = [
   ["agentcore/ping", "is never healthy", where(pings, () => raw("ok")), { profile }],
   [
     "agentcore/ping-time",
@@ -1333,7 +1349,7 @@ const agentcore: readonly Lie[] = [
   ],
   [
     "agentcore/ping-busy",
-    "is busy, and does not say since when",
+    "reports that it is busy without saying since when",
     answeringPings(() => ({ status: "HealthyBusy" })),
     whileSlow,
   ],
@@ -1356,13 +1372,13 @@ const agentcore: readonly Lie[] = [
   ],
 ];
 
-/** For each case one lie, the hardest to notice. */
-export const liars: readonly Lie[] = [
+/** One defect per case, the hardest to notice. */
+export const defects: readonly Defect[] = [
   ...callers,
   ...requests.map(
-    ([name, applies, how = (x: Exchange) => error(x, -32603)]): Lie => [
+    ([name, applies, how = (x: Exchange) => error(x, -32603)]): Defect => [
       name,
-      "handles wrongly what the case sends",
+      "handles the request of the case wrongly",
       where((x) => first(x) && applies(x), how),
     ],
   ),
@@ -1372,15 +1388,15 @@ export const liars: readonly Lie[] = [
   ...repetitions,
   ...conversations,
   ...bytes,
-  ...values.map(toLie),
+  ...values.map(toDefect),
   ...agentcore,
 ];
 
-/** A further lie for each check of a case that none of `liars` comes to: another kind of defect in the same answer. */
-export const otherLiars: readonly Lie[] = [
+/** Further defects, for the checks of a case that its defect in `defects` does not reach. */
+export const otherDefects: readonly Defect[] = [
   [
     "authentication/elsewhere",
-    "checks no list of several requests",
+    "accepts a batch of requests",
     where(
       (x) => parse(x.text)?.length > 1 && isNobody(x),
       async (x) => {
@@ -1391,12 +1407,12 @@ export const otherLiars: readonly Lie[] = [
   ],
   [
     "execute/answers",
-    "answers with an id of its own",
+    "answers with an id that it made up",
     where(first, (x) => x.changed((answer) => (answer.id = "1"))),
   ],
   [
     "execute/attachments",
-    "takes names of files of 100 characters",
+    "accepts file names only up to 100 characters",
     refusing(withParam(({ attachments }) => attachments?.[0]?.name?.length > 100)),
   ],
   [
@@ -1416,7 +1432,7 @@ export const otherLiars: readonly Lie[] = [
   ],
   [
     "isolation/unknown-caller-runs-nothing",
-    "reads the files of a stranger and refuses afterwards",
+    "reads the files of an unknown caller before it refuses them",
     where(
       (x) => readsFiles(x) && isNobody(x),
       async (x) => {
@@ -1425,8 +1441,8 @@ export const otherLiars: readonly Lie[] = [
       },
     ),
   ],
-  ["failure/reason", "says that it is not available when its agent fails", refusing(fails, -32071)],
-  ["accepted/in-time", "fails at everything that is slow", refusing(slow, -32603)],
+  ["failure/reason", "reports unavailable when its agent fails", refusing(fails, -32071)],
+  ["accepted/in-time", "fails every slow task", refusing(slow, -32603)],
   [
     "question/goes-on",
     "loses a task with its answer",
@@ -1437,17 +1453,17 @@ export const otherLiars: readonly Lie[] = [
   ],
   [
     "question/answer",
-    "takes another answer each time",
+    "accepts a different reply each time",
     where(toQuestion, (x) => success(x, `answer ${x.count("answers")}`)),
   ],
   [
     "question/free-text",
-    "takes options only",
+    "accepts only options as replies",
     refusing((x) => answers(x) && x.sentRequest.params.text && x.sentRequest.params.user_id),
   ],
   [
     "question/free-text",
-    "reads words as the first option",
+    "reads any text as the first option",
     where(
       (x) => answers(x) && x.sentRequest.params.text && x.sentRequest.params.user_id,
       (x) => x.withParams({ text: undefined, option_id: "yes" }),
@@ -1473,12 +1489,12 @@ export const otherLiars: readonly Lie[] = [
   ],
   [
     "feedback/recorded",
-    "says a task id of its own of a vote",
+    "names a task id that it made up for a vote",
     changing("recorded", (bearer) => (bearer.task_id = "another")),
   ],
   [
     "isolation/one-thread",
-    "answers a thread with its first answer",
+    "gives every message of a thread the first answer",
     answeringEqual(({ thread_ts }) => thread_ts),
   ],
   [
@@ -1507,17 +1523,17 @@ export const otherLiars: readonly Lie[] = [
   ],
   [
     "raw/error-data",
-    "gives another reason than its number",
+    "sends a reason that contradicts its error code",
     changingError(-32601, ({ data }) => (data.reason = "internal")),
   ],
   [
     "raw/error-data",
-    "asks for a year of patience",
+    "asks the client to wait for a year",
     changingError(-32061, ({ data }) => (data.retry_after_ms = 31_536_000_000)),
   ],
   [
     "leaks/innards",
-    "shows a page for developers",
+    "shows an error page for developers",
     where(
       ({ text }) => text === "null",
       () => new Response("<h1>NullPointerException at /srv/agent/main.py</h1>", { status: 500 }),
@@ -1535,7 +1551,7 @@ export const otherLiars: readonly Lie[] = [
       },
     ),
   ],
-  ...otherValues.map(toLie),
+  ...otherValues.map(toDefect),
 ];
 
 /** What is left of bytes that were read as UTF-8, in base64. */

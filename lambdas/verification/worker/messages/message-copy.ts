@@ -1,23 +1,23 @@
-/** Messages that are to be delivered again: when, and in which group of the queue. */
+/** Copies of messages that are handled later: when, and in which group of the queue. The queue itself delivers the originals again. */
 import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
 import { encodeQueueMessage } from "../../task/encode-message.ts";
 import type { QueueMessage, TaskMessage } from "../../task/messages.ts";
 import { queueGroupOf, type Task } from "../../task/task.ts";
 
-export type Redelivery = { message: QueueMessage; delayMs: number; group: string };
+export type MessageCopy = { message: QueueMessage; delayMs: number; group: string };
 
 /** How long a message waits after another worker's lease ends, or after another worker was first. */
 export const soonAgainMs = 250;
 
-export async function deliverAgain(
+export async function sendCopy(
   queue: TaskQueue,
-  { message, delayMs, group }: Redelivery,
+  { message, delayMs, group }: MessageCopy,
 ): Promise<void> {
   await queue.send({ body: encodeQueueMessage(message), delayMs, group });
 }
 
 /** The message of a worker that was not the first is handled again with the record that the other one saved. */
-export function retrySoon(message: TaskMessage, task: Task): Redelivery {
+export function retrySoon(message: TaskMessage, task: Task): MessageCopy {
   return { message, delayMs: soonAgainMs, group: queueGroupOf(task) };
 }
 
@@ -36,7 +36,7 @@ export function deferUntilLeaseEnds(request: {
   task: Task;
   isLate: boolean;
   nowMs: number;
-}): Redelivery {
+}): MessageCopy {
   const { message, task, isLate, nowMs } = request;
   const maxMs = untilLeaseEndMs(task, nowMs);
   const group = queueGroupOf(task);

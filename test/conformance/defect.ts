@@ -1,11 +1,11 @@
-/** The parts of lies: our own host, and what is changed in its answers. */
+/** The parts of a defective endpoint: our own host, and the changes to its responses. */
 import { randomUUID } from "node:crypto";
 import type { Host } from "@sekisho/execution/host.ts";
 import { json } from "../doubles/answers.ts";
 import type { Received } from "../doubles/web-server.ts";
 import { type ConformOptions, type Handle, token, withBody } from "./honest-endpoint.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: lies look into JSON of every shape
+// biome-ignore lint/suspicious/noExplicitAny: defects look into JSON of every shape
 export type Json = any;
 
 export type Exchange = {
@@ -35,9 +35,9 @@ export type Exchange = {
 export type How = (exchange: Exchange) => Promise<Response> | Response;
 type Applies = (exchange: Exchange) => unknown;
 /** `what` completes "an endpoint that". */
-export type Lie = readonly [caughtBy: string, what: string, how: How, options?: ConformOptions];
+export type Defect = readonly [caughtBy: string, what: string, how: How, options?: ConformOptions];
 
-export function lieWith({ host, how }: { host: Host; how: How }): Handle {
+export function serveDefect({ host, how }: { host: Host; how: How }): Handle {
   const memory = new Map<string, Json>();
   return async ({ request, body }: Received) => {
     const text = Buffer.from(body).toString();
@@ -97,7 +97,7 @@ export const accepted = (x: Exchange) =>
 export const error = ({ sentRequest }: Exchange, code: unknown) =>
   json({ jsonrpc: "2.0", id: sentRequest.id ?? null, error: { code, message: "no" } });
 
-/** Lies where `applies` holds, and is honest elsewhere. */
+/** Applies the defect where `applies` holds, and is honest elsewhere. */
 export const where =
   (applies: Applies, how: How): How =>
   (x) =>

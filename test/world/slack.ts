@@ -6,15 +6,15 @@ import {
   SlackError,
 } from "@sekisho/verification/slack/api/slack.ts";
 import { readMessageText } from "@sekisho/verification/slack/context/message.ts";
-import { createMemorySlack, type MemorySlack } from "../../doubles/slack/memory-slack.ts";
-import type { Alive, Operate } from "./world-fates.ts";
+import type { Operate, WorkerProcess } from "./faults.ts";
+import { createMemorySlack, type MemorySlack } from "./memory-slack.ts";
 
 /** A message of somebody else: outside of a thread in `channel`, or without it in whichever thread is read. */
 export type Foreign = { ts: string; text: string; channel?: string } & Partial<
   Pick<PostedMessage, "from" | "user" | "fileIds" | "files" | "key">
 >;
 
-export type WorldSlack = Omit<MemorySlack, "api"> & { api(alive: Alive): SlackApi };
+export type WorldSlack = Omit<MemorySlack, "api"> & { api(process: WorkerProcess): SlackApi };
 
 const errors = {
   refused: () => new SlackError("unavailable"),
@@ -44,10 +44,10 @@ export function createWorldSlack({
   });
   return {
     ...slack,
-    api: (alive) =>
+    api: (process) =>
       slack.api(({ method: name, request, effect }) => {
         const content = "content" in request ? request.content : undefined;
-        return operate({ alive, operation: { party: "slack", name, content }, errors, effect });
+        return operate({ process, operation: { party: "slack", name, content }, errors, effect });
       }),
   };
 }

@@ -1,4 +1,4 @@
-/** What a person with eyes would complain about: texts that are hard to read, and things that do not fit on the screen. */
+/** Checks that the texts on a page are readable and that everything fits on the screen. */
 import type { Page } from "playwright-core";
 
 /** Runs in the browser. Lists each visible text whose contrast is below 4.5:1 (WCAG 2.2, 1.4.3), except in what is disabled. */

@@ -19,7 +19,7 @@ export const far = { account: "222222222222", region: "eu-central-1" };
 
 export type Resources = Record<string, { Type: string; Properties?: Record<string, unknown> }>;
 
-export type Toy = {
+export type Sample = {
   assembly: Assembly;
   resolver: Resolver;
   authority: Authority;
@@ -42,7 +42,7 @@ afterEach(async () => {
 });
 
 /** Every function has `code` as its bundle. It is closed after the test. */
-export function createToy({
+export function createSample({
   stacks,
   code = "",
   concurrency = createConcurrency(),
@@ -50,12 +50,12 @@ export function createToy({
   stacks: { place: typeof near; resources: Resources }[];
   code?: string;
   concurrency?: Concurrency;
-}): Toy {
-  const folder = mkdtempSync(join(tmpdir(), "sekisho-toy-"));
+}): Sample {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-sample-"));
   writeFileSync(join(folder, "index.js"), code);
   const assembly: Assembly = {
     stacks: stacks.map(({ place, resources }, index) => ({
-      name: `Toy${index}`,
+      name: `Sample${index}`,
       ...place,
       template: {
         Parameters: {},
@@ -98,8 +98,8 @@ export function createToy({
 }
 
 /** Starts a gateway in front of the backends. It knows the caller, and is closed after the test. */
-export async function startToyGateway(
-  { resolver, authority, onProblem }: Toy,
+export async function startSampleGateway(
+  { resolver, authority, onProblem }: Sample,
   { backends, caller }: { backends: Record<string, Backend>; caller?: Caller },
 ): Promise<Gateway> {
   const gateway = await startGateway({
@@ -113,7 +113,7 @@ export async function startToyGateway(
   return gateway;
 }
 
-export function toyFunction(role = "Role"): Resources[string] {
+export function sampleFunction(role = "Role"): Resources[string] {
   const Role = { "Fn::GetAtt": [role, "Arn"] };
   return {
     Type: "AWS::Lambda::Function",
@@ -121,7 +121,7 @@ export function toyFunction(role = "Role"): Resources[string] {
   };
 }
 
-export function toyRole(statements: unknown[] = [], name?: string): Resources[string] {
+export function sampleRole(statements: unknown[] = [], name?: string): Resources[string] {
   return {
     Type: "AWS::IAM::Role",
     Properties: {
@@ -133,7 +133,7 @@ export function toyRole(statements: unknown[] = [], name?: string): Resources[st
 }
 
 /** Returns a caller under the role of this logical id. */
-export function toyCaller({ resolver }: Toy, logicalId: string): Caller {
+export function sampleCaller({ resolver }: Sample, logicalId: string): Caller {
   const role = resolver
     .resources("AWS::IAM::Role")
     .find((candidate) => candidate.logicalId === logicalId);

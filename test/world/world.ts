@@ -1,11 +1,10 @@
 /**
  * A small world around the worker: virtual clock, a store, a queue, Slack and a host in memory. Every operation may go
- * wrong as `fate` says; a worker that dies does nothing more, and its message comes again after the visibility timeout.
+ * wrong as `fault` says; a worker that dies does nothing more, and its message comes again after the visibility timeout.
  */
 
 import { parseConfig } from "@sekisho/config/load.ts";
 import type { Config } from "@sekisho/config/schema.ts";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import type { Files } from "@sekisho/verification/files/files.ts";
 import type { Gate } from "@sekisho/verification/gate/gate.ts";
@@ -19,23 +18,22 @@ import type {
   MessageChange,
 } from "@sekisho/verification/task/messages.ts";
 import type { Policy } from "@sekisho/verification/task/routing.ts";
-import type { Task } from "@sekisho/verification/task/task.ts";
-import type { Thread } from "@sekisho/verification/task/thread.ts";
+import { parseTask, type Task } from "@sekisho/verification/task/task.ts";
+import { parseThread, type Thread } from "@sekisho/verification/task/thread.ts";
 import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
 } from "@sekisho/verification/worker/verification-worker.ts";
 import { parseZoneSecret } from "@sekisho/verification/zone-secret.ts";
-import { oneByOne } from "../../doubles/one-by-one.ts";
-import { askedAtMs, sampleAsk, samplePolicy } from "../task/sample.ts";
-import { type QueuedMessage, worldQueue, worldStore } from "./world-engine.ts";
-import { type Alive, createFates, type Fate, type Operation } from "./world-fates.ts";
-import { type AgentOptions, createWorldHost } from "./world-host.ts";
-import { worldFiles, worldGate, worldText } from "./world-people.ts";
-import { createWorldSlack, type Foreign } from "./world-slack.ts";
-
-export type { Fate, Operation } from "./world-fates.ts";
+import { oneByOne } from "../doubles/one-by-one.ts";
+import { askedAtMs, sampleAsk, samplePolicy } from "../verification/task/sample.ts";
+import { type QueuedMessage, worldQueue, worldStore } from "./engine.ts";
+import { createFaults, type FaultOf, type WorkerProcess } from "./faults.ts";
+import { type AgentOptions, createWorldHost } from "./host.ts";
+import { worldFiles, worldGate, worldText } from "./people.ts";
+import { createCodec, createMemoryTaskStore, createRecords, shareItems } from "./records.ts";
+import { createWorldSlack, type Foreign } from "./slack.ts";
 
 const defaults = parseConfig({ json: {} });
 const leaseMs = 60_000;
@@ -77,7 +75,7 @@ export async function runWorld(
 
 export type WorldOptions = {
   /** What becomes of each operation: a fault strikes. */
-  fate?: (operation: Operation) => Fate | Promise<Fate>;
+  fault?: FaultOf;
   /** What others wrote into the thread. */
   inSlack?: Foreign[];
   gate?: Partial<Gate>;
@@ -99,7 +97,7 @@ export type WorldOptions = {
 } & AgentOptions;
 
 export function createWorld({
-  fate = () => "ok",
+  fault = () => undefined,
   inSlack = [],
   gate = {},
   files = {},
@@ -116,8 +114,12 @@ export function createWorld({
   let sends = 0;
   let lastTsSeconds = 0;
   const now = () => clockMs;
-  const records = new Map<string, Task>();
-  const threads = new Map<string, Thread>();
+  const taskCodec = shareItems(createCodec(parseTask));
+  const threadCodec = shareItems(createCodec(parseThread));
+  const taskRecords = createRecords<Task>({ now });
+  const threadRecords = createRecords<Thread>({ now });
+  const records = taskRecords.itemsFor(taskCodec);
+  const threads = threadRecords.itemsFor(threadCodec);
   const sentTo: string[] = [];
   const secretStore = createMemoryTaskStore({ parse: parseZoneSecret });
   // The gate is given: nobody reads these.
@@ -128,9 +130,9 @@ export function createWorld({
   const messages: QueuedMessage[] = [];
   const archive: string[] = [];
   const groups = new Set<string | undefined>();
-  const underWay = new Set<string>();
+  const running = new Set<string>();
   const uploads: { index: number; fileId: string }[] = [];
-  const { operate, land } = createFates({ fate, now });
+  const { operate, applyLate } = createFaults({ fault, now });
   const newTs = () => {
     lastTsSeconds = Math.max(clockMs / 1000, lastTsSeconds + 0.000_001);
     return lastTsSeconds.toFixed(6);
@@ -143,16 +145,19 @@ export function createWorld({
     seen: (id) => ({ recordedAs: records.get(id)?.state, answers: answers().length }),
   });
 
-  function workerOf(alive: Alive) {
-    const { send } = worldQueue({ operate, alive, messages, groups, now });
+  function workerOf(process: WorkerProcess) {
+    const { send } = worldQueue({ operate, process, messages, groups, now });
     const queue = {
       async send(message: Parameters<typeof send>[0]) {
         await send(message);
         sends += 1;
       },
     };
-    const store = worldStore({ operate, alive, records });
-    const threadStore = worldStore({ operate, alive, records: threads });
+    const store = worldStore({ operate, process, records: taskRecords, codec: taskCodec });
+    const threadStore = worldStore({
+      ...{ operate, process, records: threadRecords },
+      codec: threadCodec,
+    });
     const writer = oneByOne({ kinds: { "thread:": threadStore }, rest: store });
     return createVerificationWorker({
       engine: {
@@ -168,9 +173,9 @@ export function createWorld({
         }),
         routing,
       ),
-      slack: slack.api(alive),
-      gate: worldGate({ operate, alive, underWay, rules: gate }),
-      files: worldFiles({ operate, alive, uploads, given: files }),
+      slack: slack.api(process),
+      gate: worldGate({ operate, process, running, rules: gate }),
+      files: worldFiles({ operate, process, uploads, given: files }),
       text: { ...worldText, ...text },
       destinations: new Map(
         (routing?.destinations ?? ["host"]).map((name) => [
@@ -178,7 +183,7 @@ export function createWorld({
           {
             ...{ callTimeoutMs: 30_000, maxSends: 10, longPollMs: 0, takesVotes: true },
             ...destination,
-            client: noteSends(host.client(alive), () => sentTo.push(name)),
+            client: noteSends(host.client(process), () => sentTo.push(name)),
           },
         ]),
       ),
@@ -220,10 +225,10 @@ export function createWorld({
     until?: () => boolean;
   } = {}) {
     for (let steps = 0; steps < maxSteps; steps++) if (until() || !(await step())) break;
-    if (!until() && messages.length === 0) land(true);
+    if (!until() && messages.length === 0) applyLate(true);
   }
 
-  const alone = () => workerOf({ yes: true });
+  const newWorker = () => workerOf({ isAlive: true });
 
   async function step(): Promise<boolean> {
     const message = messages.reduce<QueuedMessage | undefined>(
@@ -232,14 +237,14 @@ export function createWorld({
     );
     if (message === undefined) return false;
     clockMs = Math.max(clockMs, message.visibleAtMs) + 50;
-    land(false);
-    const alive = { yes: true };
+    applyLate(false);
+    const process = { isAlive: true };
     // As a queue has it: hidden while it is handled, removed when that succeeded, visible again otherwise.
     message.visibleAtMs = clockMs + visibilityTimeoutMs;
-    const handled = await workerOf(alive)
+    const handled = await workerOf(process)
       .handle(message)
       .then(
-        () => alive.yes,
+        () => process.isAlive,
         () => false,
       );
     if (handled) messages.splice(messages.indexOf(message), 1);
@@ -263,7 +268,7 @@ export function createWorld({
     archive,
     /** Whose turns the workers' own messages took. */
     groups,
-    underWay,
+    running,
     uploads,
     secretStore,
     now,
@@ -271,7 +276,7 @@ export function createWorld({
     deliver(ask: AskMessage | MessageChange) {
       const { ts = "0", command = false } = Object(ask).message ?? {};
       // The time of a command is the one of our own clock.
-      if (!command) clockMs = Math.max(clockMs, 1000 * Number(ts));
+      if (!command) clockMs = Math.max(clockMs, Math.ceil(1000 * Number(ts)));
       return enqueue(ask);
     },
     clickButton: (buttonClick: ButtonClick) => enqueue(buttonClick),
@@ -284,31 +289,31 @@ export function createWorld({
     redrive: (requestId: string) => enqueue({ type: "redrive", requestId }),
     run,
     /** The queue gives up on every message that is in it. Where burying one fails, it comes again. */
-    async buryAll(): Promise<void> {
+    async deadLetterAll(): Promise<void> {
       for (const { body, visibleAtMs } of messages.splice(0)) {
         clockMs = Math.max(clockMs, visibleAtMs);
         const keep = async () => void archive.push(body);
-        const bury = () => alone().deadLetter({ body, keep });
-        await bury().catch(() => {
+        const deadLetter = () => newWorker().deadLetter({ body, keep });
+        await deadLetter().catch(() => {
           clockMs += visibilityTimeoutMs;
-          return bury();
+          return deadLetter();
         });
       }
     },
     /** The queue gives up on the next message; whether it can be kept is the test's. */
-    buryOne({ keep }: { keep: () => Promise<void> }) {
+    deadLetterNext({ keep }: { keep: () => Promise<void> }) {
       const [{ body } = { body: "" }] = messages.splice(0, 1);
-      return alone().deadLetter({ body, keep });
+      return newWorker().deadLetter({ body, keep });
     },
     /** The Execution zone says that a task is over, or somebody claims it. Resolves to the calls that the host got for it. */
     async push(body: string, { times = 1 } = {}): Promise<number> {
       const before = host.calls();
-      const worker = alone();
+      const worker = newWorker();
       for (let i = 0; i < times; i++) await worker.completion({ body });
       return host.calls() - before;
     },
     /** One process, for several messages. */
-    worker: alone,
+    worker: newWorker,
     /** How many messages were sent to the queue by workers. */
     sends: () => sends,
     /** Time passes without anybody working. */
@@ -323,14 +328,14 @@ export function createWorld({
     async handleDue(): Promise<void> {
       for (const message of messages.filter(({ visibleAtMs }) => visibleAtMs <= clockMs)) {
         messages.splice(messages.indexOf(message), 1);
-        await alone().handle(message);
+        await newWorker().handle(message);
       }
     },
     /** Two workers take the same messages at the same time. */
     async runTwiceAtOnce(): Promise<void> {
       const due = messages.splice(0);
       await Promise.all(
-        due.flatMap((message) => [alone().handle(message), alone().handle(message)]),
+        due.flatMap((message) => [newWorker().handle(message), newWorker().handle(message)]),
       );
     },
     /** The texts of answers (not placeholders, not questions) in the thread. */

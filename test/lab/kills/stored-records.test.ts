@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { overlapsOf, parseAgentLog } from "./books.ts";
+import { overlapsOf, parseAgentLog } from "./stored-records.ts";
 
 const overlaps = (...lines: string[]) =>
   Object.fromEntries(overlapsOf(parseAgentLog(lines.map((line) => `${line}\n`).join(""))));

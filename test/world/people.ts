@@ -6,7 +6,7 @@ import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { questionModalView } from "@sekisho/verification/slack/messages/question.ts";
 import type { TaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import { createShare } from "@sekisho/verification/slots.ts";
-import type { Alive, Operate } from "./world-fates.ts";
+import type { Operate, WorkerProcess } from "./faults.ts";
 
 const gateErrors = {
   refused: () => new Error("gate out of reach"),
@@ -19,13 +19,13 @@ const slackErrors = {
 
 type WorldGateOptions = {
   operate: Operate;
-  alive: Alive;
-  underWay: Set<string>;
+  process: WorkerProcess;
+  running: Set<string>;
   rules: Partial<Gate>;
 };
 
-/** Everybody may ask; whoever asked may answer and cancel. `underWay` has what is charged and not released. */
-export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions): Gate {
+/** Everybody may ask; whoever asked may answer and cancel. `running` has what is charged and not released. */
+export function worldGate({ operate, process, running, rules }: WorldGateOptions): Gate {
   const gate: Gate = {
     permit: async () => ({ allowed: true, locale: "en" }),
     isIgnored: async () => false,
@@ -41,9 +41,9 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
     mayAnswer: async ({ task, person }) => isAsker(task, person),
     localeOf: async () => "en",
     accessOf: async () => ({ mayAsk: true, channels: [], rules: [{ team: "T1" }], quota: {} }),
-    charge: async ({ task }) => void underWay.add(task.id),
+    charge: async ({ task }) => void running.add(task.id),
     findOver: async () => undefined,
-    release: async ({ task }) => void underWay.delete(task.id),
+    release: async ({ task }) => void running.delete(task.id),
     ...rules,
   };
   const { identify, isStranger, ...decisions } = gate;
@@ -51,7 +51,7 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
     name,
     (request: never) =>
       operate({
-        ...{ alive, operation: { party: "gate", name }, errors: gateErrors },
+        ...{ process, operation: { party: "gate", name }, errors: gateErrors },
         effect: () => decide(request) as Promise<unknown>,
       }),
   ]);
@@ -62,12 +62,12 @@ export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions)
 /** `uploads` has each time that Slack was given a file. */
 export function worldFiles({
   operate,
-  alive,
+  process,
   uploads,
   given,
 }: {
   operate: Operate;
-  alive: Alive;
+  process: WorkerProcess;
   uploads: { index: number; fileId: string }[];
   given: Partial<Files>;
 }): Files {
@@ -93,10 +93,10 @@ export function worldFiles({
     ...given,
   };
   const at = async <T>(name: string, effect: () => Promise<T>): Promise<T> =>
-    operate({ alive, operation: { party: "slack", name }, errors: slackErrors, effect });
+    operate({ process, operation: { party: "slack", name }, errors: slackErrors, effect });
   return {
     ...files,
-    importAttachments: (request) => at("bringIn", () => files.importAttachments(request)),
+    importAttachments: (request) => at("importAttachments", () => files.importAttachments(request)),
     upload: (request) => at("upload", () => files.upload(request)),
   };
 }

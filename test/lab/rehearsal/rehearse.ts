@@ -361,7 +361,7 @@ export function rehearse(kind: ExecutionKind): void {
     // This story must be the last: a message about its question stays in a queue for as long as the question might.
     if (kind === "lambda") {
       it("serves named A2A clients a signed card, tasks, questions, lists, and pushes by the worker", async () => {
-        const { listed, told: texts } = await serveA2aClient(world);
+        const { listed, updates: texts } = await serveA2aClient(world);
         expect(listed).toBe(1);
         expect(texts.at(-1)).toBe("TASK_STATE_COMPLETED");
       });

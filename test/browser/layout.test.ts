@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { findChromium, openBrowser } from "./browser.ts";
-import { faintTexts, overflow, rowsOf } from "./looks.ts";
+import { faintTexts, overflow, rowsOf } from "./layout.ts";
 import { openPage } from "./person.ts";
 import { type Started, startWithPage } from "./started.ts";
 
