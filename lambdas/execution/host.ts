@@ -29,6 +29,8 @@ type HostSettings = Partial<RunTimes> & {
   completions?: TaskQueue | undefined;
   /** Without it, the host serves no A2A. */
   a2a?: A2aSettings | undefined;
+  /** The agents that tasks may choose by name. A task for another name is refused with `agent_not_found`. Default: none. */
+  agentNames?: readonly string[];
   /** More paths that serve the zone contract, each with the dialect of its errors. */
   dialects?: Readonly<Record<string, Dialect>>;
   /** The longest time for one task, which is also the default for a request without a timeout. */

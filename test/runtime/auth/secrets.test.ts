@@ -199,18 +199,13 @@ describe("a POST to an issuer", () => {
     ["too many requests", () => oauthError("slow_down", 429), "unavailable", "slow_down"],
     ["HTTP 408", () => html(408), "unavailable", "Http408"],
     ["an outage", () => html(503), "unavailable", "Http503"],
-<<<<<<< HEAD:test/runtime/auth/secrets.test.ts
-    ["an error of its own", () => oauthError("server_error", 500), "unavailable", "server_error"],
-    ["a page where a token should be", () => html(200), "unavailable", "Http200"],
-=======
     [
       "a server error of OAuth",
       () => oauthError("server_error", 500),
       "unavailable",
       "server_error",
     ],
-    ["an HTML page instead of a token", () => html(200), "unavailable", "invalid_response"],
->>>>>>> main:test/verification/transport/authorizer/secrets.test.ts
+    ["an HTML page instead of a token", () => html(200), "unavailable", "Http200"],
     ["a list", () => Response.json([{ access_token: "t" }]), "unavailable", "Http200"],
     [
       "half of a token",

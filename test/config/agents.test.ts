@@ -1,0 +1,114 @@
+/** The agents of the Execution zone in the configuration. */
+import { describe, expect, it } from "@jest/globals";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { problemsOf } from "./problems-of.ts";
+
+const runtimeArn = "arn:aws:bedrock-agentcore:eu-west-1:123456789012:runtime/agent-AbCdEf1234";
+const local = { type: "http", url: "http://127.0.0.1:9000/" };
+
+describe("agents by name", () => {
+  it("makes each agent a destination, routes to the first and runs unnamed tasks with it", () => {
+    const config = parseConfig({
+      json: { execution: { agents: { ops: "./ops.ts", far: local } } },
+    });
+    expect(config.destinations).toMatchObject({
+      ops: { transport: "https", agent: "ops", idempotent: true },
+      far: { transport: "https", agent: "far" },
+    });
+    expect(Object.keys(config.destinations)).toEqual(["ops", "far"]);
+    expect(config.routes).toEqual([{ destination: ["ops"] }]);
+    expect(config.execution.agent).toBe("./ops.ts");
+  });
+
+  it("keeps the main agent, the destinations and the routes that are written", () => {
+    const config = parseConfig({
+      json: {
+        execution: { agent: "echo", agents: { ops: "./ops.ts" } },
+        destinations: {
+          local: { transport: "in-process" },
+          ops: { transport: "in-process", agent: "ops", deadlineMs: 5000 },
+        },
+        routes: [{ word: "ops", destination: "ops" }, { destination: "local" }],
+      },
+    });
+    expect(config.execution.agent).toBe("echo");
+    expect(config.destinations.ops).toMatchObject({ transport: "in-process", deadlineMs: 5000 });
+    expect(config.routes).toHaveLength(2);
+  });
+
+  it.each<[string, object, string]>([
+    [
+      "a destination with the name of an agent that it does not use",
+      { execution: { agents: { ops: "./ops.ts" } }, destinations: { ops: { transport: "https" } } },
+      'destinations.ops: is also the name of an agent; set destinations.ops.agent to "ops", or rename one of them',
+    ],
+    [
+      "an agent that does not exist",
+      {
+        execution: { agents: { ops: "./ops.ts" } },
+        destinations: { other: { transport: "https", agent: "opps" } },
+        routes: [{ destination: "other" }],
+      },
+      'destinations.other.agent: there is no agent "opps"; add it to execution.agents, or choose from: ops',
+    ],
+    [
+      "a name with capital letters and a blank",
+      { execution: { agents: { "My Agent": "echo" } } },
+      'execution.agents["My Agent"]: must be lower-case letters, digits and hyphens',
+    ],
+  ])("rejects %s", (_what, json, problem) => {
+    expect(problemsOf(json)).toContain(problem);
+  });
+});
+
+describe("an agent elsewhere", () => {
+  it.each<[string, object, string]>([
+    [
+      "no target",
+      { type: "ag-ui" },
+      "execution.agent.url: is needed, or runtimeArn instead of it; set one of the two",
+    ],
+    [
+      "two targets",
+      { ...local, runtimeArn },
+      "execution.agent.url: is needed, or runtimeArn instead of it; set one of the two",
+    ],
+    [
+      "a qualifier without a runtime",
+      { ...local, qualifier: "prod" },
+      "execution.agent.qualifier: has no effect without runtimeArn; remove it",
+    ],
+    [
+      "an address beyond loopback without an authorizer",
+      { type: "ag-ui", url: "https://agents.example/" },
+      'execution.agent.authorizer: must not be "none" for an address beyond loopback; choose another authorizer',
+    ],
+    [
+      "plain HTTP beyond loopback",
+      { type: "http", url: "http://agents.example/" },
+      "execution.agent.url: must be an https URL without credentials in it; http is allowed on loopback only",
+    ],
+    [
+      "a path of the answer with a wildcard",
+      { ...local, answer: "$.messages[*]" },
+      "execution.agent.answer: must be a path such as $.result or $.messages[-1].content",
+    ],
+  ])("rejects %s", (_what, agent, problem) => {
+    expect(problemsOf({ execution: { agent } })).toContain(problem);
+  });
+
+  it("accepts a runtime of AgentCore without an authorizer, because its calls are signed", () => {
+    const { execution } = parseConfig({
+      json: { execution: { agent: { type: "http", runtimeArn } } },
+    });
+    expect(execution.agent).toMatchObject({ runtimeArn, request: { prompt: "{text}" } });
+  });
+
+  it("rejects a loopback address of an agent by name in a stage", () => {
+    const stages = { dev: { verification: { account: "111111111111", region: "eu-west-1" } } };
+    const json = { execution: { agents: { far: local } }, stages };
+    expect(problemsOf(json).join()).toContain(
+      "execution.agents.far.url: must be an address that the stage dev can reach",
+    );
+  });
+});

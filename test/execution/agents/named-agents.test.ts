@@ -1,0 +1,62 @@
+/** Several agents of one host: a task chooses one by its name. */
+import { describe, expect, it } from "@jest/globals";
+import { type AgentVote, withFeedback } from "@sekisho/execution/agents/agent.ts";
+import { combineAgents } from "@sekisho/execution/agents/named-agents.ts";
+import { answering, createTestHost, hello } from "../test-host.ts";
+
+const requestId = "4c2f4fea-0f0b-4d6e-9a53-2f1b6e1f7a10";
+
+function hostWithTwo() {
+  const votes: AgentVote[] = [];
+  const research = withFeedback(answering("from research"), (vote: AgentVote) => votes.push(vote));
+  const agent = combineAgents({
+    main: answering("from the main agent"),
+    named: new Map([["research", research]]),
+  });
+  return { votes, ...createTestHost({ agent, agentNames: ["research"] }) };
+}
+
+describe("the agents of a host", () => {
+  it("runs a task with the agent of its name, and one without a name with the main agent", async () => {
+    const { call } = hostWithTwo();
+    const named = await call("execute_task", { ...hello, agent: "research" });
+    expect(named.result?.response_text).toBe("from research");
+    const unnamed = await call("execute_task", hello);
+    expect(unnamed.result?.response_text).toBe("from the main agent");
+  });
+
+  it.each(["nobody", "constructor", "Research"])(
+    "refuses a task for the unknown agent %s and stores nothing",
+    async (agent) => {
+      const { call, store } = hostWithTwo();
+      const { error } = await call("execute_task", { ...hello, agent }, { id: requestId });
+      expect(error?.data.reason).toBe("agent_not_found");
+      expect((await store.list({ index: "state", key: "submitted", limit: 1 })).items).toEqual([]);
+    },
+  );
+
+  it("refuses a repeated request id for another agent", async () => {
+    const { call } = hostWithTwo();
+    await call("execute_task", { ...hello, agent: "research" }, { id: requestId });
+    const { error } = await call("execute_task", hello, { id: requestId });
+    expect(error?.data.reason).toBe("already_exists");
+  });
+
+  it("passes a vote to the agent that gave the answer", async () => {
+    const { call, votes } = hostWithTwo();
+    await call("execute_task", { ...hello, agent: "research" }, { id: requestId });
+    const vote = { vote: "up", voter_id: "v1", voted_at: "2026-11-26T08:00:00Z" };
+    await call("feedback", { request_id: requestId, ...vote });
+    expect(votes).toMatchObject([{ agent: "research", vote: "up" }]);
+    await call("execute_task", hello, { id: requestId.replace("4c", "5c") });
+    await call("feedback", { request_id: requestId.replace("4c", "5c"), ...vote });
+    expect(votes).toHaveLength(1);
+  });
+
+  it("names the agent of the task in log lines", async () => {
+    const { call, lines } = hostWithTwo();
+    await call("execute_task", { ...hello, agent: "research" }, { id: requestId });
+    const started = lines.find((line) => line.includes("task_started"));
+    expect(JSON.parse(started ?? "")).toMatchObject({ agent: "research" });
+  });
+});
