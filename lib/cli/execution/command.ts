@@ -124,9 +124,9 @@ function agentOf(agent: string) {
 export const executionBundle = defineCommand({
   name: "execution bundle",
   about: `
-Writes the Execution zone as three files that need only Node 24: ${fileName}, ${bundledAgentFile()} with the agent, and ${configFileName}
-with the sections execution and telemetry of the configuration. ${bundledAgentFile()}.map beside them has the lines of your own agent,
-for log lines. The files must stay in one folder. ${noticesFileName}
+Writes the Execution zone as files that need only Node 24: ${fileName}, ${bundledAgentFile()} with the agent, ${bundledAgentFile("NAME")} with each of
+execution.agents, and ${configFileName} with the sections execution and telemetry of the configuration. A .map beside an agent has
+the lines of your own code, for log lines. The files must stay in one folder. ${noticesFileName}
 beside them has the licenses of the packages in them. The Dockerfile makes an image of the files.`,
   options: {
     out: option("DIR", "the folder, which is created if it does not exist; required"),
@@ -137,7 +137,7 @@ ${fileName} reads these environment variables at its start:
 
   PORT                  the port to listen on (8080)
   SEKISHO_STORE         the sqlite file of tasks, on a local disk (execution.db in the working directory)
-  SEKISHO_CONFIG_FILE   a configuration to use instead of ${configFileName}, with the same agent
+  SEKISHO_CONFIG_FILE   a configuration to use instead of ${configFileName}, with the same agents
   SEKISHO_LOG_LEVEL     debug, info, warn, error
   SEKISHO_HOSTNAME      the address to bind (0.0.0.0)
   HTTPS_PROXY           the proxy by which it reaches the world; HTTP_PROXY and NO_PROXY as usual

@@ -11,7 +11,7 @@ import { formatSecretName } from "@sekisho/config/secrets.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { runAgent } from "@sekisho/execution/agents/agent.ts";
-import { createBundledAgent } from "@sekisho/execution/agents/create-agent.ts";
+import { createAgents, createBundledAgent } from "@sekisho/execution/agents/create-agent.ts";
 import { loadAgent } from "@sekisho/execution/agents/load-agent.ts";
 import { stop as stopEsbuild } from "esbuild";
 import { agent as example } from "../../../examples/agent.ts";
@@ -186,4 +186,32 @@ it("throws an error that the host recognizes although the bundle has its own cla
     certainty: "refused",
     details: { retry_after_ms: 7 },
   });
+});
+
+it("bundles an agent by name as a file of its own, which the host finds by that name", async () => {
+  const own = join(folder, "named");
+  mkdirSync(own);
+  const source = (word: string) => `export const agent = async () => ${JSON.stringify(word)};\n`;
+  writeFileSync(join(own, "main.ts"), source("main"));
+  writeFileSync(join(own, "ops.ts"), source("ops"));
+  const json = { execution: { agent: "./main.ts", agents: { ops: "./ops.ts", copy: "echo" } } };
+  const config = parseConfig({ json });
+  const { files } = bundle({ name: "container", config, configDirectory: own });
+  expect([...files.keys()]).toEqual(
+    expect.arrayContaining(["agent.cjs", "agent-ops.cjs", "agent-ops.cjs.map", "agent-copy.cjs"]),
+  );
+  writeFiles({ files, folder: own });
+  const { config: _config, ...others } = dependencies;
+  const agent = createAgents({
+    ...{ execution: config.execution, createAgent: createBundledAgent(own), dependencies: others },
+  });
+  const answerOf = async (name?: string) => {
+    const task = agentTask({ channel: "C1", text: "hello", ...(name && { agent: name }) });
+    const updates = [];
+    for await (const update of runAgent(agent, task, agentContext())) updates.push(update);
+    return updates.at(-1);
+  };
+  expect(await answerOf()).toMatchObject({ type: "answer", text: "main" });
+  expect(await answerOf("ops")).toMatchObject({ type: "answer", text: "ops" });
+  expect(await answerOf("copy")).toMatchObject({ text: expect.stringContaining("hello") });
 });

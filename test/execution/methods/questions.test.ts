@@ -450,3 +450,33 @@ it("finds the open question by its id in a record whose answers have no question
   await say("two", second?.question_id);
   expect((await settled())?.status).toBe("success");
 });
+
+it("gives the agent the state of its question with the answer, and shows it to nobody else", async () => {
+  const agent: Agent = async function* ({ answers: [answer] }) {
+    if (answer === undefined)
+      yield { type: "question", prompt: "Which one?", state: { run: "hunter2", at: [1, null] } };
+    yield { type: "answer", text: `${answer?.text} ${JSON.stringify(answer?.state)}` };
+  };
+  const { say, settled, first, call, task_id, store } = await waiting(agent);
+  expect(JSON.stringify([first, await call("get_task", { task_id })])).not.toContain("hunter2");
+  await say("the first");
+  expect(await settled()).toMatchObject({
+    response_text: 'the first {"run":"hunter2","at":[1,null]}',
+  });
+  const record = await store.get({ id: task_id });
+  expect(JSON.stringify(record?.answers)).not.toContain("hunter2");
+});
+
+it("fails the task if the state of a question has more than 64 KiB", async () => {
+  const agent = yielding({ type: "question", prompt: "?", state: "x".repeat(64 * 1024) });
+  const { call, lines } = createTestHost({ agent });
+  const { error } = await call("execute_task", hello);
+  expect(error?.data.reason).toBe("execution_failed");
+  expect(lines.join()).toContain("update.state");
+});
+
+it("stores a failure as lost if the agent does not know what was done", async () => {
+  const agent = yielding({ type: "failure", reason: "execution_failed", lost: true });
+  const { error } = await createTestHost({ agent }).call("execute_task", hello);
+  expect(error?.data).toMatchObject({ reason: "execution_failed", lost: true });
+});
