@@ -312,7 +312,7 @@ describe.each(names)("%s", (name) => {
   });
 });
 
-describe("who may do what", () => {
+describe("permissions of the deploying roles and callers", () => {
   const actionsOn = (place: string) =>
     resourcesOf("external", "AWS::IAM::Policy").flatMap(({ id, properties }) =>
       having(properties, "Action").flatMap(({ Action, Resource }) =>

@@ -537,7 +537,7 @@ describe("sekisho verification", () => {
     expect(result).toMatchObject(failing(2, 'The route to "here" needs'));
   });
 
-  it("sekisho verification accepts a destination in its own process that no route uses", async () => {
+  it("sekisho verification accepts an in-process destination if no route uses it", async () => {
     const verification = start(withRoutesTo("local"), env);
     await verification.prints("Verification zone:");
     expect((await verification.kill("SIGTERM")).code).toBe(0);

@@ -48,7 +48,7 @@ export type AgentOptions = {
   questionIds?: boolean;
   /** What it tells at the poll of that number. */
   progress?: (polls: number) => Accepted["progress"];
-  /** With more than 0 the host answers `accepted`, and that many polls find the task still working: before each question, too. */
+  /** With more than 0 the host answers `accepted`, and the poll of that number brings the result; those before find the task working. The same holds before each question. */
   pollsUntilDone?: number;
   /** When it asks to be polled again. */
   pollAfterMs?: number;

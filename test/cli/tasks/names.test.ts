@@ -114,7 +114,7 @@ describe("names and links of the local run", () => {
 
 const describeWithDynamoDb = whyNoDynamoDb === undefined ? describe : describe.skip;
 
-describeWithDynamoDb("of a stage", () => {
+describeWithDynamoDb("names and links of a stage", () => {
   beforeEach(async () => {
     place = await openAwsPlace({ slack: { apiUrl: slack.fakeSlack.apiUrl } });
     await store();

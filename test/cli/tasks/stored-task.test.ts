@@ -19,7 +19,7 @@ const item = (id: string, task: Task | undefined): StoredTask => ({
   task,
 });
 
-describe("several listings", () => {
+describe("listings of stored tasks", () => {
   it("merges several listings by age, each task once, and skips unreadable records", async () => {
     const entry = fc.record({ at: fc.integer({ min: 0, max: 50 }), readable: fc.boolean() });
     await fc.assert(

@@ -10,7 +10,7 @@ import { createTestHost } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 
 describe("the echo agent", () => {
-  it("repeats the text of the person without ids", async () => {
+  it("repeats what the person wrote without the ids in it", async () => {
     const { updates, slept } = await updatesOf("関所?", { user_id: "U1", thread_ts: "1.2" });
     expect(slept).toEqual([]);
     expect(updates).toEqual([
@@ -108,7 +108,7 @@ describe("the echo agent", () => {
     expect(updates).toEqual([{ type: "failure", reason: "execution_failed" }]);
   });
 
-  it("asks a question on the words ask me and shows the reply", async () => {
+  it('asks a question if the text is "ask me", and shows the reply', async () => {
     const { updates } = await updatesOf("ask me, and be slow 5s");
     expect(updates).toMatchObject([
       { type: "question", prompt: "Shall I go on?", options: [{ id: "yes" }, { id: "no" }] },

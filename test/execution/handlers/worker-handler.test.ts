@@ -114,7 +114,7 @@ describe("a batch", () => {
     expect(lines.join("")).not.toContain("hunter2");
   });
 
-  it("defers messages for a newer version and fails malformed ones", async () => {
+  it("defers messages that a newer version wrote and fails malformed ones", async () => {
     const sentMessages: { body: string; delayMs?: number }[] = [];
     const queue = {
       send: async (request: (typeof sentMessages)[number]) => void sentMessages.push(request),

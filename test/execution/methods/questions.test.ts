@@ -319,7 +319,7 @@ describe("an invalid reply", () => {
   });
 });
 
-it("keeps a task running that was answered before its first run had finished", async () => {
+it("keeps a task running if the answer came before its first run had finished", async () => {
   const store = memoryStore();
   const { promise: open, resolve: letGo } = Promise.withResolvers<void>();
   const { promise: late, resolve: confirm } = Promise.withResolvers<void>();

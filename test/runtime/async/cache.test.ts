@@ -63,7 +63,7 @@ describe("a cached value", () => {
     expect(await cached.get()).toBe("v2");
   });
 
-  it("passes a value that must not be cached only to those who wait for it", async () => {
+  it("gives a value that must not be cached to those who already wait, and to nobody else", async () => {
     const none = cachedFrom({ keepMs: 0 });
     expect(await Promise.all([none.cached.get(), none.cached.get()])).toEqual(["v1", "v1"]);
     expect(await none.cached.get()).toBe("v2");

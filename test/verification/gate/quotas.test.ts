@@ -273,7 +273,7 @@ describe("a quota", () => {
     });
   });
 
-  it("keeps the record until nothing in it counts any more", () => {
+  it("keeps the record of a quota while one of its tasks still counts", () => {
     const quota = { tasks: 2, perSeconds: 10 };
     const outcome = addCharge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 500_000 });
     const usage = "usage" in outcome ? outcome.usage : none;

@@ -64,7 +64,7 @@ describe("the use of a task", () => {
     expect(JSON.stringify(task)).not.toContain(answer.text);
   });
 
-  it("keeps the beginning of both texts if that is enabled, without half a character", () => {
+  it("keeps the beginning of question and answer if texts are enabled, and cuts no character in two", () => {
     const task = end(under({ outcome: { ...answer, text: `${"a".repeat(3999)}🏯` } }));
     expect(toUsageEntry(erase(task, { texts: true }))?.texts).toEqual({
       question: task.message.text,

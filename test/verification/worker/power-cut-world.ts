@@ -25,7 +25,7 @@ const visibilityTimeoutMs = 90_000;
 const config = parseConfig({ json: { allowlist: [{ team: "T1" }] } });
 
 export type PowerCutOptions = {
-  /** With more than 0 the host answers `accepted`, and that many polls find the task still working. */
+  /** With more than 0 the host answers `accepted`, and the poll of that number brings the result. */
   pollsUntilDone?: number;
   /** The host deduplicates by request id. */
   isIdempotent?: boolean;

@@ -77,7 +77,7 @@ describe("a question", () => {
     expect(world.ephemeralMessages).toEqual([]);
   });
 
-  it("polls a second after a push that comes before the reply is stored", async () => {
+  it("polls again soon after a push that comes before the reply is stored", async () => {
     let repliedAtMs: number | undefined;
     let polledAtMs: number | undefined;
     const world = await askingWorld({

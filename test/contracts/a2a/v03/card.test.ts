@@ -87,7 +87,7 @@ describe("a 1.0 card as a 0.3 card", () => {
 describe("the combined card", () => {
   const combinedCard = wire(createCombinedCard(card)) as Record<string, unknown>;
 
-  it("fits the combined card into the schema that 0.3.0 published", () => {
+  it("makes one A2A card for both versions that the schema of 0.3.0 accepts", () => {
     const ajv = new Ajv({ strict: false }).addSchema(published, "a2a");
     expect(ajv.validate("a2a#/definitions/AgentCard", combinedCard) ? [] : ajv.errors).toEqual([]);
     expect(combinedCard).toMatchObject({

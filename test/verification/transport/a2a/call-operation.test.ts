@@ -360,7 +360,7 @@ describe("an agent that refuses the version on its card", () => {
   });
 
   it.each(Object.values(refusals))(
-    "fetches the card again if the agent refuses its only version with %j",
+    "fetches the card again if the agent refuses the only version on its card with %j",
     async (refusal) => {
       const agent = await agentOf({ answer: () => refusal });
       await expect(agent.call("execute_task", hello)).rejects.toMatchObject({

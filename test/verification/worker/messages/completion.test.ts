@@ -173,8 +173,8 @@ async function oldWorld() {
   return { world, polledAtMs: world.now(), calls: world.calls() };
 }
 
-describe("a completion push that comes before what it tells of can have been seen", () => {
-  it("polls a second after the last poll for an early push, even if the next poll is minutes away", async () => {
+describe("a completion push that comes too early", () => {
+  it("polls again soon if a push comes too early, even if the next poll is minutes away", async () => {
     const { world, polledAtMs, calls } = await oldWorld();
     for (const _ of [1, 2, 3]) expect(await world.push(pushOf(ask.requestId))).toBe(0);
     await world.run({ until: () => world.answers().length > 0 });
