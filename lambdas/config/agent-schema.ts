@@ -2,7 +2,7 @@
 
 import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import * as z from "zod";
-import { type AuthorizerConfig, authorizerSchema } from "./authorizer-schema.ts";
+import { authorizerSchema } from "./authorizer-schema.ts";
 import {
   httpUrl,
   integer,
@@ -153,19 +153,3 @@ export const agentSchema = z.union(
 );
 
 export type AgentConfig = z.infer<typeof agentSchema>;
-
-/** An agent that is called over HTTP, in its own protocol. */
-export type RemoteAgentConfig = Extract<AgentConfig, { authorizer?: unknown }>;
-
-export function isRemote(agent: AgentConfig): agent is RemoteAgentConfig {
-  return typeof agent !== "string" && (agent.type === "ag-ui" || agent.type === "http");
-}
-
-/** How calls of the agent are authorized: a runtime of AgentCore takes signatures of its region by default. */
-export function resolveAgentAuthorizer(agent: RemoteAgentConfig): AuthorizerConfig {
-  const { authorizer, runtimeArn } = agent;
-  if (authorizer !== undefined) return authorizer;
-  if (runtimeArn === undefined) return { type: "none" };
-  const [, , , region = ""] = runtimeArn.split(":");
-  return { type: "sigv4", service: "bedrock-agentcore", region };
-}

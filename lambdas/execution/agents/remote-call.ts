@@ -1,7 +1,7 @@
 /** Calls an agent that runs elsewhere and speaks its own protocol: one POST, whose response is read while the agent still writes it. */
 
-import { type RemoteAgentConfig, resolveAgentAuthorizer } from "@sekisho/config/agent-schema.ts";
 import { createAuthorizer } from "@sekisho/config/authorizers.ts";
+import { type RemoteAgentConfig, resolveAgentAuthorizer } from "@sekisho/config/remote-agent.ts";
 import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
 import { type AddedCredentials, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
