@@ -1,7 +1,8 @@
 /** Reads Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html) from the bytes of a response. */
 import { createParser } from "eventsource-parser";
 
-export type ServerSentEvent = { event: string; data: string };
+/** `isCut` is true if the stream ended without the empty line that ends an event. */
+export type ServerSentEvent = { event: string; data: string; isCut?: boolean };
 
 export type ChunkSource = {
   chunks: AsyncIterable<Uint8Array>;
@@ -29,5 +30,5 @@ export async function* parseServerSentEvents(
   }
   // Some servers leave out the last empty line, without which the parser would drop the last event.
   parser.feed(`${decoder.decode()}\n\n`);
-  yield* events;
+  yield* events.map((event) => ({ ...event, isCut: true }));
 }
