@@ -57,10 +57,9 @@ export function createFrameReader(path: string | undefined): FrameReader {
     const json = parseJson(data);
     if (json === undefined) {
       if (isCut && /^["{[]/.test(data)) throw createCut("within an event");
+      if (path !== undefined || bedrock.isUsed() || !textEvents.includes(event)) return nothing;
       hasRawText = true;
-      return path === undefined && !bedrock.isUsed() && textEvents.includes(event)
-        ? { text: data }
-        : nothing;
+      return { text: data };
     }
     refuseError(json);
     if ([readMember(json, "type"), readMember(json, "event")].includes("error"))

@@ -71,7 +71,7 @@ describe("the request", () => {
     return received.map((call) => readBody(call))[0];
   }
 
-  it("is {prompt} by default, and accepts JSON and streams", async () => {
+  it("posts {prompt} by default, and accepts JSON and streams", async () => {
     const { url, received } = await serve(() => Response.json("ok"));
     await run({ url });
     expect(received.map(readBody)).toEqual([{ prompt: "hi" }]);
@@ -162,7 +162,7 @@ describe("a response of JSON or text", () => {
     );
   });
 
-  it("is the answer itself if it is plain text", async () => {
+  it("takes a plain text as the answer", async () => {
     expect(await answerTo(() => text("# Hello\n{x"))).toBe("# Hello\n{x");
     expect(await answerTo(() => text("Hello", "text/html"))).toBe("Hello");
     expect(await answerTo(() => text('{"result":"Hello"}'))).toBe("Hello");
@@ -206,89 +206,91 @@ describe("a stream", () => {
   const tool = bedrock("contentBlockDelta", { delta: { toolUse: { input: "hunter2" } } });
   const thought = bedrock("contentBlockDelta", { delta: { reasoningContent: { text: "x" } } });
 
-  const answers: [string, string[], string, object?][] = [
-    ["texts", [frame("Hel"), frame("lo\n"), frame("世界🏯")], "Hello\n世界🏯"],
-    ["events of Bedrock", message("end_turn", "Hel", "lo"), "Hello"],
+  const answers: [string, string[], string, object][] = (
     [
-      "rounds with tools",
-      [...message("tool_use", "Let me look."), ...message("end_turn", "Hello")],
-      "Let me look.\n\nHello",
-    ],
-    [
-      "reasoning and calls of tools beside the text",
-      [thought, tool, ...message("end_turn", "Hello")],
-      "Hello",
-    ],
-    [
-      "dictionaries of Python beside the events they repeat",
+      ["texts", [frame("Hel"), frame("lo\n"), frame("世界🏯")], "Hello\n世界🏯"],
+      ["events of Bedrock", message("end_turn", "Hel", "lo"), "Hello"],
       [
-        frame("{'init_event_loop': True}"),
-        bedrock("messageStart", {}),
-        bedrockText("Hello"),
-        frame("{'data': 'Hello', 'agent': <x>}"),
-        frame({ data: "Hello" }),
-        frame({ result: "Hello" }),
-        bedrock("messageStop", {}),
+        "rounds with tools",
+        [...message("tool_use", "Let me look."), ...message("end_turn", "Hello")],
+        "Let me look.\n\nHello",
       ],
-      "Hello",
-    ],
-    [
-      "objects with data",
       [
-        frame({ init: true }),
-        frame({ data: "Hel" }),
-        frame({ data: "lo" }),
-        frame({ result: "Hello" }),
+        "reasoning and calls of tools beside the text",
+        [thought, tool, ...message("end_turn", "Hello")],
+        "Hello",
       ],
-      "Hello",
-    ],
-    [
-      "tokens",
       [
-        frame({ type: "start" }),
-        frame({ type: "token", text: "Hel" }),
-        frame({ type: "reasoning-delta", delta: "x" }),
-        frame({ type: "text-delta", delta: "lo" }),
-        "data: [DONE]\n\n",
-        frame("x"),
+        "dictionaries of Python beside the events they repeat",
+        [
+          frame("{'init_event_loop': True}"),
+          bedrock("messageStart", {}),
+          bedrockText("Hello"),
+          frame("{'data': 'Hello', 'agent': <x>}"),
+          frame({ data: "Hello" }),
+          frame({ result: "Hello" }),
+          bedrock("messageStop", {}),
+        ],
+        "Hello",
       ],
-      "Hello",
-    ],
-    [
-      "a whole result only",
-      [frame({ status: "x" }), frame({ result: { content: [{ text: "Hello" }] } })],
-      "Hello",
-    ],
-    [
-      "lines that are no JSON",
-      ["data: Hello \n\n", "data: world\n\n", "data: {}\n\n", 'data: "\ndata: 12\n\n'],
-      'Hello world{}"\n12',
-    ],
-    [
-      "comments, CRLF, other events and nulls",
       [
-        ": ping\r\n\r\n",
-        "event: metadata\r\ndata: x\r\n\r\n",
-        "data: null\r\n\r\n",
-        'event: message\r\ndata: "Hello"\r\n\r\n',
-        'event: end\r\ndata: "x"\r\n\r\n',
+        "objects with data",
+        [
+          frame({ init: true }),
+          frame({ data: "Hel" }),
+          frame({ data: "lo" }),
+          frame({ result: "Hello" }),
+        ],
+        "Hello",
       ],
-      "Hello",
-    ],
-    ["no last empty line", [frame("Hel"), 'data: "lo"'], "Hello"],
-    [
-      "a path",
       [
-        frame({ event: "message", answer: "Hel" }),
-        frame({ event: "x" }),
-        frame({ event: "message", answer: "lo" }),
+        "tokens",
+        [
+          frame({ type: "start" }),
+          frame({ type: "token", text: "Hel" }),
+          frame({ type: "reasoning-delta", delta: "x" }),
+          frame({ type: "text-delta", delta: "lo" }),
+          "data: [DONE]\n\n",
+          frame("x"),
+        ],
+        "Hello",
       ],
-      "Hello",
-      { answer: "$.answer" },
-    ],
-    ["null members", [frame({ error: null, event: null, data: "Hello", type: null })], "Hello"],
-  ];
-  it.each(answers)("is read from %s", async (_name, frames, answer, options) => {
+      [
+        "a whole result only",
+        [frame({ status: "x" }), frame({ result: { content: [{ text: "Hello" }] } })],
+        "Hello",
+      ],
+      [
+        "lines that are no JSON",
+        ["data: Hello \n\n", "data: world\n\n", "data: {}\n\n", 'data: "\ndata: 12\n\n'],
+        'Hello world{}"\n12',
+      ],
+      [
+        "comments, CRLF, other events and nulls",
+        [
+          ": ping\r\n\r\n",
+          "event: metadata\r\ndata: x\r\n\r\n",
+          "data: null\r\n\r\n",
+          'event: message\r\ndata: "Hello"\r\n\r\n',
+          'event: end\r\ndata: "x"\r\n\r\n',
+        ],
+        "Hello",
+      ],
+      ["no last empty line", [frame("Hel"), 'data: "lo"'], "Hello"],
+      [
+        "a path",
+        [
+          frame({ event: "message", answer: "Hel" }),
+          frame({ event: "x" }),
+          frame({ event: "message", answer: "lo" }),
+        ],
+        "Hello",
+        { answer: "$.answer" },
+      ],
+      ["null members", [frame({ error: null, event: null, data: "Hello", type: null })], "Hello"],
+    ] as [string, string[], string, object?][]
+  ).map(([name, frames, answer, options = {}]) => [name, frames, answer, options]);
+  it.each(answers)("reads the answer from %s", async (_name, frames, answer, options) => {
     expect(await answerTo(() => sse(...frames), options)).toBe(answer);
   });
 
@@ -357,7 +359,7 @@ describe("a stream", () => {
   });
 
   it.each(answers)(
-    "is the same however the bytes of %s arrive",
+    "reads the same answer from %s that arrive byte by byte",
     async (_name, frames, answer, options) => {
       const bytes = Buffer.from(frames.join(""));
       const pieces = () =>
@@ -399,7 +401,7 @@ describe("a stream", () => {
     expect(await answerTo(response)).toEqual(failed("not in UTF-8", true));
   });
 
-  it("is too large for the host rather than cut", async () => {
+  it("leaves the refusal of a too large answer to the host", async () => {
     const answer = await answerTo(() =>
       sse(...Array.from({ length: 5 }, () => frame("x".repeat(60_000)))),
     );
