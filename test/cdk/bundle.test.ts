@@ -119,6 +119,7 @@ describe("a bundle", () => {
   it.each([
     ["echo", 11.1],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 25],
+    [{ type: "http", url: "http://127.0.0.1:1/" }, 224],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("bundles the agent %j with at most %s KB", (agent, most) => {
     expect(bundleOf("container", agent).kilobytesOf(agentFileName)).toBeLessThanOrEqual(most);

@@ -8,6 +8,7 @@ import { collectLog } from "../../doubles/collect-log.ts";
 import { serve } from "../../doubles/serving.ts";
 import type { Received } from "../../doubles/web-server.ts";
 import { credentials } from "../../verification/transport/agentcore/sample.ts";
+import { createTestHost, eventually, hello } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 import {
   bedrock,
@@ -533,5 +534,29 @@ describe("endpoints as they are", () => {
     expect(() => createAgent({ config: "echo", readSecret: async () => "", ...options })).toThrow(
       "Bundle again",
     );
+  });
+
+  it("answers through the host after a question, with one call for each turn", async () => {
+    const { url, received } = await serve(langGraphServer({ key: "app-key", asks: "Send it?" }));
+    const { call } = createTestHost({ agent: agentOf({ url: url + threads, ...langGraph }) });
+    const started = await call("execute_task", { ...hello, session_id: session });
+    const { task_id, status, prompt } = started.result ?? {};
+    expect({ status, prompt }).toEqual({ status: "input_required", prompt: "Send it?" });
+    await call("answer_task", { task_id, text: "yes" });
+    const wait = async () => (await call("get_task", { task_id, wait_ms: 1000 })).result;
+    await eventually(async () => (await wait())?.status === "success");
+    expect((await wait())?.response_text).toBe("resumed: yes");
+    expect(received.map(readBody)).toMatchObject([
+      { input: { messages: [{ content: "hello" }] } },
+      { command: { resume: "yes" } },
+    ]);
+    expect(new Set(received.map(({ target }) => target)).size).toBe(1);
+  });
+
+  it("tells the host that the task may have run", async () => {
+    const { url } = await serve(() => sse('data: "Hel'));
+    const { call } = createTestHost({ agent: agentOf({ url }) });
+    const { error } = await call("execute_task", hello);
+    expect(error?.data).toMatchObject({ reason: "execution_failed", lost: true });
   });
 });
