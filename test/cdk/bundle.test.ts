@@ -37,6 +37,8 @@ function echo(name: BundleName): Made {
   return bundle;
 }
 
+const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:111111111111:runtime/agent-abc123";
+
 function bundleOf(
   name: BundleName,
   agent: unknown = "echo",
@@ -119,7 +121,7 @@ describe("a bundle", () => {
   it.each([
     ["echo", 11.1],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 25],
-    [{ type: "http", url: "http://127.0.0.1:1/" }, 224],
+    [{ type: "http", runtimeArn }, 224],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("bundles the agent %j with at most %s KB", (agent, most) => {
     expect(bundleOf("container", agent).kilobytesOf(agentFileName)).toBeLessThanOrEqual(most);
@@ -179,10 +181,13 @@ describe("a bundle", () => {
       { type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" },
       /agents\/openai-compatible/,
     ],
+    [{ type: "http", runtimeArn }, /agents\/http/],
     ["./agent.ts", /agent\.ts$/],
   ])("bundles the configured agent %j and no other agent", (agent, own) => {
     const { inputs } = bundleOf("executionWorker", agent);
-    const all = [/agents\/echo\.ts$/, /agents\/bedrock/, /agents\/openai-compatible/];
+    const all = [
+      ...[/agents\/echo\.ts$/, /agents\/bedrock/, /agents\/openai-compatible/, /agents\/http/],
+    ];
     expect(inputs.some((path) => own.test(path))).toBe(true);
     const others = all.filter((pattern) => String(pattern) !== String(own));
     expect(inputs.filter((path) => others.some((pattern) => pattern.test(path)))).toEqual([]);
