@@ -123,7 +123,7 @@ function agentOf(agent: string) {
 export const executionBundle = defineCommand({
   name: "execution bundle",
   about: `
-Writes the Execution zone as three files that need only Node 24: ${fileName}, ${agentFileName} with the agent, and ${configFileName}
+Writes the Execution zone as files that need only Node 24: ${fileName}, ${agentFileName} with the agent, and ${configFileName}
 with the sections execution and telemetry of the configuration. ${agentFileName}.map beside them has the lines of your own agent,
 for log lines. The files must stay in one folder. ${noticesFileName}
 beside them has the licenses of the packages in them. The Dockerfile makes an image of the files.`,
