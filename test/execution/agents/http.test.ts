@@ -402,6 +402,24 @@ describe("a stream", () => {
     expect(await answerTo(response)).toEqual(failed("not in UTF-8", true));
   });
 
+  it("reads past a huge event in many chunks", async () => {
+    const huge = Buffer.from(frame({ x: "x".repeat(16 * 1024 * 1024) }));
+    const step = 4096;
+    let from = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (from < huge.length) controller.enqueue(huge.subarray(from, from + step));
+        else {
+          controller.enqueue(Buffer.from(frame("Hello")));
+          controller.close();
+        }
+        from += step;
+      },
+    });
+    const response = () => new Response(body, { headers: { "content-type": "text/event-stream" } });
+    expect(await answerTo(response)).toBe("Hello");
+  });
+
   it("leaves the refusal of a too large answer to the host", async () => {
     const answer = await answerTo(() =>
       sse(...Array.from({ length: 5 }, () => frame("x".repeat(60_000)))),
