@@ -1,4 +1,4 @@
-# The Execution zone as an image: three files and Node, without a shell, a package manager or root.
+# The Execution zone as an image: a few files and Node, without a shell, a package manager or root.
 #
 #   docker build --build-arg CONFIG=sekisho.config.json -t sekisho-execution .
 #

@@ -2,7 +2,8 @@
 
 import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import * as z from "zod";
-import { type AuthorizerConfig, authorizerSchema } from "./authorizer-schema.ts";
+import { authorizerSchema } from "./authorizer-schema.ts";
+import { listPlaceholders, placeholders } from "./request-template.ts";
 import {
   httpUrl,
   integer,
@@ -16,7 +17,15 @@ import {
 const agentFile = /^\.{0,2}\/.+\.(ts|mts|js|mjs)$/;
 /** Where an agent that speaks another protocol is called: at an address, or on a runtime of AgentCore. */
 const remoteTarget = {
-  url: httpUrl().optional().describe("The URL to which requests are posted."),
+  url: httpUrl()
+    .refine(
+      (url) => listPlaceholders(url).every((name) => name === "session"),
+      "may have the placeholder {session} only",
+    )
+    .optional()
+    .describe(
+      "The URL to which requests are posted. {session} in its path or query is replaced by an id of the conversation (a UUID).",
+    ),
   runtimeArn: runtimeArnSchema
     .optional()
     .describe("The ARN of the AgentCore runtime that is called instead of a URL."),
@@ -53,7 +62,22 @@ function withOneTarget<
 /** A request or a part of it, in which texts such as {text} are replaced. */
 const templateSchema = z
   .record(z.string(), z.json())
-  .refine((value) => isJsonWithin({ value, maxBytes: 64 * 1024 }), "must be at most 64 KiB");
+  .refine((value) => isJsonWithin({ value, maxBytes: 64 * 1024 }), "must be at most 64 KiB")
+  .superRefine((template, context) => {
+    const unknownNames = listPlaceholders(template).filter(
+      (name) => !Object.hasOwn(placeholders, name),
+    );
+    if (unknownNames.length === 0) return;
+    const names = Object.keys(placeholders).map((name) => `{${name}}`);
+    const message = `has no placeholder {${unknownNames[0]}}; choose from ${names.join(", ")}`;
+    context.addIssue({ code: "custom", message });
+  });
+const pathSchema = z
+  .string()
+  .regex(/^\$(\.[\w-]+|\[-?\d+\])*$/, "must be a path such as $.result or $.messages[-1].content");
+const placeholderList = Object.entries(placeholders)
+  .map(([name, value]) => `{${name}}: ${value}`)
+  .join("; ");
 
 export const agentSchema = z.union(
   [
@@ -129,22 +153,32 @@ export const agentSchema = z.union(
             request: templateSchema
               .default({ prompt: "{text}" })
               .describe(
-                "The body of the request as JSON. {text}, {history}, {session}, {user}, {channel}, {team}, {task_id} and {data} in its texts are replaced; a text that is nothing else becomes the value itself.",
+                `The body of the request as JSON. Placeholders in its texts are replaced; a text that is one placeholder becomes the value itself. ${placeholderList}.`,
               ),
-            answer: z
-              .string()
-              .regex(
-                /^\$(\.[\w-]+|\[-?\d+\])*$/,
-                "must be a path such as $.result or $.messages[-1].content",
-              )
+            answer: pathSchema
               .optional()
               .describe(
-                "Where the text of the answer is. Default: the body itself if it is a text, or the first member of result, response, output, answer, text and message.",
+                "Where the text of the answer is, in a response of JSON or in each event of a stream. Default: the body itself if it is a text, or the first text in result, response, output, answer, text and message.",
+              ),
+            question: pathSchema
+              .optional()
+              .describe(
+                "Where a response of JSON has a question instead of an answer: a text, or an object with a text in question, prompt, message, text or description, and a list of texts in options. Default: the agent asks nothing.",
+              ),
+            resume: templateSchema
+              .optional()
+              .describe(
+                "The body of the request that brings the answer to a question, with the same placeholders as request.",
               ),
           }),
-        ).describe(
-          'Posts JSON to an endpoint that answers with JSON or a stream of events, such as {"prompt": "…"} of AgentCore\'s templates.',
-        ),
+        )
+          .refine(({ question, resume }) => (question === undefined) === (resume === undefined), {
+            path: ["resume"],
+            message: "and question need each other; set both or none",
+          })
+          .describe(
+            'Posts JSON to an endpoint that answers with JSON or a stream of events, such as {"prompt": "…"} of AgentCore\'s templates.',
+          ),
       ],
       oneOf("openai-compatible", "bedrock", "ag-ui", "http"),
     ),
@@ -153,19 +187,3 @@ export const agentSchema = z.union(
 );
 
 export type AgentConfig = z.infer<typeof agentSchema>;
-
-/** An agent that is called over HTTP, in its own protocol. */
-export type RemoteAgentConfig = Extract<AgentConfig, { authorizer?: unknown }>;
-
-export function isRemote(agent: AgentConfig): agent is RemoteAgentConfig {
-  return typeof agent !== "string" && (agent.type === "ag-ui" || agent.type === "http");
-}
-
-/** How calls of the agent are authorized: a runtime of AgentCore takes signatures of its region by default. */
-export function resolveAgentAuthorizer(agent: RemoteAgentConfig): AuthorizerConfig {
-  const { authorizer, runtimeArn } = agent;
-  if (authorizer !== undefined) return authorizer;
-  if (runtimeArn === undefined) return { type: "none" };
-  const [, , , region = ""] = runtimeArn.split(":");
-  return { type: "sigv4", service: "bedrock-agentcore", region };
-}

@@ -9,6 +9,9 @@ const stsRegion = {
       "The region of the AWS STS endpoint that issues the token. Default: the Verification zone's region.",
     ),
 };
+/** The request would be another one. */
+const reservedHeaders =
+  /^(authorization|host|connection|keep-alive|te|trailer|upgrade|expect|cookie|accept.*|content-.*|transfer-.*|proxy-.*|x-amz.*|trace.*|a2a-.*)$/i;
 const audience = z.string().min(1).max(1000);
 
 /** RFC 6749, section 3.3. */
@@ -29,8 +32,19 @@ export const authorizerSchema = z.discriminatedUnion(
       .strictObject({
         type: z.literal("bearer"),
         token: secretSchema.describe("The shared token."),
+        header: z
+          .string()
+          .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, "must be the name of a header such as x-api-key")
+          .refine(
+            (name) => !reservedHeaders.test(name),
+            "must not be a header that HTTP or AWS gives a meaning",
+          )
+          .optional()
+          .describe(
+            "The header that holds the token by itself, such as x-api-key. Default: Authorization, after the word Bearer.",
+          ),
       })
-      .describe("Sends a shared token in the Authorization header."),
+      .describe("Sends a shared token in a header."),
     z
       .strictObject({
         type: z.literal("sigv4"),

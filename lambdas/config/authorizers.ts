@@ -40,7 +40,10 @@ export function createAuthorizer(
     case "none":
       return noAuthorizer;
     case "bearer":
-      return createBearerAuthorizer({ readToken: () => readSecret(authorizer.token) });
+      return createBearerAuthorizer({
+        readToken: () => readSecret(authorizer.token),
+        header: authorizer.header,
+      });
     case "sigv4": {
       const { service, region: signingRegion, assumeRoleArn: roleArn, externalId } = authorizer;
       const sts = createSts({ region: signingRegion, credentials });

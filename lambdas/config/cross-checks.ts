@@ -1,7 +1,8 @@
 /** Checks the parts of the configuration against each other, after each part alone is valid. */
 import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
-import { type AgentConfig, isRemote, resolveAgentAuthorizer } from "./agent-schema.ts";
+import type { AgentConfig } from "./agent-schema.ts";
+import type { AuthorizerConfig } from "./authorizer-schema.ts";
 import { callTimes, localSyncBudgetMs, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
 import {
   factsOf,
@@ -12,6 +13,7 @@ import {
   resolveAuthorizerConfig,
 } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
+import { isRemote, resolveAgentAuthorizer } from "./remote-agent.ts";
 import type { Config } from "./schema.ts";
 import { computeMaxTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
 import { findClosest } from "./unknown-key.ts";
@@ -96,10 +98,12 @@ function destinationProblems({ destinations }: Config): Problem[] {
     }
     if (type !== "none" || !listAddresses(destination).some(({ address }) => isElsewhere(address)))
       return [];
-    const message = 'must not be "none" for an address beyond loopback; choose another authorizer';
-    return [{ path: [...path, "authorizer"], message }];
+    return [{ path: [...path, "authorizer"], message: needsAuthorizer }];
   });
 }
+
+const needsAuthorizer =
+  'must not be "none" for an address beyond loopback; choose another authorizer';
 
 /** The Execution host of the local run has no TLS either. */
 function fieldsWithoutTls(destination: Destination): string[] {
@@ -217,7 +221,18 @@ function stageCallProblems(config: Config): Problem[] {
 /** A stage's policy names the resource behind a signed address. Some addresses do not identify it. */
 function signingProblems(name: string, destination: Destination): Problem[] {
   const authorizer = resolveAuthorizerConfig(destination);
-  if (authorizer?.type !== "sigv4" || isOwnExecution(destination)) return [];
+  if (authorizer === undefined || isOwnExecution(destination)) return [];
+  const addresses = listAddresses(destination);
+  return listSigningProblems({ path: ["destinations", name], authorizer, addresses });
+}
+
+function listSigningProblems(caller: {
+  path: Problem["path"];
+  authorizer: AuthorizerConfig;
+  addresses: readonly { field: string; address: string }[];
+}): Problem[] {
+  const { path, authorizer, addresses } = caller;
+  if (authorizer.type !== "sigv4") return [];
   const { service, region, assumeRoleArn, functionArn } = authorizer;
   // The permissions of that role are managed in its own account.
   if (assumeRoleArn !== undefined) return [];
@@ -225,20 +240,20 @@ function signingProblems(name: string, destination: Destination): Problem[] {
     const message =
       "is missing; set it, because the address of a Function URL does not show which function the stage must be allowed to invoke";
     return functionArn === undefined
-      ? [{ path: ["destinations", name, "authorizer", "functionArn"], message }]
+      ? [{ path: [...path, "authorizer", "functionArn"], message }]
       : [];
   }
   if (service !== "execute-api") {
     const message =
       'must be "lambda" or "execute-api" if there are stages, because a stage gets permissions for these only';
-    return [{ path: ["destinations", name, "authorizer", "service"], message }];
+    return [{ path: [...path, "authorizer", "service"], message }];
   }
   const domain = `execute-api.${region}.${findPartition(region).dnsSuffix}`;
   const message = `must have the API's own host, ID.${domain}, because a stage's permission needs the id of the API`;
-  return listAddresses(destination).flatMap(({ field, address }) => {
+  return addresses.flatMap(({ field, address }) => {
     const [id = "", ...domainLabels] = URL.parse(address)?.hostname.split(".") ?? [];
     if (/^[a-z0-9]+$/.test(id) && domainLabels.join(".") === domain) return [];
-    return [{ path: ["destinations", name, field], message }];
+    return [{ path: [...path, field], message }];
   });
 }
 
@@ -267,10 +282,9 @@ function agentProblems(config: Config): Problem[] {
     return [{ path: ["destinations", name, "agent"], message }];
   });
   const unauthorized = listAgents(config).flatMap(({ agent, path }): Problem[] => {
-    if (!isRemote(agent) || agent.url === undefined || !isElsewhere(agent.url)) return [];
-    if (resolveAgentAuthorizer(agent).type !== "none") return [];
-    const message = 'must not be "none" for an address beyond loopback; choose another authorizer';
-    return [{ path: [...path, "authorizer"], message }];
+    if (!isRemote(agent) || resolveAgentAuthorizer(agent).type !== "none") return [];
+    if (agent.url !== undefined && !isElsewhere(agent.url)) return [];
+    return [{ path: [...path, "authorizer"], message: needsAuthorizer }];
   });
   return [...unknown, ...unauthorized];
 }
@@ -289,7 +303,12 @@ function loopbackProblem(request: {
   const { agent, path, stageName } = request;
   if (typeof agent === "string" || agent.type === "bedrock") return [];
   const [field, address = ""] = isRemote(agent) ? ["url", agent.url] : ["baseUrl", agent.baseUrl];
-  if (!isLoopbackHost(URL.parse(address)?.hostname ?? "")) return [];
+  if (!isLoopbackHost(URL.parse(address)?.hostname ?? "")) {
+    // A runtime's permission needs its ARN only.
+    if (!isRemote(agent) || agent.url === undefined) return [];
+    const authorizer = resolveAgentAuthorizer(agent);
+    return listSigningProblems({ path, authorizer, addresses: [{ field, address }] });
+  }
   const message = `must be an address that the stage ${stageName} can reach; a loopback address reaches nothing on AWS`;
   return [{ path: [...path, field], message }];
 }

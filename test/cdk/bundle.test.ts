@@ -39,6 +39,8 @@ function echo(name: BundleName): Made {
   return bundle;
 }
 
+const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:111111111111:runtime/agent-abc123";
+
 function bundleOf(
   name: BundleName,
   agent: unknown = "echo",
@@ -121,6 +123,7 @@ describe("a bundle", () => {
   it.each([
     ["echo", 11.1],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 25],
+    [{ type: "http", runtimeArn }, 224],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("bundles the agent %j with at most %s KB", (agent, most) => {
     expect(bundleOf("container", agent).kilobytesOf(bundledAgentFile())).toBeLessThanOrEqual(most);
@@ -180,10 +183,13 @@ describe("a bundle", () => {
       { type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" },
       /agents\/openai-compatible/,
     ],
+    [{ type: "http", runtimeArn }, /agents\/http/],
     ["./agent.ts", /agent\.ts$/],
   ])("bundles the configured agent %j and no other agent", (agent, own) => {
     const { inputs } = bundleOf("executionWorker", agent);
-    const all = [/agents\/echo\.ts$/, /agents\/bedrock/, /agents\/openai-compatible/];
+    const all = [
+      ...[/agents\/echo\.ts$/, /agents\/bedrock/, /agents\/openai-compatible/, /agents\/http/],
+    ];
     expect(inputs.some((path) => own.test(path))).toBe(true);
     const others = all.filter((pattern) => String(pattern) !== String(own));
     expect(inputs.filter((path) => others.some((pattern) => pattern.test(path)))).toEqual([]);
@@ -307,9 +313,13 @@ const budgets: Record<BundleName, readonly string[]> = {
   container: ["undici", "zod", ...prometheus, ...tracing, "jose", "canonicalize"],
 };
 
-const lazyBudgets: Record<string, readonly string[]> = {
-  "client-bedrock-agentcore.cjs": ["@aws-sdk/client-bedrock-agentcore", ...sdk],
-  "file-type.cjs": fileTypes,
+const lazyBudgets: Record<string, { name: BundleName; packages: readonly string[] }> = {
+  "aws-credentials.cjs": { name: "container", packages: sdk },
+  "client-bedrock-agentcore.cjs": {
+    name: "worker",
+    packages: ["@aws-sdk/client-bedrock-agentcore", ...sdk],
+  },
+  "file-type.cjs": { name: "worker", packages: fileTypes },
 };
 
 /** The packages in the files of a bundle for which `isAsked`. */
@@ -338,8 +348,8 @@ it.each(bundleNames)(
 );
 
 it.each(Object.entries(lazyBudgets))(
-  "the lazy file %s of the worker contains only the packages of its budget",
-  (fileName, packages) => {
-    expect(packagesOf("worker", (each) => each === fileName).sort()).toEqual([...packages].sort());
+  "the lazy file %s contains only the packages of its budget",
+  (fileName, { name, packages }) => {
+    expect(packagesOf(name, (each) => each === fileName).sort()).toEqual([...packages].sort());
   },
 );

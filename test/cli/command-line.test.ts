@@ -558,6 +558,7 @@ describe("sekisho execution bundle", () => {
     expect(readdirSync(join(folder, "out")).sort()).toEqual([
       "THIRD-PARTY-NOTICES.txt",
       "agent.cjs",
+      "aws-credentials.cjs",
       "config.json",
       "server.cjs",
     ]);

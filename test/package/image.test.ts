@@ -264,6 +264,7 @@ describe("the image of the Dockerfile", () => {
     const files = [
       "THIRD-PARTY-NOTICES.txt",
       "agent.cjs",
+      "aws-credentials.cjs",
       "config.json",
       "sbom.cdx.json",
       "server.cjs",

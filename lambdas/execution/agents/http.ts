@@ -1,6 +1,17 @@
 /** An agent that posts JSON to an endpoint of another kind, and reads the text of the answer from its response. */
+import { fillTemplate, type PlaceholderValues } from "@sekisho/config/request-template.ts";
+import type { AgentContext, AgentTask, TaskUpdate } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
-import { createRemoteCall, withRemoteFailure } from "./remote-call.ts";
+import { createUnreadable, readJsonAnswer, readQuestion, refuseError } from "./http-answer.ts";
+import { createFrameReader } from "./http-frames.ts";
+import { createModelAnswers, type ModelAnswer } from "./model-answer.ts";
+import { createRemoteCall, type RemoteResponse, withRemoteFailure } from "./remote-call.ts";
+
+/** The TypeScript SDK of AgentCore refuses a request that does not accept both. */
+const accept = "application/json, text/event-stream";
+
+/** Where a response has its answer, and where the question instead. */
+type Paths = { answer?: string | undefined; question?: string | undefined };
 
 /** The entry of the agent's module in a bundle. */
 export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
@@ -8,15 +19,95 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
     throw new Error(
       'This bundle has the agent "http", but execution.agent names another one. Bundle again.',
     );
+  const { request, resume, answer, question } = config;
   const callRemote = createRemoteCall({ config, dependencies });
-  return (task, context) =>
-    withRemoteFailure(
-      callRemote(
-        { body: { prompt: task.text }, accept: "application/json", context },
-        async function* (response) {
-          yield { type: "answer" as const, text: await response.text() };
-        },
-      ),
-      context,
-    );
+  const beginAnswer = createModelAnswers({ now: Date.now });
+
+  async function* run(task: AgentTask, context: AgentContext): AsyncGenerator<TaskUpdate> {
+    const template = task.answers.length === 0 ? request : resume;
+    if (template === undefined) throw createUnreadable("execution.agent.resume is not set");
+    const body = fillTemplate(template, readValues(task, context));
+    yield* callRemote({ body, accept, context }, (response) => {
+      const begin = () => beginAnswer({ task, log: context.log });
+      return response.isStream
+        ? readStream({ response, begin, path: answer })
+        : readBody({ response, begin, paths: { answer, question } });
+    });
+  }
+  return (task, context) => withRemoteFailure(run(task, context), context);
 };
+
+function readValues(task: AgentTask, { contextId, taskId }: AgentContext): PlaceholderValues {
+  const { text, parts, attachments = [], answers } = task;
+  const history = (task.history ?? []).map(({ role, text: content }) => ({ role, content }));
+  const latest = answers.at(-1);
+  return {
+    text,
+    history,
+    messages: [...history, { role: "user", content: text }],
+    session: contextId ?? taskId,
+    user: task.user_id,
+    channel: task.channel,
+    team: task.team_id,
+    task_id: taskId,
+    files: attachments.map(({ name, mimetype, size, url }) => ({ name, mimetype, size, url })),
+    data: parts.flatMap(({ data }) => (data === undefined ? [] : [data])),
+    reply: latest?.option_id ?? latest?.text,
+  };
+}
+
+async function* readStream(request: {
+  response: RemoteResponse;
+  begin: () => ModelAnswer;
+  path: string | undefined;
+}): AsyncGenerator<TaskUpdate> {
+  const { response, begin, path } = request;
+  const reader = createFrameReader(path);
+  let answer = begin();
+  for await (const frame of response.events()) {
+    const { text, isFirst, isLast } = reader.read(frame);
+    if (isFirst) answer = begin();
+    yield* answer.add(text);
+    if (answer.isTooLarge()) {
+      yield answer.end({ stopReason: "end_turn" });
+      return;
+    }
+    if (isLast) break;
+  }
+  const { text, stopReason } = reader.end();
+  answer.add(text);
+  yield answer.end({ stopReason });
+}
+
+async function* readBody(request: {
+  response: RemoteResponse;
+  begin: () => ModelAnswer;
+  paths: Paths;
+}): AsyncGenerator<TaskUpdate> {
+  const { response, begin, paths } = request;
+  const text = await response.text();
+  const json = readJson({ text, mediaType: response.mediaType });
+  if (json !== undefined) {
+    refuseError(json);
+    const question = paths.question && readQuestion(json, paths.question);
+    if (question) {
+      yield question;
+      return;
+    }
+  }
+  const answer = begin();
+  answer.add(json === undefined ? text : readJsonAnswer(json, paths.answer));
+  yield answer.end({ stopReason: "end_turn" });
+}
+
+/** Undefined for plain text, which is the answer. Some servers say `text/html` or nothing for any text. */
+function readJson({ text, mediaType }: { text: string; mediaType: string }): unknown {
+  if (/^\s*<(?:!doctype|html)\b/i.test(text))
+    throw createUnreadable("the response is an HTML page; the address is not that of the agent");
+  try {
+    return JSON.parse(text);
+  } catch {
+    if (/[/+]json$/.test(mediaType)) throw createUnreadable("the response is not JSON");
+    return undefined;
+  }
+}

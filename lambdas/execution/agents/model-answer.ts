@@ -64,7 +64,10 @@ export function createModelAnswers({
           });
           return { type: "failure", reason: "execution_failed" };
         }
-        const answerText = stopKind === "cut" ? addCutNote({ text, question: task.text }) : text;
+        const answerText =
+          stopKind === "cut" || stopKind === "ended"
+            ? addCutNote({ text, question: task.text, stopKind })
+            : text;
         return { type: "answer", text: answerText, ...(usage && { usage }) };
       },
     };
@@ -80,12 +83,15 @@ const cutReasons: readonly string[] = [
     "length",
     "max_tokens",
     "max_output_tokens",
+    "max_output_tokens_exceeded",
     "max_completion_tokens",
     "model_length",
     "token_limit",
   ],
   ...["context_length_exceeded", "model_context_window_exceeded"],
 ];
+/** Stop reasons of an agent that was ended before it was done. */
+const endedReasons: readonly string[] = ["timeout_exceeded", "max_iterations_exceeded"];
 /** Stop reasons of an answer that broke off, or from which a filter removed parts. */
 const failedReasons: readonly string[] = [
   ...[
@@ -109,10 +115,11 @@ const failedReasons: readonly string[] = [
   ...["malformed_model_output", "malformed_tool_use", "malformed_function_call"],
 ];
 
-function readStopKind(stopReason: string | undefined): "whole" | "cut" | "failed" {
+function readStopKind(stopReason: string | undefined): "whole" | "cut" | "ended" | "failed" {
   if (stopReason === undefined) return "failed";
   const reason = stopReason.toLowerCase();
   if (cutReasons.includes(reason)) return "cut";
+  if (endedReasons.includes(reason)) return "ended";
   return failedReasons.includes(reason) ? "failed" : "whole";
 }
 
@@ -123,11 +130,25 @@ function toStatus(stopReason = ""): string | undefined {
 
 const japanese = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
 
+const cutNotes = {
+  cut: {
+    en: "This answer was cut off because it reached the model's length limit.",
+    ja: "回答がモデルの長さの上限に達したため、途中で切れています。",
+  },
+  ended: {
+    en: "This answer was cut off because the agent reached a limit of time or steps.",
+    ja: "エージェントが時間または手順の上限に達したため、回答が途中で切れています。",
+  },
+};
+
 /** Says in the language of the conversation that the answer is not whole. The note must not end up in a code block that was cut. */
-function addCutNote({ text, question }: { text: string; question: string }): string {
-  const note = japanese.test(text + question)
-    ? "回答がモデルの長さの上限に達したため、途中で切れています。"
-    : "This answer was cut off because it reached the model's length limit.";
+function addCutNote(answer: {
+  text: string;
+  question: string;
+  stopKind: keyof typeof cutNotes;
+}): string {
+  const { text, question, stopKind } = answer;
+  const note = cutNotes[stopKind][japanese.test(text + question) ? "ja" : "en"];
   const [fence = ""] = findOpenFence(text);
   return [text.trimEnd(), fence, `\n${note}`].filter((line) => line !== "").join("\n");
 }

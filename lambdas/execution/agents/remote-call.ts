@@ -1,7 +1,7 @@
 /** Calls an agent that runs elsewhere and speaks its own protocol: one POST, whose response is read while the agent still writes it. */
 
-import { type RemoteAgentConfig, resolveAgentAuthorizer } from "@sekisho/config/agent-schema.ts";
 import { createAuthorizer } from "@sekisho/config/authorizers.ts";
+import { type RemoteAgentConfig, resolveAgentAuthorizer } from "@sekisho/config/remote-agent.ts";
 import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
 import { type AddedCredentials, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
@@ -40,6 +40,8 @@ export type RemoteRequest = {
 };
 
 export type RemoteResponse = {
+  /** The type of the body in lower case, without parameters. Empty if there is none. */
+  mediaType: string;
   /** True for `text/event-stream`. */
   isStream: boolean;
   /** Rejects with a RemoteError if the response breaks off, is silent for too long or is too large. */
@@ -87,11 +89,13 @@ export function createRemoteCall(options: {
     const headers = {
       ...{ "content-type": "application/json", accept, "accept-encoding": "identity" },
       ...createTraceHeaders(context.trace),
-      ...(config.runtimeArn !== undefined && createSessionHeader(context)),
+      ...(config.runtimeArn !== undefined && {
+        "x-amzn-bedrock-agentcore-runtime-session-id": readSession(context),
+      }),
       ...ownHeaders,
     };
     const outgoing = {
-      ...{ method: "POST" as const, url, headers, signal },
+      ...{ method: "POST" as const, url: nameSession(url, context), headers, signal },
       body: Buffer.from(JSON.stringify(body)),
     };
     const credentials = await Promise.resolve(authorizer.authorize(outgoing)).catch(
@@ -127,9 +131,11 @@ export function createRemoteCall(options: {
       const { status, headers } = response;
       if (status < 200 || status > 299) throw createStatusError(status);
       const chunks = readChunks({ chunks: response.chunks, onChunk: limit.refresh });
+      const [mediaType = ""] = (headers["content-type"] ?? "").toLowerCase().split(";");
       yield* use({
-        isStream: /^text\/event-stream *(;|$)/i.test(headers["content-type"] ?? ""),
-        events: () => parseServerSentEvents({ chunks, maxBytes: maxResponseBytes }),
+        mediaType: mediaType.trim(),
+        isStream: mediaType.trim() === "text/event-stream",
+        events: () => readEvents(chunks),
         text: () => readText(chunks),
       });
     } finally {
@@ -165,9 +171,14 @@ function resolveUrl({ url, runtimeArn, qualifier = "DEFAULT" }: RemoteAgentConfi
   return new URL(`${path}?qualifier=${encodeURIComponent(qualifier)}`, address);
 }
 
-/** One session for each conversation, so that the agent finds what it remembers. It needs at least 33 characters, as a UUID has. */
-function createSessionHeader({ contextId, taskId }: AgentContext): Record<string, string> {
-  return { "x-amzn-bedrock-agentcore-runtime-session-id": contextId ?? taskId };
+/** One session for each conversation, so that the agent finds what it remembers. A runtime takes 33 to 256 characters; a UUID has 36. */
+function readSession({ contextId, taskId }: AgentContext): string {
+  return contextId ?? taskId;
+}
+
+/** A URL may have {session} in its path or query. */
+function nameSession(url: URL, context: AgentContext): URL {
+  return new URL(url.href.replace(/(?:%7B|\{)session(?:%7D|\})/gi, readSession(context)));
 }
 
 async function* readChunks(source: {
@@ -181,6 +192,16 @@ async function* readChunks(source: {
     }
   } catch (error) {
     throw toRemoteError(error);
+  }
+}
+
+async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
+  try {
+    yield* parseServerSentEvents({ chunks, maxBytes: maxResponseBytes });
+  } catch (error) {
+    // The agent may still work.
+    if (error instanceof RemoteError) throw error;
+    throw new RemoteError("the stream is not in UTF-8", { lost: true });
   }
 }
 

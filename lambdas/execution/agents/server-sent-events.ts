@@ -1,7 +1,8 @@
 /** Reads Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html) from the bytes of a response. */
 import { createParser } from "eventsource-parser";
 
-export type ServerSentEvent = { event: string; data: string };
+/** `isCut` is true if the stream ended without the empty line that ends an event. */
+export type ServerSentEvent = { event: string; data: string; isCut?: boolean };
 
 export type ChunkSource = {
   chunks: AsyncIterable<Uint8Array>;
@@ -19,15 +20,20 @@ export async function* parseServerSentEvents(
     onEvent: ({ event = "", data }) => void events.push({ event, data }),
   });
   const decoder = new TextDecoder("utf-8", { fatal: true });
+  /** The beginning of a line. The parser would read it again with each chunk, which takes quadratic time. */
+  const linePieces: string[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
     onChunk();
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw new Error("The stream is too large.");
-    parser.feed(decoder.decode(chunk, { stream: true }));
+    const text = decoder.decode(chunk, { stream: true });
+    const lineEnd = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
+    if (lineEnd > 0) parser.feed(linePieces.splice(0).join("") + text.slice(0, lineEnd));
+    linePieces.push(text.slice(lineEnd));
     yield* events.splice(0);
   }
   // Some servers leave out the last empty line, without which the parser would drop the last event.
-  parser.feed(`${decoder.decode()}\n\n`);
-  yield* events;
+  parser.feed(`${linePieces.join("")}${decoder.decode()}\n\n`);
+  yield* events.map((event) => ({ ...event, isCut: true }));
 }

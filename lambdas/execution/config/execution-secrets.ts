@@ -1,12 +1,9 @@
 /** Lists the secrets that the configuration of an Execution zone refers to. */
 import type { A2aConfig } from "@sekisho/config/a2a-schema.ts";
-import {
-  type AgentConfig,
-  isRemote,
-  resolveAgentAuthorizer,
-} from "@sekisho/config/agent-schema.ts";
+import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
 import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
+import { isRemote, resolveAgentAuthorizer } from "@sekisho/config/remote-agent.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 
 export function listAuthenticatorSecrets(authenticator: AuthenticatorConfig): SecretReference[] {

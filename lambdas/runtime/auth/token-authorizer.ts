@@ -5,17 +5,19 @@ import { type AddedCredentials, type Authorizer, createCredentialError } from ".
 
 type FetchToken = (request: { signal: AbortSignal }) => Promise<FreshToken>;
 
-/** `fetchToken` rejects like `authorize`. A malformed token is `unauthenticated`. No error message contains the token. */
+/** `header` holds the token by itself. `fetchToken` rejects like `authorize`. A malformed token is `unauthenticated`. No error message contains the token. */
 export function createTokenAuthorizer(
-  options: CredentialCacheOptions & { fetchToken: FetchToken },
+  options: CredentialCacheOptions & { fetchToken: FetchToken; header?: string | undefined },
 ): Authorizer {
-  const { fetchToken, ...cacheOptions } = options;
+  const { fetchToken, header, ...cacheOptions } = options;
+  const toHeaders = (token: string): Record<string, string> =>
+    header === undefined ? { authorization: `Bearer ${token}` } : { [header.toLowerCase()]: token };
   const cache = createCachedCredential<AddedCredentials>({
     ...cacheOptions,
     async fetch({ signal }) {
       const { token, lifetimeMs } = await fetchToken({ signal });
       if (!isToken(token)) throw new SekishoError("unauthenticated", { certainty: "undelivered" });
-      return { credential: { headers: { authorization: `Bearer ${token}` } }, lifetimeMs };
+      return { credential: { headers: toHeaders(token) }, lifetimeMs };
     },
   });
   return {
@@ -28,10 +30,13 @@ export function createTokenAuthorizer(
 /** The authorizer `bearer`: a token read by reference, cached until the peer refuses it. */
 export function createBearerAuthorizer({
   readToken,
+  header,
 }: {
   readToken: () => Promise<string>;
+  header?: string | undefined;
 }): Authorizer {
   return createTokenAuthorizer({
+    header,
     fetchToken: async () => ({ token: await readToken(), lifetimeMs: Number.POSITIVE_INFINITY }),
   });
 }

@@ -33,7 +33,8 @@ export function createEndpointResolver(options: {
   const isFips = variables.AWS_USE_FIPS_ENDPOINT === "true";
   const isOverridden = variables.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS !== "true";
   return (service) => {
-    const own = `AWS_ENDPOINT_URL_${service === "secretsmanager" ? "SECRETS_MANAGER" : service.toUpperCase()}`;
+    const serviceId = service === "secretsmanager" ? "secrets_manager" : service.replace("-", "_");
+    const own = `AWS_ENDPOINT_URL_${serviceId.toUpperCase()}`;
     const name = [own, "AWS_ENDPOINT_URL"].find((each) => isOverridden && variables[each]);
     if (name !== undefined) return parseEndpoint(name, variables[name] ?? "");
     // In the partition for the US government, only some services have a second endpoint for that.

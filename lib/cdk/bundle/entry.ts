@@ -57,6 +57,15 @@ const lazyInWorker: readonly LazyPackage[] = [
   },
 ];
 
+/** The SDK's credential chain, which only an agent elsewhere with signed calls needs. */
+const lazyInContainer: readonly LazyPackage[] = [
+  {
+    name: "@aws-sdk/credential-provider-node",
+    fileName: "aws-credentials.cjs",
+    exports: ["defaultProvider"],
+  },
+];
+
 const onLambda = { fileName: "index.js", target: "node24" };
 
 const table = {
@@ -110,6 +119,7 @@ const table = {
     cutConfig: executionConfig,
     runsAgent: true,
     leaveOut: besideHttp1,
+    lazy: lazyInContainer,
   },
 } satisfies Record<string, Entry>;
 

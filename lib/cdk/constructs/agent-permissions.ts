@@ -1,12 +1,12 @@
 /** The permissions that the configured agent needs: to call its model, and to read the secret with its API key. */
 
+import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
+import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
 import {
-  type AgentConfig,
   isRemote,
   type RemoteAgentConfig,
   resolveAgentAuthorizer,
-} from "@sekisho/config/agent-schema.ts";
-import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
+} from "@sekisho/config/remote-agent.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";

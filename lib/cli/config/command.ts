@@ -1,8 +1,9 @@
 /** `sekisho config`: checks the configuration, and pushes live settings to a stage without a deploy. */
 import { existsSync } from "node:fs";
-import { type AgentConfig, isRemote } from "@sekisho/config/agent-schema.ts";
+import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { isOwnExecution } from "@sekisho/config/destination-address.ts";
 import { type ConfigLocation, configPath } from "@sekisho/config/load.ts";
+import { isRemote } from "@sekisho/config/remote-agent.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { formatSecretName, hasSecret } from "@sekisho/config/secrets.ts";
 import { findExecutionTarget } from "@sekisho/config/stage-config.ts";

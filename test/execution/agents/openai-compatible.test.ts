@@ -481,7 +481,7 @@ describe("server-sent events", () => {
       "data: a\n\ndata: b",
       [
         { event: "", data: "a" },
-        { event: "", data: "b" },
+        { event: "", data: "b", isCut: true },
       ],
     ],
   ])("reads server-sent events: %s", async (_name, text, events) => {

@@ -49,7 +49,8 @@ describe("the image", () => {
   it("runs as an unprivileged user and contains no code of the Verification zone", () => {
     expect(dockerfile).toMatch(/^USER 65532:65532$/m);
     const names = readdirSync(containers.out).sort();
-    expect(names).toEqual(["THIRD-PARTY-NOTICES.txt", "agent.cjs", "config.json", "server.cjs"]);
+    const files = ["agent.cjs", "aws-credentials.cjs", "config.json", "server.cjs"];
+    expect(names).toEqual(["THIRD-PARTY-NOTICES.txt", ...files]);
     for (const name of names)
       expect(readFileSync(join(containers.out, name), "utf8")).not.toContain("TOFVERIFICATION");
   });

@@ -1,0 +1,153 @@
+/**
+ * Reads the text of an answer from a stream of events, of which there is no standard: texts, events of Bedrock as Strands passes them on,
+ * JSON objects, and lines that are no JSON.
+ */
+import {
+  answerMembers,
+  createUnreadable,
+  findText,
+  readMember,
+  readPath,
+  readText,
+  refuseError,
+} from "./http-answer.ts";
+import { RemoteError } from "./remote-call.ts";
+import type { ServerSentEvent } from "./server-sent-events.ts";
+
+export type Piece = {
+  text: string;
+  /** What was read before was no part of the answer. */
+  isFirst?: boolean;
+  /** Nothing after it belongs to the answer. */
+  isLast?: boolean;
+};
+
+export type FrameReader = {
+  /** Throws a RemoteError for a failure that the stream reports. */
+  read(frame: ServerSentEvent): Piece;
+  /** The rest of the answer. Throws a RemoteError if there was no answer, or only the beginning of one. */
+  end(): { text: string; stopReason: string };
+};
+
+/** The names of events whose data is text of the answer. Others, such as `ping`, `metadata` and `end`, describe the stream. */
+const textEvents: readonly string[] = [
+  ...["", "message", "token", "text", "delta", "data", "chunk", "answer"],
+];
+/** The types of objects that hold a piece of the answer, and the members that hold it. */
+const pieceTypes: readonly unknown[] = [
+  ...[undefined, "token", "text", "delta", "text-delta", "text_delta", "chunk", "content"],
+];
+const pieceMembers = ["data", "token", "delta", "text", "content"];
+const bedrockEvents = [
+  ...["messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop"],
+];
+const nothing: Piece = { text: "" };
+
+/** `path` is where each event has its piece of the answer. */
+export function createFrameReader(path: string | undefined): FrameReader {
+  let hasText = false;
+  let hasRawText = false;
+  /** The answer as a whole, which some send beside its pieces. */
+  let wholeText = "";
+  const bedrock = createBedrockReader();
+
+  function readFrame({ event, data, isCut }: ServerSentEvent): Piece {
+    if (data.trim() === "[DONE]") return { text: "", isLast: true };
+    if (event === "error") throw createUnreadable("an event error reports a failure");
+    const json = parseJson(data);
+    if (json === undefined) {
+      if (isCut && /^["{[]/.test(data)) throw createCut("within an event");
+      if (path !== undefined || bedrock.isUsed() || !textEvents.includes(event)) return nothing;
+      hasRawText = true;
+      return { text: data };
+    }
+    refuseError(json);
+    if ([readMember(json, "type"), readMember(json, "event")].includes("error"))
+      throw createUnreadable("an event of type error reports a failure");
+    if (path !== undefined) return { text: readText(readPath(json, path)) ?? "" };
+    const piece = bedrock.read(readMember(json, "event"));
+    if (piece !== undefined) return piece;
+    // Whatever is sent beside them repeats them, such as a dictionary of Python as a text.
+    if (bedrock.isUsed() || json === null || !textEvents.includes(event)) return nothing;
+    if (typeof json !== "object")
+      return { text: typeof json === "string" && !hasRawText ? json : data };
+    return readObject(json) ?? (hasRawText ? { text: data } : nothing);
+  }
+
+  function readObject(json: object): Piece | undefined {
+    const members = pieceTypes.includes(readMember(json, "type")) ? pieceMembers : [];
+    const piece = members.map((name) => readMember(json, name)).find((each) => isText(each));
+    if (piece !== undefined) return { text: piece };
+    const text = findText(json, answerMembers);
+    wholeText += text ?? "";
+    return text === undefined ? undefined : nothing;
+  }
+
+  return {
+    read(frame) {
+      const piece = readFrame(frame);
+      hasText = (hasText && !piece.isFirst) || piece.text.trim() !== "";
+      return piece;
+    },
+    end() {
+      if (bedrock.isOpen()) throw createCut("before messageStop");
+      if (!hasText && wholeText === "")
+        throw createUnreadable(`no event has a text ${path === undefined ? "" : `at ${path}`}`);
+      return { text: hasText ? "" : wholeText, stopReason: bedrock.stopReason() };
+    },
+  };
+}
+
+/** Events of Converse. An agent that uses tools sends several messages, of which each may have text. */
+function createBedrockReader() {
+  let isUsed = false;
+  let isOpen = false;
+  let isBetween = false;
+  let hasText = false;
+  let stopReason = "end_turn";
+
+  function readDelta(text: unknown): string {
+    if (!isText(text) || text === "") return "";
+    const separator = isBetween && hasText ? "\n\n" : "";
+    isBetween = false;
+    hasText = true;
+    return separator + text;
+  }
+
+  return {
+    isUsed: () => isUsed,
+    isOpen: () => isOpen,
+    stopReason: () => stopReason,
+    /** Undefined if it is no such event. */
+    read(event: unknown): Piece | undefined {
+      const name = bedrockEvents.find((each) => readMember(event, each) !== undefined);
+      if (name === undefined) return undefined;
+      const isFirst = !isUsed;
+      isUsed = true;
+      const content = readMember(event, name);
+      if (name === "messageStart") isOpen = true;
+      if (name === "messageStop") {
+        isOpen = false;
+        isBetween = true;
+        stopReason = readText(readMember(content, "stopReason")) ?? stopReason;
+      }
+      return { text: readDelta(readPath(content, "$.delta.text")), isFirst };
+    },
+  };
+}
+
+function createCut(where: string): RemoteError {
+  return new RemoteError(`the stream ends ${where}`, { lost: true });
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function parseJson(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
