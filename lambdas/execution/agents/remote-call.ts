@@ -36,6 +36,8 @@ export type RemoteRequest = {
   body: unknown;
   accept: string;
   headers?: Readonly<Record<string, string>>;
+  /** Of the whole response. Default: 32 MiB. */
+  maxBytes?: number;
   context: AgentContext;
 };
 
@@ -83,7 +85,7 @@ export function createRemoteCall(options: {
     request: RemoteRequest,
     signal: AbortSignal,
   ): Promise<{ response: StreamedResponse; credentials: AddedCredentials }> {
-    const { body, accept, headers: ownHeaders, context } = request;
+    const { body, accept, headers: ownHeaders, maxBytes = maxResponseBytes, context } = request;
     const headers = {
       ...{ "content-type": "application/json", accept, "accept-encoding": "identity" },
       ...createTraceHeaders(context.trace),
@@ -103,7 +105,7 @@ export function createRemoteCall(options: {
     const response = await openStream({
       http,
       request: { ...signed, certificate: credentials.tls },
-      maxBytes: maxResponseBytes,
+      maxBytes,
     }).catch((error: unknown) => {
       throw toRemoteError(error);
     });
@@ -129,7 +131,7 @@ export function createRemoteCall(options: {
       const chunks = readChunks({ chunks: response.chunks, onChunk: limit.refresh });
       yield* use({
         isStream: /^text\/event-stream *(;|$)/i.test(headers["content-type"] ?? ""),
-        events: () => parseServerSentEvents({ chunks, maxBytes: maxResponseBytes }),
+        events: () => readEvents({ chunks, maxBytes: request.maxBytes ?? maxResponseBytes }),
         text: () => readText(chunks),
       });
     } finally {
@@ -180,7 +182,19 @@ async function* readChunks(source: {
       yield chunk;
     }
   } catch (error) {
-    throw toRemoteError(error);
+    // The agent has begun to answer, so it has the request.
+    throw new RemoteError(toRemoteError(error).kind, { lost: true });
+  }
+}
+
+async function* readEvents(
+  source: Parameters<typeof parseServerSentEvents>[0],
+): AsyncGenerator<ServerSentEvent> {
+  try {
+    yield* parseServerSentEvents(source);
+  } catch (error) {
+    if (error instanceof RemoteError) throw error;
+    throw new RemoteError("the stream is too large, or not in UTF-8", { lost: true });
   }
 }
 

@@ -1,0 +1,121 @@
+/** Builds the request of a run: the messages of the conversation, and what the agent should know of the person and the place. */
+import { createHash, randomUUID } from "node:crypto";
+import { maxHistoryItems } from "@sekisho/contracts/limits.ts";
+import type { AgentContext, AgentTask } from "../agent.ts";
+
+/** A message of AG-UI. Others than ours may have more members. */
+export type Message = {
+  id: string;
+  role: string;
+  content?: unknown;
+  toolCalls?: { id: string; type: "function"; function: { name: string; arguments: string } }[];
+  toolCallId?: string | null | undefined;
+  subagentRunId?: string | null | undefined;
+};
+
+export type ResumeEntry = {
+  interruptId: string;
+  status: "resolved" | "cancelled";
+  payload?: unknown;
+};
+
+/** `furtherMessages` follow those of the task. */
+export type Continuation = {
+  furtherMessages: readonly Message[];
+  state: unknown;
+  resume?: readonly ResumeEntry[] | undefined;
+  /** The answer of the older form of interrupts, which LangGraph takes from there. */
+  command?: { resume: unknown } | undefined;
+};
+
+/** `state`, `tools`, `context` and `forwardedProps` are never left out, because servers before 1.0 demand them. */
+export function createRunInput(request: {
+  task: AgentTask;
+  context: Pick<AgentContext, "contextId" | "taskId" | "requestId">;
+  protocolVersion: "1.0" | "none";
+  continuation: Continuation | undefined;
+}) {
+  const { task, context, protocolVersion, continuation } = request;
+  const { furtherMessages = [], state = {}, resume, command } = continuation ?? {};
+  return {
+    threadId: context.contextId ?? context.taskId,
+    runId: randomUUID(),
+    messages: mergeMessages(createMessages({ task, context }), furtherMessages),
+    state,
+    tools: [],
+    context: listContext(task),
+    forwardedProps: command === undefined ? {} : { command },
+    ...(resume && { resume }),
+    ...(protocolVersion !== "none" && { protocolVersion }),
+  };
+}
+
+/** A server's own list of messages has ours as well. */
+function mergeMessages(messages: readonly Message[], furtherMessages: readonly Message[]) {
+  const furtherIds = new Set(furtherMessages.map(({ id }) => id));
+  return [...messages.filter(({ id }) => !furtherIds.has(id)), ...furtherMessages];
+}
+
+/**
+ * A server may know the conversation by the ids of its messages, so a message needs the same id in each run, and no two messages may have
+ * one id: it would take the second for read. The request does not say when it was posted, but which message is the one before it.
+ */
+function createMessages(request: {
+  task: AgentTask;
+  context: Pick<AgentContext, "contextId" | "taskId" | "requestId">;
+}): Message[] {
+  const { task, context } = request;
+  const { history = [], thread_ts: threadTs } = task;
+  const thread = context.contextId ?? context.taskId;
+  const earlierMessages = history.map(({ role, text, ts }, index) => {
+    const place = index === 0 ? ts : history[index - 1]?.ts;
+    return {
+      id: deriveId([thread, role, place ?? String(index), text]),
+      role,
+      content: text,
+    };
+  });
+  const place = history.length === 0 ? threadTs : (history.at(-1)?.ts ?? String(history.length));
+  const id = place === undefined ? context.requestId : deriveId([thread, "user", place, task.text]);
+  return [
+    // The first one of a full list has lost the message before it, and with that its id.
+    ...earlierMessages.slice(history.length < maxHistoryItems ? 0 : 1),
+    { id, role: "user", content: createContent(task) },
+  ];
+}
+
+/** A UUID of version 8 (RFC 9562), which is free for hashes. */
+export function deriveId(words: readonly string[]): string {
+  const hash = createHash("sha256").update(JSON.stringify(words)).digest("hex");
+  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
+}
+
+/** A plain text unless there are files, because older servers know nothing else. */
+function createContent({ text, parts }: AgentTask): unknown {
+  const dataTexts = parts.flatMap(({ data }) => (data === undefined ? [] : [JSON.stringify(data)]));
+  const wholeText = [text, ...dataTexts].filter((each) => each !== "").join("\n");
+  const media = parts.flatMap(({ url, raw, mediaType, filename }) => {
+    const value = url ?? raw;
+    if (value === undefined) return [];
+    const mimeType = mediaType ?? "application/octet-stream";
+    const [kind = ""] = mimeType.split("/");
+    const type = ["image", "audio", "video"].includes(kind) ? kind : "document";
+    const source = { type: url === undefined ? "data" : "url", value, mimeType };
+    return [{ type, source, ...(filename !== undefined && { metadata: { filename } }) }];
+  });
+  if (media.length === 0) return wholeText;
+  return [...(wholeText === "" ? [] : [{ type: "text", text: wholeText }]), ...media];
+}
+
+function listContext(task: AgentTask): { description: string; value: string }[] {
+  const { user_id, channel, team_id, context = {} } = task;
+  const { channel_name, channel_kind, channel_topic } = context;
+  return [
+    ["Slack user who asks", user_id],
+    ["Slack workspace", team_id],
+    ["Slack channel", channel],
+    ["Name of the Slack channel", channel_name],
+    ["Kind of the Slack channel", channel_kind],
+    ["Topic of the Slack channel", channel_topic],
+  ].flatMap(([description = "", value]) => (value === undefined ? [] : [{ description, value }]));
+}
