@@ -58,11 +58,16 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
       { body: input, accept: "text/event-stream", maxBytes: maxStreamBytes, context },
       async function* (response) {
         if (!response.isStream) throw createEventError("the response is no text/event-stream");
-        const { runId, messages: sentMessages } = input;
-        const reader = createRunReader(runId);
+        const reader = createRunReader(input);
         yield* readRun({ reader, response, context });
         if (reader.isTooLarge()) yield { type: "answer" as const, text: reader.readText() };
-        else yield createOutcome({ run: reader.run, sentMessages, earlierUsage: state?.usage });
+        else
+          yield createOutcome({
+            run: reader.run,
+            sentMessages: input.messages,
+            earlierMessages: continuation?.furtherMessages ?? [],
+            earlierUsage: state?.usage,
+          });
       },
     );
   };

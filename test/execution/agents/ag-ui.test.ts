@@ -498,6 +498,28 @@ describe("an interrupt of AG-UI", () => {
     });
   });
 
+  it("keeps the messages and the state of all runs of a task", async () => {
+    const delta = [{ op: "add", path: "/step", value: 1 }];
+    const end = { outcome: { type: "interrupt", interrupts: [{ id: "i1", reason: "x" }] } };
+    const first = runOf([...textOf("m1", ["One"]), { type: "STATE_DELTA", delta }], end);
+    const agent = await startAgent(() => first);
+    const answers: AgentAnswer[] = [];
+    for (const [messageId, path] of [
+      ["m2", "/a"],
+      ["m3", "/b"],
+    ]) {
+      const { end: question } = await collect(agent, { answers });
+      if (question?.type !== "question") throw new Error("no question");
+      answers.push({ prompt: "", text: "go", state: question.state });
+      first.splice(1, 4, ...textOf(String(messageId), ["More"]), {
+        ...{ type: "STATE_DELTA", delta: [{ op: "add", path, value: 1 }] },
+      });
+    }
+    await collect(agent, { answers });
+    expect(server?.inputs[2]).toMatchObject({ state: { step: 1, a: 1 } });
+    expect(server?.inputs[2]?.messages.map(({ id }) => id).slice(1)).toEqual(["m1", "m2"]);
+  });
+
   it("leaves out messages and state that no question can hold", async () => {
     const outcome = { type: "interrupt", interrupts: [{ id: "i1", reason: "x" }] };
     const snapshot = { text: "x".repeat(50_000) };

@@ -12,13 +12,14 @@ import type { Run } from "./run.ts";
 /** More fit into no question. */
 const maxAsks = 20;
 
-/** `sentMessages` are those of the request. `earlierUsage` is that of the runs before this one of the same task. */
+/** `sentMessages` are those of the request. `earlierMessages` and `earlierUsage` are of the runs before this one of the same task. */
 export function createOutcome(request: {
   run: Run;
   sentMessages: readonly Message[];
+  earlierMessages: readonly Message[];
   earlierUsage: Record<string, number> | undefined;
 }): TaskUpdate {
-  const { run, sentMessages, earlierUsage } = request;
+  const { run, sentMessages, earlierMessages, earlierUsage } = request;
   const { end } = run;
   if (end === undefined) throw createEventError("the stream ended before the run");
   if (end === "error") throw new RemoteError("RUN_ERROR", { lost: false });
@@ -32,7 +33,7 @@ export function createOutcome(request: {
     return { type: "answer", text: answer, ...(usage && { usage }) };
   }
   if (asks.length > maxAsks) throw createEventError("RUN_FINISHED.outcome.interrupts: too many");
-  const messages = readMessages({ run, sentMessages });
+  const messages = readMessages({ run, earlierMessages });
   const state: QuestionState = {
     ...{ agUi: 1, asks, answers: [] },
     ...(messages !== undefined && { messages }),
@@ -56,17 +57,14 @@ function readAnswer({ run, sentMessages }: { run: Run; sentMessages: readonly Me
 /** The messages to send when the run goes on. Undefined if they are not whole. */
 function readMessages({
   run,
-  sentMessages,
+  earlierMessages,
 }: {
   run: Run;
-  sentMessages: readonly Message[];
+  earlierMessages: readonly Message[];
 }): Message[] | undefined {
   const { snapshot, messages, isWhole } = run;
   if (snapshot !== undefined) return snapshot.filter(({ role }) => role !== "activity");
-  if (!isWhole) return undefined;
-  const sentIds = new Set(sentMessages.map(({ id }) => id));
-  // Those of an earlier run of the task, which a question has stored.
-  return messages.filter(({ id }) => !sentIds.has(id));
+  return isWhole ? [...earlierMessages, ...messages] : undefined;
 }
 
 function listAsks({ end, legacyInterrupts, openCalls, toolNames, snapshot = [] }: Run): Ask[] {

@@ -41,10 +41,10 @@ const maxStateBytes = 64 * 1024;
 /** More than a question can ask. */
 const maxLegacyInterrupts = 100;
 
-/** `runId` is the requested run. A stream may repeat earlier ones before it, which are not looked at. */
-export function createRunReader(runId: string): RunReader {
+/** `runId` is the requested run, and `state` what it begins with. A stream may repeat earlier ones before it, which are not looked at. */
+export function createRunReader({ runId, state }: { runId: string; state: unknown }): RunReader {
   const run: Run = {
-    ...{ end: undefined, messages: [], isWhole: true, snapshot: undefined, state: {} },
+    ...{ end: undefined, messages: [], isWhole: true, snapshot: undefined, state },
     ...{ toolNames: new Map(), openCalls: new Set(), legacyInterrupts: [] },
   };
   const messages = createMessageReader(run);
