@@ -315,6 +315,14 @@ describe("a run of AG-UI that fails", () => {
     expect(logged).toContain(cause);
   });
 
+  it("reads many large events, but no event above 10 MiB", async () => {
+    const raw = (size: number) => ({ type: "RAW", event: "x".repeat(size) });
+    const large = runOf([...Array.from({ length: 5 }, () => raw(9_000_000)), ...text]);
+    expect(await endOf(large)).toEqual({ type: "answer", text: "Half" });
+    await server?.close();
+    expect(await endOf(runOf([raw(11_000_000), ...text]))).toMatchObject({ lost: true });
+  });
+
   it("loses nothing if the server refuses the request", async () => {
     const agent = await startAgent(async (_input, response) => {
       response.writeHead(422).end("hunter2");
@@ -518,6 +526,17 @@ describe("an interrupt of AG-UI", () => {
     await collect(agent, { answers });
     expect(server?.inputs[2]).toMatchObject({ state: { step: 1, a: 1 } });
     expect(server?.inputs[2]?.messages.map(({ id }) => id).slice(1)).toEqual(["m1", "m2"]);
+  });
+
+  it("keeps its question after a long text, in the language of the conversation", async () => {
+    const outcome = {
+      type: "interrupt",
+      interrupts: [{ id: "i1", reason: "x", message: "削除しますか?", responseSchema: approval }],
+    };
+    const end = await endOf(runOf(textOf("m1", ["x".repeat(20_000)]), { outcome }));
+    if (end?.type !== "question") throw new Error("no question");
+    expect(end.prompt.endsWith("x\n\n削除しますか?")).toBe(true);
+    expect(end.options?.map(({ label }) => label)).toEqual(["承認する", "却下する"]);
   });
 
   it("leaves out messages and state that no question can hold", async () => {

@@ -1,6 +1,8 @@
 /** Turns what an agent needs to know into buttons, fields or a free text, and what the person replied into the value for the agent. */
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import type { FieldValue, QuestionField } from "@sekisho/contracts/question-fields.ts";
 import { isJsonObject, truncate } from "@sekisho/runtime/untrusted-input.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 
 /** What the run waits for. `schema` is a JSON Schema of the answer, or undefined. */
 export type Ask = {
@@ -42,17 +44,39 @@ const japanese: Strings = {
   wait: "続けるには回答が必要です。",
 };
 
-/** In the language of the conversation. */
-export function chooseStrings(text: string): Strings {
-  return /[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text) ? japanese : english;
+export function chooseStrings(isJapanese: boolean | undefined): Strings {
+  return isJapanese ? japanese : english;
 }
+
+/** Kana, which Chinese has not. */
+export const kana = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
 
 const maxLabelLength = 200;
 const maxOptions = 100;
 const approvalKeys: readonly string[] = ["approved", "accepted", "confirmed"];
 
+const maxFields = 20;
+/** Without ids, and with short labels: less than a form may have, so that each of these fits into one. */
+const maxInputsBytes = 28 * 1024;
+
+/** False for more than one form can hold. */
+export function isFormWithin(fields: readonly object[], maxBytes: number): boolean {
+  return fields.length <= maxFields && isJsonWithin({ value: fields, maxBytes });
+}
+
 /** Undefined for a schema that no form can fill in; then a person writes a text. */
-export function createInputs({ schema, decisions }: Ask, strings: Strings): Input[] | undefined {
+export function createInputs(ask: Ask, strings: Strings): Input[] | undefined {
+  const inputs = listInputs(ask, strings);
+  return inputs !== undefined &&
+    isFormWithin(
+      inputs.map(({ field }) => field),
+      maxInputsBytes,
+    )
+    ? inputs
+    : undefined;
+}
+
+function listInputs({ schema, decisions }: Ask, strings: Strings): Input[] | undefined {
   const required = true;
   if (decisions !== undefined)
     return [createDecision({ key: undefined, values: decisions, strings })];
@@ -98,9 +122,10 @@ function createChoice(labels: readonly string[], values: readonly unknown[]): In
   return { key: undefined, field: { type: "choice", label: "…", required: true, options }, values };
 }
 
-/** Never blank, which the contract refuses. */
-function toLabel(text: string): string {
-  return truncate(text.trim(), maxLabelLength) || "…";
+/** Never without a visible character, which the host refuses. */
+export function toLabel(text: string): string {
+  const label = truncate(text.trim(), maxLabelLength);
+  return isVisible(label) ? label : "…";
 }
 
 type JsonSchema = Record<string, unknown>;
@@ -114,7 +139,7 @@ function createInput(request: {
   const { key, schema, required, strings } = request;
   const { title, description, type, items } = schema;
   const labelText = [title, key, description, strings.answer].find(
-    (text) => typeof text === "string" && text.trim() !== "",
+    (text) => typeof text === "string" && isVisible(text),
   );
   const label = toLabel(String(labelText));
   const choice = readChoice(schema, strings);

@@ -3,7 +3,7 @@ import { isJsonObject, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import type { TaskUpdate } from "../agent.ts";
 import { RemoteError } from "../remote-call.ts";
 import { createEventError, type Interrupt, type TokenUsage } from "./events.ts";
-import type { Ask } from "./form.ts";
+import { type Ask, kana } from "./form.ts";
 import { joinTexts } from "./messages.ts";
 import { createQuestion, type QuestionState } from "./question.ts";
 import type { Message } from "./request.ts";
@@ -36,6 +36,7 @@ export function createOutcome(request: {
   const messages = readMessages({ run, earlierMessages });
   const state: QuestionState = {
     ...{ agUi: 1, asks, answers: [] },
+    isJapanese: kana.test(text + asks.map(({ prompt }) => prompt).join("")),
     ...(messages !== undefined && { messages }),
     ...(run.state !== undefined && { state: run.state }),
     ...(usage && { usage }),

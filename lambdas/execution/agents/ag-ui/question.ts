@@ -2,6 +2,7 @@
 import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import type { FieldValues, QuestionField } from "@sekisho/contracts/question-fields.ts";
 import { isJsonObject, truncate } from "@sekisho/runtime/untrusted-input.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { AgentAnswer, TaskUpdate } from "../agent.ts";
 import { createEventError } from "./events.ts";
 import {
@@ -9,9 +10,11 @@ import {
   chooseStrings,
   createInputs,
   type Input,
+  isFormWithin,
   readTextAnswer,
   readValue,
   type Strings,
+  toLabel,
 } from "./form.ts";
 import { type Continuation, deriveId, type Message } from "./request.ts";
 
@@ -20,53 +23,60 @@ export type QuestionState = {
   agUi: 1;
   asks: readonly Ask[];
   answers: readonly { payload: unknown }[];
+  /** As many of the asks as the question was about. */
+  askedCount?: number;
+  isJapanese?: boolean;
   /** Undefined if they are too large; then only the messages of the task are sent. */
   messages?: readonly Message[] | undefined;
   state?: unknown;
   usage?: Record<string, number> | undefined;
 };
 
-const maxFields = 20;
 const maxOptions = 20;
-const maxFieldsBytes = 30 * 1024;
+/** The host takes 32 KiB. */
+const maxFormBytes = 31 * 1024;
 const maxPromptLength = 9000;
 /** The host's limit, less some room. */
 const maxStateBytes = 63 * 1024;
 
 type Question = Extract<TaskUpdate, { type: "question" }>;
 
-/** Asks everything that is open, in one form, if it fits into one. */
+/** Asks everything that is open, if it fits into one form, else the first of it. */
 export function createQuestion({ state, text }: { state: QuestionState; text: string }): Question {
   const openAsks = state.asks.slice(state.answers.length);
-  const strings = chooseStrings(text + openAsks.map(({ prompt }) => prompt).join(""));
-  const form = createForm(openAsks, strings);
-  const [firstAsk] = openAsks;
-  const askedAsks = form === undefined ? openAsks.slice(0, 1) : openAsks;
-  const prompts = askedAsks.map(({ prompt }, index) => {
-    const shownPrompt = prompt.trim() === "" ? strings.wait : prompt;
-    return askedAsks.length === 1 ? shownPrompt : `${index + 1}. ${shownPrompt}`;
+  const strings = chooseStrings(state.isJapanese);
+  const wholeForm = createForm(openAsks, strings);
+  const asks = wholeForm === undefined ? openAsks.slice(0, 1) : openAsks;
+  const form = wholeForm ?? createForm(asks, strings);
+  const prompts = asks.map(({ prompt }, index) => {
+    const shownPrompt = isVisible(prompt) ? prompt : strings.wait;
+    return asks.length === 1 ? shownPrompt : `${index + 1}. ${shownPrompt}`;
   });
-  const prompt = truncate(
-    [text, ...prompts].filter((each) => each.trim() !== "").join("\n\n"),
-    maxPromptLength,
-  );
-  const question = { type: "question" as const, prompt, state: fitState(state) };
-  const input = readOnlyInput(firstAsk, openAsks, strings);
-  if (input?.field.type === "choice" && input.field.options.length <= maxOptions)
-    return { ...question, options: input.field.options };
-  if (input !== undefined && input.field.type === "text" && input.key === undefined)
-    return question;
-  return form === undefined ? question : { ...question, fields: form };
+  const question = {
+    type: "question" as const,
+    prompt: joinPrompt(text, prompts.join("\n\n")),
+    state: fitState({ ...state, askedCount: asks.length }),
+  };
+  if (form === undefined) return question;
+  const [field, ...otherFields] = form;
+  if (field === undefined || otherFields.length > 0) return { ...question, fields: form };
+  if (field.type === "choice" && field.required && field.options.length <= maxOptions)
+    return { ...question, options: field.options };
+  const isFreeText = field.type === "text" && asks.every((ask) => hasNoKey(ask, strings));
+  return isFreeText ? question : { ...question, fields: form };
 }
 
-/** The input of a question that has one only. */
-function readOnlyInput(
-  ask: Ask | undefined,
-  openAsks: readonly Ask[],
-  strings: Strings,
-): Input | undefined {
-  const inputs = ask && createInputs(ask, strings);
-  return openAsks.length === 1 && inputs?.length === 1 ? inputs[0] : undefined;
+/** True if a text is the whole answer. */
+function hasNoKey(ask: Ask, strings: Strings): boolean {
+  const [input] = createInputs(ask, strings) ?? [];
+  return input?.key === undefined;
+}
+
+/** What the agent wrote before it asked, which gives way to the question itself. */
+function joinPrompt(text: string, prompts: string): string {
+  const shownPrompts = truncate(prompts, maxPromptLength);
+  const shownText = truncate(text, maxPromptLength - shownPrompts.length);
+  return isVisible(shownText) ? `${shownText}\n\n${shownPrompts}` : shownPrompts;
 }
 
 /** Undefined if one of the asks needs a text of another kind, or if they are too many. */
@@ -77,18 +87,13 @@ function createForm(asks: readonly Ask[], strings: Strings): QuestionField[] | u
     if (inputs === undefined) return undefined;
     for (const [inputIndex, { key, field, isDecision }] of inputs.entries()) {
       const isNamedByPrompt = key === undefined || isDecision;
-      const label = isNamedByPrompt
-        ? truncate(
-            `${asks.length === 1 ? "" : `${index + 1}. `}${ask.prompt || strings.answer}`,
-            200,
-          )
-        : field.label;
+      const number = asks.length === 1 ? "" : `${index + 1}. `;
+      const name = isVisible(ask.prompt) ? ask.prompt : strings.answer;
+      const label = isNamedByPrompt ? toLabel(number + name) : field.label;
       fields.push({ ...field, label, id: createFieldId(index, inputIndex) });
     }
   }
-  return fields.length > maxFields || !isJsonWithin({ value: fields, maxBytes: maxFieldsBytes })
-    ? undefined
-    : fields;
+  return isFormWithin(fields, maxFormBytes) ? fields : undefined;
 }
 
 function createFieldId(askIndex: number, inputIndex: number): string {
@@ -122,22 +127,23 @@ export function addAnswer({
   answer: AgentAnswer;
 }): QuestionState {
   const { option_id: optionId, fields, text } = answer;
-  const openAsks = state.asks.slice(state.answers.length);
-  const strings = chooseStrings(openAsks.map(({ prompt }) => prompt).join(""));
-  const [firstAsk] = openAsks;
+  const { asks, answers, askedCount = 1, isJapanese } = state;
+  const strings = chooseStrings(isJapanese);
+  const askedAsks = asks.slice(answers.length, answers.length + askedCount);
+  const [firstAsk] = askedAsks;
   if (firstAsk === undefined) return state;
   const inputs = createInputs(firstAsk, strings);
   if (fields !== undefined) {
-    const newAnswers = openAsks.map((ask, index) => ({
+    const newAnswers = askedAsks.map((ask, index) => ({
       payload: readFields({ inputs: createInputs(ask, strings) ?? [], fields, index }),
     }));
-    return { ...state, answers: [...state.answers, ...newAnswers] };
+    return { ...state, answers: [...answers, ...newAnswers] };
   }
   const newAnswer =
     optionId === undefined
       ? readTextAnswer({ ask: firstAsk, inputs, text })
       : readOption(inputs?.[0], optionId);
-  return newAnswer === undefined ? state : { ...state, answers: [...state.answers, newAnswer] };
+  return newAnswer === undefined ? state : { ...state, answers: [...answers, newAnswer] };
 }
 
 function readOption(input: Input | undefined, optionId: string): { payload: unknown } | undefined {
