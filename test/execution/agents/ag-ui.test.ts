@@ -130,12 +130,20 @@ describe("a run of AG-UI", () => {
     expect(new Set(third).size).toBe(4);
   });
 
-  it("sends files as parts with their addresses", async () => {
-    const agent = await startAgent(() => runOf([]));
+  it("gives a message of the history no id that a message with files has", async () => {
+    const agent = await startAgent(() => runOf(textOf("m1", ["ok"])));
+    const parts = [{ text: "ping" }, { url: "https://files.example/a.png" }];
+    await collect(agent, { text: "ping", thread_ts: "1.1", parts });
+    const history = [{ role: "user" as const, text: "ping", ts: "1.1" }];
+    await collect(agent, { text: "and now?", thread_ts: "1.1", history });
+    const [first, second] = server?.inputs ?? [];
+    expect(second?.messages[0]?.id).not.toBe(first?.messages[0]?.id);
+  });
+
+  it("sends files as parts, and to servers of no version as a text", async () => {
     const url = "https://files.example/a.png";
-    await collect(agent, {
-      parts: [{ text: "hello" }, { url, filename: "a.png", mediaType: "image/png" }],
-    });
+    const parts = [{ text: "hello" }, { url, filename: "a.png", mediaType: "image/png" }];
+    await collect(await startAgent(() => runOf([])), { parts });
     expect(server?.inputs[0]?.messages[0]?.content).toEqual([
       { type: "text", text: "hello" },
       {
@@ -144,6 +152,9 @@ describe("a run of AG-UI", () => {
         metadata: { filename: "a.png" },
       },
     ]);
+    await server?.close();
+    await collect(await startAgent(() => runOf([]), { protocolVersion: "none" }), { parts });
+    expect(server?.inputs[0]?.messages[0]?.content).toBe(`hello\na.png ${url}`);
   });
 });
 

@@ -1,5 +1,6 @@
 /** Builds the request of a run: the messages of the conversation, and what the agent should know of the person and the place. */
 import { createHash, randomUUID } from "node:crypto";
+import type { Part } from "@sekisho/contracts/a2a/part.ts";
 import { maxHistoryItems } from "@sekisho/contracts/limits.ts";
 import type { AgentContext, AgentTask } from "../agent.ts";
 
@@ -40,7 +41,7 @@ export function createRunInput(request: {
   return {
     threadId: context.contextId ?? context.taskId,
     runId: randomUUID(),
-    messages: mergeMessages(createMessages({ task, context }), furtherMessages),
+    messages: mergeMessages(createMessages({ task, context, protocolVersion }), furtherMessages),
     state,
     tools: [],
     context: listContext(task),
@@ -63,8 +64,9 @@ function mergeMessages(messages: readonly Message[], furtherMessages: readonly M
 function createMessages(request: {
   task: AgentTask;
   context: Pick<AgentContext, "contextId" | "taskId" | "requestId">;
+  protocolVersion: "1.0" | "none";
 }): Message[] {
-  const { task, context } = request;
+  const { task, context, protocolVersion } = request;
   const { history = [], thread_ts: threadTs } = task;
   const thread = context.contextId ?? context.taskId;
   const earlierMessages = history.map(({ role, text, ts }, index) => {
@@ -76,11 +78,14 @@ function createMessages(request: {
     };
   });
   const place = history.length === 0 ? threadTs : (history.at(-1)?.ts ?? String(history.length));
-  const id = place === undefined ? context.requestId : deriveId([thread, "user", place, task.text]);
+  const content = createContent(task, protocolVersion);
+  // A server takes an old id with another content for an edited message, and forgets what followed. The history has no files.
+  const words = typeof content === "string" ? content : JSON.stringify(content);
+  const id = place === undefined ? context.requestId : deriveId([thread, "user", place, words]);
   return [
     // The first one of a full list has lost the message before it, and with that its id.
     ...earlierMessages.slice(history.length < maxHistoryItems ? 0 : 1),
-    { id, role: "user", content: createContent(task) },
+    { id, role: "user", content },
   ];
 }
 
@@ -90,21 +95,27 @@ export function deriveId(words: readonly string[]): string {
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
 }
 
-/** A plain text unless there are files, because older servers know nothing else. */
-function createContent({ text, parts }: AgentTask): unknown {
+/** A plain text unless there are files. Servers that know no version know no files either, so they get the names and addresses. */
+function createContent({ text, parts }: AgentTask, protocolVersion: "1.0" | "none"): unknown {
   const dataTexts = parts.flatMap(({ data }) => (data === undefined ? [] : [JSON.stringify(data)]));
-  const wholeText = [text, ...dataTexts].filter((each) => each !== "").join("\n");
-  const media = parts.flatMap(({ url, raw, mediaType, filename }) => {
-    const value = url ?? raw;
-    if (value === undefined) return [];
-    const mimeType = mediaType ?? "application/octet-stream";
-    const [kind = ""] = mimeType.split("/");
-    const type = ["image", "audio", "video"].includes(kind) ? kind : "document";
-    const source = { type: url === undefined ? "data" : "url", value, mimeType };
-    return [{ type, source, ...(filename !== undefined && { metadata: { filename } }) }];
-  });
-  if (media.length === 0) return wholeText;
-  return [...(wholeText === "" ? [] : [{ type: "text", text: wholeText }]), ...media];
+  const files = parts.filter(({ url, raw }) => url !== undefined || raw !== undefined);
+  const areTexts = protocolVersion === "none";
+  const fileTexts = areTexts
+    ? files.map(({ url = "", filename = "" }) => `${filename} ${url}`)
+    : [];
+  const wholeText = [text, ...dataTexts, ...fileTexts].filter((each) => each !== "").join("\n");
+  if (areTexts || files.length === 0) return wholeText;
+  return [...(wholeText === "" ? [] : [{ type: "text", text: wholeText }]), ...files.map(toMedia)];
+}
+
+function toMedia({ url, raw, mediaType, filename }: Part) {
+  const mimeType = mediaType ?? "application/octet-stream";
+  const [kind = ""] = mimeType.split("/");
+  return {
+    type: ["image", "audio", "video"].includes(kind) ? kind : "document",
+    source: { type: url === undefined ? "data" : "url", value: url ?? raw, mimeType },
+    ...(filename !== undefined && { metadata: { filename } }),
+  };
 }
 
 function listContext(task: AgentTask): { description: string; value: string }[] {
