@@ -52,8 +52,9 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
       yield createQuestion({ state, text: "" });
       return;
     }
-    const continuation = state && createContinuation(state, Date.now());
-    const input = createRunInput({ task, context, protocolVersion, continuation });
+    const nowMs = Date.now();
+    const continuation = state && createContinuation(state, nowMs);
+    const input = createRunInput({ task, context, protocolVersion, continuation, nowMs });
     yield* callRemote(
       { body: input, accept: "text/event-stream", maxBytes: maxStreamBytes, context },
       async function* (response) {

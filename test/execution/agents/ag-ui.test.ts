@@ -115,19 +115,33 @@ describe("a run of AG-UI", () => {
 
   it("keeps the id of a message in later runs, and gives the same text another one", async () => {
     const agent = await startAgent(() => runOf(textOf("m1", ["Pong"])));
-    await collect(agent, { text: "ping", thread_ts: "1.1" });
+    const ts = (Date.now() / 1000).toFixed(6);
+    await collect(agent, { text: "ping", thread_ts: ts });
     const history = [
-      { role: "user" as const, text: "ping", ts: "1.1" },
+      { role: "user" as const, text: "ping", ts },
       { role: "assistant" as const, text: "Pong", ts: "1.2" },
     ];
-    await collect(agent, { text: "ping", thread_ts: "1.1", history });
+    await collect(agent, { text: "ping", thread_ts: ts, history });
     const laterHistory = [...history, { role: "user" as const, text: "ping", ts: "1.3" }];
-    await collect(agent, { text: "ping", thread_ts: "1.1", history: laterHistory });
+    await collect(agent, { text: "ping", thread_ts: ts, history: laterHistory });
     const [first = [], second = [], third = []] =
       server?.inputs.map(({ messages }) => messages.map(({ id }) => id)) ?? [];
     expect(second.slice(0, 1)).toEqual(first);
     expect(third.slice(0, 3)).toEqual(second);
     expect(new Set(third).size).toBe(4);
+  });
+
+  it("gives the same text in an old thread without a history another id", async () => {
+    const agent = await startAgent(() => runOf([]));
+    const { log } = collectLog({ service: "execution" });
+    for (const requestId of ["request-1", "request-2"]) {
+      const context = { ...agentContext(undefined, log), contextId: "thread-1", requestId };
+      for await (const _ of runAgent(agent, agentTask({ ...hello, thread_ts: "1.1" }), context));
+    }
+    expect(server?.inputs.map(({ messages }) => messages.map(({ id }) => id))).toEqual([
+      ["request-1"],
+      ["request-2"],
+    ]);
   });
 
   it("gives a message of the history no id that a message with files has", async () => {
@@ -536,7 +550,9 @@ describe("an interrupt of AG-UI", () => {
     }
     await collect(agent, { answers });
     expect(server?.inputs[2]).toMatchObject({ state: { step: 1, a: 1 } });
-    expect(server?.inputs[2]?.messages.map(({ id }) => id).slice(1)).toEqual(["m1", "m2"]);
+    const [ids = [], , laterIds = []] =
+      server?.inputs.map(({ messages }) => messages.map(({ id }) => id)) ?? [];
+    expect(laterIds).toEqual([...ids, "m1", "m2"]);
   });
 
   it("keeps its question after a long text, in the language of the conversation", async () => {

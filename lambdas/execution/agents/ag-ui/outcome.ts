@@ -36,6 +36,7 @@ export function createOutcome(request: {
   const messages = readMessages({ run, earlierMessages });
   const state: QuestionState = {
     ...{ agUi: 1, asks, answers: [] },
+    messageId: sentMessages.findLast(({ role }) => role === "user")?.id,
     isJapanese: kana.test(text + asks.map(({ prompt }) => prompt).join("")),
     ...(messages !== undefined && { messages }),
     ...(run.state !== undefined && { state: run.state }),

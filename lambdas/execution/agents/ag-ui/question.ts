@@ -26,6 +26,7 @@ export type QuestionState = {
   /** As many of the asks as the question was about. */
   askedCount?: number;
   isJapanese?: boolean;
+  messageId?: string | undefined;
   /** Undefined if they are too large; then only the messages of the task are sent. */
   messages?: readonly Message[] | undefined;
   state?: unknown;
@@ -193,6 +194,7 @@ export function createContinuation(state: QuestionState, nowMs: number): Continu
     );
   const legacyEntry = entries.find(({ kind, isExpired }) => kind === "legacy" && !isExpired);
   return {
+    messageId: state.messageId,
     furtherMessages: [...messages, ...toolMessages],
     state: sharedState,
     ...(resume.length > 0 && { resume }),

@@ -20,8 +20,9 @@ export type ResumeEntry = {
   payload?: unknown;
 };
 
-/** `furtherMessages` follow those of the task. */
+/** `furtherMessages` follow those of the task. `messageId` is the id that the message of the task had in the run before. */
 export type Continuation = {
+  messageId: string | undefined;
   furtherMessages: readonly Message[];
   state: unknown;
   resume?: readonly ResumeEntry[] | undefined;
@@ -35,13 +36,14 @@ export function createRunInput(request: {
   context: Pick<AgentContext, "contextId" | "taskId" | "requestId">;
   protocolVersion: "1.0" | "none";
   continuation: Continuation | undefined;
+  nowMs: number;
 }) {
-  const { task, context, protocolVersion, continuation } = request;
+  const { task, protocolVersion, context, continuation } = request;
   const { furtherMessages = [], state = {}, resume, command } = continuation ?? {};
   return {
     threadId: context.contextId ?? context.taskId,
     runId: randomUUID(),
-    messages: mergeMessages(createMessages({ task, context, protocolVersion }), furtherMessages),
+    messages: mergeMessages(createMessages(request), furtherMessages),
     state,
     tools: [],
     context: listContext(task),
@@ -65,8 +67,10 @@ function createMessages(request: {
   task: AgentTask;
   context: Pick<AgentContext, "contextId" | "taskId" | "requestId">;
   protocolVersion: "1.0" | "none";
+  continuation: Continuation | undefined;
+  nowMs: number;
 }): Message[] {
-  const { task, context, protocolVersion } = request;
+  const { task, context, protocolVersion, continuation, nowMs } = request;
   const { history = [], thread_ts: threadTs } = task;
   const thread = context.contextId ?? context.taskId;
   const earlierMessages = history.map(({ role, text, ts }, index) => {
@@ -77,16 +81,31 @@ function createMessages(request: {
       content: text,
     };
   });
-  const place = history.length === 0 ? threadTs : (history.at(-1)?.ts ?? String(history.length));
+  const place =
+    history.length > 0
+      ? (history.at(-1)?.ts ?? String(history.length))
+      : readOwnTs({ threadTs, nowMs });
   const content = createContent(task, protocolVersion);
   // A server takes an old id with another content for an edited message, and forgets what followed. The history has no files.
   const words = typeof content === "string" ? content : JSON.stringify(content);
-  const id = place === undefined ? context.requestId : deriveId([thread, "user", place, words]);
+  const newId = place === undefined ? context.requestId : deriveId([thread, "user", place, words]);
+  const id = continuation?.messageId ?? newId;
   return [
     // The first one of a full list has lost the message before it, and with that its id.
     ...earlierMessages.slice(history.length < maxHistoryItems ? 0 : 1),
     { id, role: "user", content },
   ];
+}
+
+const maxNewThreadMs = 10 * 60_000;
+
+/**
+ * A message without a history is mostly the one that began its thread, whose timestamp is that of the thread. In an older thread it is one
+ * whose history the bot may not read or does not send.
+ */
+function readOwnTs({ threadTs, nowMs }: { threadTs: string | undefined; nowMs: number }) {
+  const isNew = nowMs - Number(threadTs) * 1000 < maxNewThreadMs;
+  return isNew ? threadTs : undefined;
 }
 
 /** A UUID of version 8 (RFC 9562), which is free for hashes. */
