@@ -582,6 +582,25 @@ describe("an interrupt of AG-UI", () => {
     expect(input?.messages).toHaveLength(1);
   });
 
+  it("leaves out what is nested too deeply to be stored", async () => {
+    const deep: unknown = JSON.parse("[".repeat(2000) + "]".repeat(2000));
+    const interrupts = [
+      { id: "i1", reason: "x", message: "Go on?", responseSchema: { enum: deep } },
+    ];
+    const events = runOf(
+      [
+        ...callOf("c1", "search"),
+        { type: "TOOL_CALL_RESULT", messageId: "t1", toolCallId: "c1", content: [deep] },
+        { type: "STATE_SNAPSHOT", snapshot: deep },
+      ],
+      { outcome: { type: "interrupt", interrupts } },
+    );
+    const { question, input } = await resume(events, { text: "yes" });
+    expect(question.prompt).toBe("Go on?");
+    expect(input).toMatchObject({ state: {}, resume: [{ payload: "yes" }] });
+    expect(input?.messages).toHaveLength(1);
+  });
+
   it.each([
     ["a text", "Which colour?", "Which colour?"],
     ["JSON in a text", '{"question":"Which colour?"}', "Which colour?"],

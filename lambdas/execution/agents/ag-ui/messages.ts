@@ -1,4 +1,5 @@
 /** Collects the texts and tool calls of a run as messages, and checks that each text begins, goes on and ends in this order. */
+import { isNestedTooDeep } from "@sekisho/runtime/untrusted-input.ts";
 import { type AgUiEvent, createEventError, type EventOf } from "./events.ts";
 import type { Message } from "./request.ts";
 
@@ -176,7 +177,8 @@ function createCallReader({ run, findOrAdd }: Parts) {
     },
     addResult({ messageId: id, toolCallId, content }: EventOf<"TOOL_CALL_RESULT">): void {
       run.openCalls.delete(toolCallId);
-      if (isKept(JSON.stringify(content).length))
+      const isDeep = isNestedTooDeep(content);
+      if (isKept(isDeep ? Number.POSITIVE_INFINITY : JSON.stringify(content).length))
         run.messages.push({ id, role: "tool", toolCallId, content });
     },
     add(event: AgUiEvent): { toolName?: string } {

@@ -1,5 +1,5 @@
 /** Decides what came of a run: an answer, a question or a failure. */
-import { isJsonObject, truncate } from "@sekisho/runtime/untrusted-input.ts";
+import { isJsonObject, isNestedTooDeep, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import type { TaskUpdate } from "../agent.ts";
 import { RemoteError } from "../remote-call.ts";
 import { createEventError, type Interrupt, type TokenUsage } from "./events.ts";
@@ -97,7 +97,7 @@ function toAsk(kind: Ask["kind"], interrupt: Interrupt): Ask {
           prompt: truncate(describeActions(actions), maxPromptLength),
           decisions: createDecisions(actions),
         }
-      : responseSchema != null && { schema: responseSchema }),
+      : responseSchema != null && !isNestedTooDeep(responseSchema) && { schema: responseSchema }),
     ...(expiresAt != null && { expiresAt }),
   };
 }

@@ -1,7 +1,7 @@
 /** Asks a person what the agent waits for, and continues the run with the answers. */
 import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import type { FieldValues, QuestionField } from "@sekisho/contracts/question-fields.ts";
-import { isJsonObject, truncate } from "@sekisho/runtime/untrusted-input.ts";
+import { isJsonObject, isNestedTooDeep, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { AgentAnswer, TaskUpdate } from "../agent.ts";
 import { createEventError } from "./events.ts";
@@ -105,8 +105,8 @@ function createFieldId(askIndex: number, inputIndex: number): string {
 function fitState(state: QuestionState): QuestionState {
   const { messages: _messages, ...smallState } = state;
   const { state: _state, ...smallestState } = smallState;
-  const fittingState = [state, smallState, smallestState].find((value) =>
-    isJsonWithin({ value, maxBytes: maxStateBytes }),
+  const fittingState = [state, smallState, smallestState].find(
+    (value) => !isNestedTooDeep(value) && isJsonWithin({ value, maxBytes: maxStateBytes }),
   );
   if (fittingState === undefined)
     throw createEventError("RUN_FINISHED.outcome.interrupts: too large");
