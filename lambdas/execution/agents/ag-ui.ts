@@ -83,7 +83,8 @@ async function* readRun(request: {
 }): AsyncGenerator<TaskUpdate> {
   const { reader, response, context } = request;
   const { run } = reader;
-  const report = createPartialReporter({ now: Date.now });
+  // The first text is reported at once.
+  const report = createPartialReporter({ now: Date.now, startedAtMs: 0 });
   const toUpdates = createReports(context.log);
   const events = response.events();
   while (!reader.isTooLarge()) {

@@ -87,7 +87,10 @@ describe("a run of AG-UI", () => {
         { role: "assistant", text: "Hello", ts: "1.2" },
       ],
     });
-    expect(updates).toEqual([{ type: "answer", text: "Hello" }]);
+    expect(updates).toEqual([
+      { type: "progress", partial: "Hel" },
+      { type: "answer", text: "Hello" },
+    ]);
     const id = expect.stringMatching(/^[0-9a-f-]{36}$/);
     expect(server?.inputs).toEqual([
       {
@@ -252,7 +255,7 @@ describe("the answer of a run of AG-UI", () => {
     );
     const { updates } = await collect(agent);
     expect(updates).toContainEqual({ type: "progress", text: "search" });
-    expect(updates.findLast((update) => update.type === "progress")).toEqual({
+    expect(updates.findLast((update) => "steps" in update)).toEqual({
       type: "progress",
       steps: [
         { id: "1", title: "plan", status: "completed" },
@@ -707,13 +710,11 @@ describe("an agent of AG-UI behind the host", () => {
     const { call } = createTestHost({ agent });
     const { result: question } = await call("execute_task", hello);
     expect(question).toMatchObject({ status: "input_required", prompt: "Delete it?" });
-    const { result } = await call("answer_task", { task_id: question?.task_id, option_id: "0" });
-    const taskId = question?.task_id;
-    const settled =
-      result?.status === "accepted"
-        ? (await call("get_task", { task_id: taskId, wait_ms: 20_000 })).result
-        : result;
-    expect(settled).toMatchObject({ status: "success", response_text: "Deleted." });
+    const key = { task_id: question?.task_id };
+    let { result } = await call("answer_task", { ...key, option_id: "0" });
+    while (result?.status === "accepted")
+      ({ result } = await call("get_task", { ...key, wait_ms: 20_000 }));
+    expect(result).toMatchObject({ status: "success", response_text: "Deleted." });
     expect(server?.inputs[1]?.resume).toHaveLength(1);
   });
 
