@@ -1,6 +1,35 @@
-/** An agent that calls an endpoint of AG-UI 1.0. */
+/** An agent that calls an endpoint of AG-UI 1.0 (https://docs.ag-ui.com), such as one of LangGraph, CrewAI, Mastra or Pydantic AI. */
+
+import { maxResultBytes } from "@sekisho/contracts/limits.ts";
+import { waitAtMost } from "@sekisho/runtime/async/deadline.ts";
+import { sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
+import { createEventError, parseEvent } from "./ag-ui/events.ts";
+import { readMedia } from "./ag-ui/media.ts";
+import { createOutcome } from "./ag-ui/outcome.ts";
+import {
+  addAnswer,
+  createContinuation,
+  createQuestion,
+  isAnswered,
+  readQuestionState,
+} from "./ag-ui/question.ts";
+import { createRunInput } from "./ag-ui/request.ts";
+import { createRunReader, type News } from "./ag-ui/run.ts";
+import type { Agent, AgentContext, TaskUpdate } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
-import { createRemoteCall, withRemoteFailure } from "./remote-call.ts";
+import { createPartialReporter } from "./partial-reporter.ts";
+import {
+  createRemoteCall,
+  RemoteError,
+  type RemoteResponse,
+  withRemoteFailure,
+} from "./remote-call.ts";
+
+/** The end of a run is known, but a late error may follow it. A server may also keep the connection open. */
+const maxWaitAfterEndMs = 2000;
+/** Some servers send each event of their framework beside the ones of the protocol. */
+const maxStreamBytes = 512 * 1024 * 1024;
+const maxToolNameLength = 100;
 
 /** The entry of the agent's module in a bundle. */
 export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
@@ -8,15 +37,93 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
     throw new Error(
       'This bundle has the agent "ag-ui", but execution.agent names another one. Bundle again.',
     );
+  const { protocolVersion } = config;
   const callRemote = createRemoteCall({ config, dependencies });
-  return (task, context) =>
-    withRemoteFailure(
-      callRemote(
-        { body: { prompt: task.text }, accept: "application/json", context },
-        async function* (response) {
-          yield { type: "answer" as const, text: await response.text() };
-        },
-      ),
-      context,
+
+  const runTask = async function* (
+    ...[task, context]: Parameters<Agent>
+  ): AsyncGenerator<TaskUpdate> {
+    const answer = task.answers.at(-1);
+    const earlierState = readQuestionState(answer?.state);
+    if (answer !== undefined && earlierState === undefined)
+      throw new RemoteError("the question is one of another agent", { lost: false });
+    const state = answer && earlierState && addAnswer({ state: earlierState, answer });
+    if (state !== undefined && !isAnswered(state)) {
+      yield createQuestion({ state, text: "" });
+      return;
+    }
+    const nowMs = Date.now();
+    const continuation = state && createContinuation(state, nowMs);
+    const input = createRunInput({ task, context, protocolVersion, continuation, nowMs });
+    yield* callRemote(
+      { body: input, accept: "text/event-stream", maxBytes: maxStreamBytes, context },
+      async function* (response) {
+        if (!response.isStream) throw createEventError("the response is no text/event-stream");
+        const reader = createRunReader(input);
+        yield* readRun({ reader, response, context });
+        if (reader.isTooLarge()) yield { type: "answer" as const, text: reader.readText() };
+        else
+          yield createOutcome({
+            run: reader.run,
+            sentMessages: input.messages,
+            earlierMessages: continuation?.furtherMessages ?? [],
+            earlierUsage: state?.usage,
+          });
+      },
     );
+  };
+  return (task, context) => withRemoteFailure(runTask(task, context), context);
 };
+
+/** Reads to the end of the stream, because an error may follow the end of the run. */
+async function* readRun(request: {
+  reader: ReturnType<typeof createRunReader>;
+  response: RemoteResponse;
+  context: AgentContext;
+}): AsyncGenerator<TaskUpdate> {
+  const { reader, response, context } = request;
+  const { run } = reader;
+  // The first text is reported at once.
+  const report = createPartialReporter({ now: Date.now, startedAtMs: 0 });
+  const toUpdates = createReports(context.log);
+  const events = response.events();
+  while (!reader.isTooLarge()) {
+    const next =
+      run.end === undefined
+        ? await events.next()
+        : await waitAtMost({
+            work: events.next().catch(() => undefined),
+            timeoutMs: maxWaitAfterEndMs,
+          });
+    if (next === undefined || next.done === true) return;
+    const event = parseEvent(next.value.data);
+    if (event === undefined) continue;
+    const news = reader.add(event);
+    yield* toUpdates(news);
+    if (news.hasText) yield* report(reader.readText);
+  }
+}
+
+/** Artifacts beyond what a result can hold are left out, because the agent does not know of that limit. */
+function createReports(log: AgentContext["log"]): (news: News) => TaskUpdate[] {
+  let bytesLeft = maxResultBytes / 2;
+  return ({ toolName, steps, parts = [] }) => {
+    const artifacts = parts.flatMap((part) => {
+      const artifact = readMedia(part);
+      if (artifact === undefined) return [];
+      const bytes = JSON.stringify(artifact).length;
+      if (bytes > bytesLeft) {
+        log.warn("agent_artifact_left_out", { cause_kind: "artifact: too_large" });
+        return [];
+      }
+      bytesLeft -= bytes;
+      return [{ type: "artifact" as const, artifact }];
+    });
+    const text = toolName && truncate(sanitizeLine(toolName), maxToolNameLength);
+    return [
+      ...(text ? [{ type: "progress" as const, text }] : []),
+      ...(steps === undefined ? [] : [{ type: "progress" as const, steps }]),
+      ...artifacts,
+    ];
+  };
+}

@@ -36,6 +36,8 @@ export type RemoteRequest = {
   body: unknown;
   accept: string;
   headers?: Readonly<Record<string, string>>;
+  /** Of the whole response. Default: 32 MiB. */
+  maxBytes?: number;
   context: AgentContext;
 };
 
@@ -85,7 +87,7 @@ export function createRemoteCall(options: {
     request: RemoteRequest,
     signal: AbortSignal,
   ): Promise<{ response: StreamedResponse; credentials: AddedCredentials }> {
-    const { body, accept, headers: ownHeaders, context } = request;
+    const { body, accept, headers: ownHeaders, maxBytes = maxResponseBytes, context } = request;
     const headers = {
       ...{ "content-type": "application/json", accept, "accept-encoding": "identity" },
       ...createTraceHeaders(context.trace),
@@ -107,7 +109,7 @@ export function createRemoteCall(options: {
     const response = await openStream({
       http,
       request: { ...signed, certificate: credentials.tls },
-      maxBytes: maxResponseBytes,
+      maxBytes,
     }).catch((error: unknown) => {
       throw toRemoteError(error);
     });
@@ -135,7 +137,7 @@ export function createRemoteCall(options: {
       yield* use({
         mediaType: mediaType.trim(),
         isStream: mediaType.trim() === "text/event-stream",
-        events: () => readEvents(chunks),
+        events: () => readEvents({ chunks, maxBytes: request.maxBytes ?? maxResponseBytes }),
         text: () => readText(chunks),
       });
     } finally {
@@ -191,17 +193,19 @@ async function* readChunks(source: {
       yield chunk;
     }
   } catch (error) {
-    throw toRemoteError(error);
+    // The agent has begun to answer, so it has the request.
+    throw new RemoteError(toRemoteError(error).kind, { lost: true });
   }
 }
 
-async function* readEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
+async function* readEvents(
+  source: Parameters<typeof parseServerSentEvents>[0],
+): AsyncGenerator<ServerSentEvent> {
   try {
-    yield* parseServerSentEvents({ chunks, maxBytes: maxResponseBytes });
+    yield* parseServerSentEvents(source);
   } catch (error) {
-    // The agent may still work.
     if (error instanceof RemoteError) throw error;
-    throw new RemoteError("the stream is not in UTF-8", { lost: true });
+    throw new RemoteError("the stream is too large, or not in UTF-8", { lost: true });
   }
 }
 

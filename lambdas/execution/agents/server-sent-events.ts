@@ -10,23 +10,35 @@ export type ChunkSource = {
   onChunk?: () => void;
 };
 
-/** Throws if there are more than `maxBytes`, which also limits each line and event, and for invalid UTF-8. */
+/** The parser reads an unfinished line anew with each chunk, so a long one would block the process. */
+const maxEventBytes = 10 * 1024 * 1024;
+
+/** Throws if there are more than `maxBytes`, if one event is larger than `maxEventBytes`, and for invalid UTF-8. */
 export async function* parseServerSentEvents(
   request: ChunkSource & { maxBytes: number },
 ): AsyncGenerator<ServerSentEvent> {
   const { chunks, onChunk = () => {}, maxBytes } = request;
   const events: ServerSentEvent[] = [];
+  let bytes = 0;
+  let bytesOfEvent = 0;
   const parser = createParser({
-    onEvent: ({ event = "", data }) => void events.push({ event, data }),
+    onEvent({ event = "", data }) {
+      events.push({ event, data });
+      bytesOfEvent = 0;
+    },
+    onComment() {
+      bytesOfEvent = 0;
+    },
   });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   /** The beginning of a line. The parser would read it again with each chunk, which takes quadratic time. */
   const linePieces: string[] = [];
-  let bytes = 0;
   for await (const chunk of chunks) {
     onChunk();
     bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new Error("The stream is too large.");
+    bytesOfEvent += chunk.byteLength;
+    if (bytes > maxBytes || bytesOfEvent > maxEventBytes)
+      throw new Error("The stream is too large.");
     const text = decoder.decode(chunk, { stream: true });
     const lineEnd = Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1;
     if (lineEnd > 0) parser.feed(linePieces.splice(0).join("") + text.slice(0, lineEnd));

@@ -1,0 +1,201 @@
+/** Collects the texts and tool calls of a run as messages, and checks that each text begins, goes on and ends in this order. */
+import { isNestedTooDeep } from "@sekisho/runtime/untrusted-input.ts";
+import { type AgUiEvent, createEventError, type EventOf } from "./events.ts";
+import type { Message } from "./request.ts";
+
+export type RunMessages = {
+  /** What the main agent wrote and called, in the order of its beginning, and the results of its tools. */
+  messages: Message[];
+  /** False if calls and results are too large to be sent again. Then some are missing. */
+  isWhole: boolean;
+  /** The names of the tools that were called, by the ids of the calls. */
+  toolNames: Map<string, string>;
+  /** The ids of calls that have no result, and after which the agent wrote nothing more. */
+  openCalls: Set<string>;
+};
+
+/** Of all tool calls with their results, in characters: what a question can store. */
+const maxCallsLength = 64 * 1024;
+const maxMessages = 10_000;
+
+/** Texts of messages, with a blank line between them. */
+export function joinTexts(messages: readonly Message[]): string {
+  return messages
+    .flatMap(({ role, content }) =>
+      role === "assistant" && typeof content === "string" && content.trim() !== "" ? [content] : [],
+    )
+    .join("\n\n");
+}
+
+export function createMessageReader(run: RunMessages) {
+  const byId = new Map<string, Message>();
+
+  /** A message may be reopened, and a text and a call may be parts of one message. */
+  function findOrAdd(id: string): Message {
+    const knownMessage = byId.get(id);
+    if (knownMessage !== undefined) return knownMessage;
+    if (run.messages.length >= maxMessages) throw createEventError("messages: too many");
+    const message = { id, role: "assistant" };
+    run.messages.push(message);
+    byId.set(id, message);
+    return message;
+  }
+
+  const texts = createTextReader({ run, findOrAdd });
+  const calls = createCallReader({ run, findOrAdd });
+  return {
+    textLength: texts.length,
+    /** Throws if a text is still open, because it is not whole. */
+    checkClosed(): void {
+      texts.endChunks();
+      if (texts.hasOpen()) throw createEventError("RUN_FINISHED: a text message is open");
+    },
+    add(event: AgUiEvent): { hasText?: boolean; toolName?: string; parts?: readonly unknown[] } {
+      const isOfSubagent = "subagentRunId" in event && event.subagentRunId !== undefined;
+      if (event.type === "TOOL_CALL_RESULT") {
+        if (!isOfSubagent) calls.addResult(event);
+        return typeof event.content === "string" ? {} : { parts: event.content };
+      }
+      if (isOfSubagent) return {};
+      if (event.type !== "TEXT_MESSAGE_CHUNK") texts.endChunks();
+      if (event.type !== "TOOL_CALL_CHUNK") calls.endChunks();
+      return texts.add(event) ?? calls.add(event);
+    },
+  };
+}
+
+type Parts = { run: RunMessages; findOrAdd: (id: string) => Message };
+
+function createTextReader({ run, findOrAdd }: Parts) {
+  /** The messages that are written now. Undefined for one that is not of the agent, such as a system message. */
+  const openTexts = new Map<string, Message | undefined>();
+  /** The message that chunks write, which end it without an event of its own. */
+  let chunkedId: string | undefined;
+  let length = 0;
+
+  function open(messageId: string, role = "assistant"): void {
+    openTexts.set(messageId, role === "assistant" ? findOrAdd(messageId) : undefined);
+  }
+
+  function append(messageId: string, delta: string): { hasText?: boolean } {
+    const message = openTexts.get(messageId);
+    if (message === undefined || delta === "") return {};
+    message.content = `${message.content ?? ""}${delta}`;
+    length += delta.length;
+    // The agent went on, so it waits for no tool.
+    run.openCalls.clear();
+    return { hasText: true };
+  }
+
+  function endChunks(): void {
+    if (chunkedId !== undefined) openTexts.delete(chunkedId);
+    chunkedId = undefined;
+  }
+
+  function addChunk(event: EventOf<"TEXT_MESSAGE_CHUNK">): { hasText?: boolean } {
+    const { type, messageId = chunkedId, role, delta = "" } = event;
+    if (messageId === undefined) throw createEventError(`${type}.messageId: missing`);
+    if (messageId !== chunkedId) {
+      endChunks();
+      open(messageId, role);
+      chunkedId = messageId;
+    }
+    return append(messageId, delta);
+  }
+
+  return {
+    endChunks,
+    length: () => length,
+    hasOpen: () => openTexts.size > 0,
+    /** Returns undefined for an event that is about no text. */
+    add(event: AgUiEvent): { hasText?: boolean } | undefined {
+      switch (event.type) {
+        case "TEXT_MESSAGE_CHUNK":
+          return addChunk(event);
+        case "TEXT_MESSAGE_START":
+          if (openTexts.has(event.messageId))
+            throw createEventError(`${event.type}.messageId: open already`);
+          open(event.messageId, event.role);
+          return {};
+        case "TEXT_MESSAGE_CONTENT":
+          if (!openTexts.has(event.messageId))
+            throw createEventError(`${event.type}.messageId: not open`);
+          return append(event.messageId, event.delta);
+        case "TEXT_MESSAGE_END":
+          if (!openTexts.delete(event.messageId))
+            throw createEventError(`${event.type}.messageId: not open`);
+          return {};
+        default:
+          return undefined;
+      }
+    },
+  };
+}
+
+function createCallReader({ run, findOrAdd }: Parts) {
+  const calls = new Map<string, NonNullable<Message["toolCalls"]>[number]>();
+  let chunkedId: string | undefined;
+  let length = 0;
+
+  function open(id: string, name: string, messageId = id): void {
+    if (calls.size >= maxMessages) throw createEventError("tool calls: too many");
+    const call = { id, type: "function" as const, function: { name, arguments: "" } };
+    const message = findOrAdd(messageId);
+    message.toolCalls ??= [];
+    message.toolCalls.push(call);
+    calls.set(id, call);
+    run.toolNames.set(id, name);
+    run.openCalls.add(id);
+  }
+
+  function isKept(addedLength: number): boolean {
+    length += addedLength;
+    run.isWhole &&= length <= maxCallsLength;
+    return run.isWhole;
+  }
+
+  function append(id: string, delta: string): void {
+    const call = calls.get(id);
+    if (call !== undefined && isKept(delta.length)) call.function.arguments += delta;
+  }
+
+  function addChunk(event: EventOf<"TOOL_CALL_CHUNK">): { toolName?: string } {
+    const { type, toolCallId = chunkedId, toolCallName, parentMessageId, delta = "" } = event;
+    if (toolCallId === undefined) throw createEventError(`${type}.toolCallId: missing`);
+    chunkedId = toolCallId;
+    const isNew = !calls.has(toolCallId);
+    if (isNew && toolCallName === undefined)
+      throw createEventError(`${type}.toolCallName: missing`);
+    if (isNew && toolCallName !== undefined) open(toolCallId, toolCallName, parentMessageId);
+    append(toolCallId, delta);
+    return isNew && toolCallName !== undefined ? { toolName: toolCallName } : {};
+  }
+
+  return {
+    endChunks(): void {
+      chunkedId = undefined;
+    },
+    addResult({ messageId: id, toolCallId, content }: EventOf<"TOOL_CALL_RESULT">): void {
+      run.openCalls.delete(toolCallId);
+      const isDeep = isNestedTooDeep(content);
+      if (isKept(isDeep ? Number.POSITIVE_INFINITY : JSON.stringify(content).length))
+        run.messages.push({ id, role: "tool", toolCallId, content });
+    },
+    add(event: AgUiEvent): { toolName?: string } {
+      switch (event.type) {
+        case "TOOL_CALL_CHUNK":
+          return addChunk(event);
+        case "TOOL_CALL_START":
+          if (calls.has(event.toolCallId))
+            throw createEventError(`${event.type}.toolCallId: known already`);
+          open(event.toolCallId, event.toolCallName, event.parentMessageId);
+          return { toolName: event.toolCallName };
+        case "TOOL_CALL_ARGS":
+          append(event.toolCallId, event.delta);
+          return {};
+        default:
+          return {};
+      }
+    },
+  };
+}
