@@ -49,7 +49,7 @@ export const packages: readonly Package[] = [
     layers: [
       ["authorizers.ts", "generate.ts", "live-settings.ts"],
       ["json-schema.ts", "load.ts"],
-      ["cross-checks.ts"],
+      ["agent-destinations.ts", "cross-checks.ts"],
       ["call-time.ts", "deployed.ts", "stage-config.ts", "valid-parts.ts"],
       ["destination-address.ts", "schema.ts"],
       ["destination-schema.ts", "environment.ts", "execution-schema.ts", "remote-agent.ts"],

@@ -10,8 +10,8 @@ export type ChunkSource = {
   onChunk?: () => void;
 };
 
-/** The parser reads an unfinished line anew with each chunk, so a long one would block the process. */
-const maxEventBytes = 10 * 1024 * 1024;
+/** An event is held in memory, several times over while it is parsed. */
+const maxEventBytes = 32 * 1024 * 1024;
 
 /** Throws if there are more than `maxBytes`, if one event is larger than `maxEventBytes`, and for invalid UTF-8. */
 export async function* parseServerSentEvents(

@@ -343,12 +343,12 @@ describe("a run of AG-UI that fails", () => {
     expect(logged).toContain(cause);
   });
 
-  it("reads many large events, but no event above 10 MiB", async () => {
+  it("reads many large events, but no event above 32 MiB", async () => {
     const raw = (size: number) => ({ type: "RAW", event: "x".repeat(size) });
     const large = runOf([...Array.from({ length: 5 }, () => raw(9_000_000)), ...text]);
     expect(await endOf(large)).toEqual({ type: "answer", text: "Half" });
     await server?.close();
-    expect(await endOf(runOf([raw(11_000_000), ...text]))).toMatchObject({ lost: true });
+    expect(await endOf(runOf([raw(34_000_000), ...text]))).toMatchObject({ lost: true });
   });
 
   it("loses nothing if the server refuses the request", async () => {

@@ -138,7 +138,7 @@ describe("a call of an agent elsewhere", () => {
       const body = new ReadableStream({ pull: (controller) => controller.enqueue(piece) });
       return new Response(body, { headers: { "content-type": "text/event-stream" } });
     });
-    expect(await run({ url })).toMatchObject({ last: failure(false), cause: "too_large" });
+    expect(await run({ url })).toMatchObject({ last: failure(true), cause: "too_large" });
   });
 
   it("closes the connection when the task is canceled", async () => {
