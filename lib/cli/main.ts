@@ -21,6 +21,7 @@ const files = {
   doctor: () => import("./doctor/command.ts"),
   config: () => import("./config/command.ts"),
   allow: () => import("./allow/command.ts"),
+  agents: () => import("./agents/command.ts"),
   destinations: () => import("./destinations/list-command.ts"),
   destinationsSet: () => import("./destinations/set-command.ts"),
   federation: () => import("./federation/command.ts"),
@@ -91,6 +92,11 @@ export const commands: Record<string, Entry> = {
     files.allow,
     "allowWhy",
     "shows which rule allows a person, or how to add one",
+  ),
+  "agents add": entry(
+    files.agents,
+    "agentsAdd",
+    "finds out what an agent speaks and writes it into the configuration",
   ),
   "destinations list": entry(
     files.destinations,

@@ -165,7 +165,7 @@ export const packages: readonly Package[] = [
       ["start/"],
       ["operate/"],
       ["doctor/"],
-      ["config/", "data/", "send/"],
+      ["agents/", "config/", "data/", "send/"],
       ["destinations/", "usage/"],
       ["tasks/"],
       ["allow/", "names/", "zone-secret/"],

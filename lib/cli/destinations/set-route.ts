@@ -116,7 +116,8 @@ function formatJson(value: unknown): string {
   return `{ ${fields.map(([name, field]) => `${JSON.stringify(name)}: ${formatJson(field)}`).join(", ")} }`;
 }
 
-function formattingOf(text: string) {
+/** How the text is indented and how its lines end, for edits of it. */
+export function formattingOf(text: string) {
   const [, indent = "  "] = /^([ \t]+)\S/m.exec(text) ?? [];
   return {
     insertSpaces: !indent.includes("\t"),

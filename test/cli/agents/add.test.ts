@@ -1,0 +1,182 @@
+/** `sekisho agents add`: what it sees at an address, and what it writes. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "@jest/globals";
+import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
+import { type Received, startWebServer } from "../../doubles/web-server.ts";
+import { createTestHost } from "../../execution/test-host.ts";
+import { folderOfFile } from "../../tooling/cleanup.ts";
+import { commandHere, failing, refusing } from "../aws/command-here.ts";
+
+const folder = folderOfFile();
+const file = join(folder, "sekisho.config.json");
+const runtimeArn =
+  "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/research-AbCdEf1234";
+
+beforeEach(() => writeFileSync(file, '{\n  "routes": []\n}\n'));
+
+const add = (args: string[], env: Record<string, string> = {}) =>
+  commandHere(["agents", "add", "--config", file, ...args], env);
+const written = () => JSON.parse(readFileSync(file, "utf8"));
+
+async function serve(handle: (call: Received) => Response | Promise<Response>) {
+  const server = closeAfterTest(await startWebServer({ handle: async (call) => handle(call) }));
+  return `${server.url}/agent`;
+}
+
+describe("sekisho agents add", () => {
+  it("writes a file of one's own by its path from the configuration, and keeps the rest", async () => {
+    writeFileSync(join(folder, "Ops Agent.ts"), "");
+    const { code, stdout } = await add([join(folder, "Ops Agent.ts")]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining('+ execution.agents.ops-agent: "./Ops Agent.ts"'),
+    });
+    expect(written()).toEqual({
+      routes: [],
+      execution: { agents: { "ops-agent": "./Ops Agent.ts" } },
+    });
+  });
+
+  it("writes a runtime of AgentCore by its ARN without a call", async () => {
+    await add([runtimeArn]);
+    expect(written().execution.agents).toEqual({ research: { type: "http", runtimeArn } });
+  });
+
+  it("creates the configuration if there is none", async () => {
+    const fresh = join(folder, "fresh.json");
+    await commandHere(["agents", "add", "--config", fresh, runtimeArn], {});
+    expect(JSON.parse(readFileSync(fresh, "utf8")).execution.agents.research).toBeDefined();
+  });
+
+  it.each<[string, () => Response]>([
+    [
+      "FastAPI",
+      () =>
+        Response.json(
+          { detail: [{ type: "missing", loc: ["body", "threadId"], msg: "Field required" }] },
+          { status: 422 },
+        ),
+    ],
+    ["Express", () => Response.json({ error: "Invalid input: runId" }, { status: 400 })],
+    [
+      "a stream that fails",
+      () =>
+        new Response('data: {"type":"RUN_ERROR","message":"no messages"}\n\n', {
+          headers: { "content-type": "text/event-stream" },
+        }),
+    ],
+  ])("recognizes a server of AG-UI by how it refuses the request: %s", async (_what, answer) => {
+    const url = await serve(({ request }) =>
+      request.method === "POST" ? answer() : new Response(null, { status: 405 }),
+    );
+    const { stdout } = await add([url, "--name", "ui"]);
+    expect(stdout).toContain("an agent that speaks AG-UI");
+    expect(written().execution.agents.ui).toEqual({ type: "ag-ui", url });
+  });
+
+  it("recognizes an Execution zone by its discovery", async () => {
+    const { host } = createTestHost({ authenticator: createNoneAuthenticator() });
+    const url = await serve(({ request, body }) =>
+      request.method === "POST"
+        ? host.handle(
+            new Request("http://127.0.0.1/", { method: "POST", body, headers: request.headers }),
+          )
+        : new Response(null, { status: 404 }),
+    );
+    await add([url]);
+    expect(written().destinations.agent).toEqual({ transport: "https", url });
+  });
+
+  it("recognizes an A2A agent by its card at the origin", async () => {
+    const card = { name: "Far", skills: [], supportedInterfaces: [] };
+    const url = await serve(({ target }) =>
+      target === "/.well-known/agent-card.json"
+        ? Response.json(card)
+        : new Response(null, { status: 404 }),
+    );
+    await add([url, "--name", "far"]);
+    expect(written().destinations.far).toEqual({
+      transport: "a2a",
+      card: new URL("/.well-known/agent-card.json", url).href,
+    });
+  });
+
+  it("recognizes models, and writes the token's variable as their key and never the token", async () => {
+    const url = await serve(({ target, request }) => {
+      if (request.headers.get("authorization") !== "Bearer hunter2")
+        return new Response(null, { status: 401 });
+      return target === "/agent/v1/models"
+        ? Response.json({ data: [{ id: "llama" }, { id: "other" }] })
+        : new Response(null, { status: 404 });
+    });
+    await add([url, "--token-env", "MODEL_KEY"], { MODEL_KEY: "hunter2" });
+    expect(written().execution.agents.agent).toEqual({
+      ...{ type: "openai-compatible", baseUrl: `${url}/v1`, model: "llama" },
+      apiKey: { env: "MODEL_KEY" },
+    });
+    expect(readFileSync(file, "utf8")).not.toContain("hunter2");
+  });
+
+  it("takes any other endpoint for one that takes a prompt, and says so", async () => {
+    const url = await serve(() => Response.json({ result: "hello" }));
+    const { stdout } = await add([url]);
+    expect(stdout).toContain("none of the protocols that Sekisho recognizes");
+    expect(written().execution.agents.agent).toEqual({ type: "http", url });
+  });
+
+  it.each<[string, () => Response, string]>([
+    [
+      "asks for credentials",
+      () => new Response(null, { status: 401 }),
+      "asks for credentials (HTTP 401). Give --token-env VARIABLE.",
+    ],
+    [
+      "takes no POST",
+      () => new Response(null, { status: 404 }),
+      "takes no POST (HTTP 404). Is the path right?",
+    ],
+    [
+      "answers with a web page",
+      () => new Response("<html>", { headers: { "content-type": "text/html" } }),
+      "answers with a web page (HTTP 200). Is the path right?",
+    ],
+  ])("writes nothing if the address %s", async (_what, answer, problem) => {
+    const before = readFileSync(file, "utf8");
+    expect(await add([await serve(answer)])).toMatchObject(refusing(2, problem));
+    expect(readFileSync(file, "utf8")).toBe(before);
+  });
+
+  it.each<[string, string[], string]>([
+    ["nothing that exists", ["./nowhere.ts"], "is no URL, no ARN of a runtime, and no file"],
+    ["an address where nothing listens", ["http://127.0.0.1:1/"], "Nothing answers at"],
+    ["plain HTTP elsewhere", ["http://agents.example/"], "must be https"],
+    ["two addresses", [runtimeArn, runtimeArn], "Give one URL, ARN or FILE."],
+    [
+      "a variable that is not set",
+      ["http://127.0.0.1:1/", "--token-env", "NONE"],
+      "NONE is not set",
+    ],
+    ["a name that the configuration refuses", [runtimeArn, "--name", "A B"], "lower-case letters"],
+  ])("refuses %s", async (_what, args, problem) => {
+    expect(await add(args)).toMatchObject(failing(2, problem));
+  });
+
+  it("refuses a name that is taken, and a file that is no JSON", async () => {
+    await add([runtimeArn]);
+    expect(await add([runtimeArn])).toMatchObject(failing(2, 'destination "research" already'));
+    writeFileSync(file, "{ broken");
+    expect(await add([runtimeArn])).toMatchObject(failing(2, "the file is not JSON"));
+  });
+
+  it("only shows what it would write with --dry-run", async () => {
+    const fresh = join(folder, "unwritten.json");
+    const { stdout } = await commandHere(
+      ["agents", "add", "--config", fresh, "--dry-run", runtimeArn],
+      {},
+    );
+    expect(stdout).toContain("+ execution.agents.research");
+    expect(existsSync(fresh)).toBe(false);
+  });
+});
