@@ -41,6 +41,27 @@ describe("sekisho init", () => {
     });
   });
 
+  it("writes a project for an agent that runs elsewhere, without an agent file", async () => {
+    const arn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/research-AbCdEf1234";
+    const { code, stdout } = await run(["init", "--agent", arn], {}, project);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining("The agent research is a runtime of AgentCore"),
+    });
+    expect(readdirSync(project)).not.toContain("agent.ts");
+    expect(JSON.parse(readValue("sekisho.config.json"))).toMatchObject({
+      execution: { agents: { research: { type: "http", runtimeArn: arn } } },
+    });
+    const check = await run(["config", "check"], {}, project);
+    expect(check.stdout).toContain("destinations research; routes to research");
+  });
+
+  it("writes nothing if the agent is not there", async () => {
+    const { code, stderr } = await run(["init", "--agent", "./nowhere.ts"], {}, project);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("no file") });
+    expect(readdirSync(project)).toEqual(["node_modules"]);
+  });
+
   it("names the package that the agent imports, if only the command line is installed", async () => {
     rmSync(join(project, "node_modules"), { recursive: true });
     mkdirSync(join(project, "node_modules", packageName), { recursive: true });

@@ -1,9 +1,11 @@
 /** `sekisho init`: writes the files of a new project. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { configFileName } from "@sekisho/config/config-error.ts";
 import { regionSchema } from "@sekisho/config/values.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { readTextFile } from "@sekisho/runtime/text-file.ts";
+import { addAgent } from "../agents/add-agent.ts";
 import { defineCommand, exitCodes, option, UsageError } from "../command.ts";
 import { packageName } from "../package-name.ts";
 import { exampleAccount, projectFiles } from "./files.ts";
@@ -26,15 +28,16 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
       `the AWS account of the stages dev and prod (${exampleAccount}, to be replaced)`,
     ),
     region: option("REGION", "the AWS region of the stages (eu-central-1)"),
+    agent: option(
+      "TARGET",
+      "a URL, ARN or FILE, as of sekisho agents add, instead of a new agent.ts",
+    ),
+    "token-env": option("VARIABLE", "the environment variable with the bearer token that it takes"),
   },
   exits:
     "Exit code: 0 the files are written; 1 they cannot be written; 2 bad usage, or a file is there already.",
-  async run({
-    directory,
-    print,
-    positionals,
-    values: { account = exampleAccount, region = "eu-central-1" },
-  }) {
+  async run({ directory, signal, print, positionals, values }) {
+    const { account = exampleAccount, region = "eu-central-1", agent } = values;
     const [folderName = ".", ...more] = positionals;
     if (more.length > 0) throw new UsageError("Give one FOLDER.");
     if (!/^\d{12}$/.test(account))
@@ -42,7 +45,9 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
     if (!regionSchema.safeParse(region).success)
       throw new UsageError(`--region: "${region}" is not an AWS region.`);
     const folder = resolve(directory, folderName);
-    const { [ignoreFile]: ignoreText = "", ...fresh } = projectFiles({ account, region });
+    const { [ignoreFile]: ignoreText = "", ...fresh } = projectFiles({
+      ...{ account, region, hasAgentFile: agent === undefined },
+    });
     const files = Object.entries(fresh);
     const present = files.map(([path]) => path).filter((path) => existsSync(join(folder, path)));
     if (present.length > 0) {
@@ -57,7 +62,16 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
         `Nothing is written, because package.json says "type": "commonjs". ${remedy}`,
       );
     }
-    for (const [path, text] of files) {
+    const added =
+      agent === undefined
+        ? undefined
+        : await addAgent({
+            ...{ target: agent, variable: values["token-env"], directory, signal },
+            path: join(folder, configFileName),
+            text: fresh[configFileName] ?? "{}",
+          });
+    for (const [path, content] of files) {
+      const text = path === configFileName && added !== undefined ? added.text : content;
       const file = join(folder, path);
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, text, { flag: "wx" });
@@ -72,6 +86,7 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
       );
       print('  package.json ("type": "module")');
     }
+    if (added !== undefined) print(`The agent ${added.name} is ${added.seen}.`);
     // The agent file imports the second one, which the command line does not bring along.
     const missing = [packageName, "@sekisho/execution"].filter(
       (name) => !existsSync(join(folder, "node_modules", name)),

@@ -9,13 +9,19 @@ import { packageName } from "../package-name.ts";
 export const exampleAccount = "111111111111";
 
 /** The accounts and the region of the stages `dev` and `prod`, both zones in one account. */
-export type InitSettings = { account: string; region: string };
+export type InitSettings = {
+  account: string;
+  region: string;
+  /** False if another agent is added to the configuration. Default: true. */
+  hasAgentFile?: boolean;
+};
 
 /** Returns the text of each file by its path in the new project. */
 export function projectFiles(settings: InitSettings): Record<string, string> {
+  const { hasAgentFile = true } = settings;
   return {
     "sekisho.config.json": formatJson(createConfig(settings)),
-    "agent.ts": agentFile,
+    ...(hasAgentFile && { "agent.ts": agentFile }),
     "app.ts": appFile,
     "cdk.json": formatJson({ app: "node app.ts", output: "cdk.out", context: readCdkContext() }),
     "tsconfig.json": formatJson(typescriptSettings),
@@ -29,14 +35,16 @@ function formatJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-function createConfig({ account, region }: InitSettings): object {
+function createConfig({ account, region, hasAgentFile = true }: InitSettings): object {
   const verification = { account, region };
   return {
     $schema: `./node_modules/${packageName}/sekisho.config.schema.json`,
     allowlist: [],
-    destinations: { home: { transport: "https" } },
-    routes: [{ destination: "home" }],
-    execution: { agent: "./agent.ts" },
+    ...(hasAgentFile && {
+      destinations: { home: { transport: "https" } },
+      routes: [{ destination: "home" }],
+      execution: { agent: "./agent.ts" },
+    }),
     stages: {
       dev: { verification, execution: { kind: "lambda" } },
       prod: { verification, execution: { kind: "lambda" }, production: true },

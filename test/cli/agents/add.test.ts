@@ -103,6 +103,21 @@ describe("sekisho agents add", () => {
     });
   });
 
+  it("routes all messages to the first destination of a new configuration", async () => {
+    const url = await serve(({ target }) =>
+      target === "/agent"
+        ? Response.json({ name: "Far", skills: [], url: "http://127.0.0.1/" })
+        : new Response(null, { status: 404 }),
+    );
+    const fresh = join(folder, "first.json");
+    const added = await commandHere(["agents", "add", "--config", fresh, url], {});
+    expect(added).toMatchObject({ code: 0 });
+    expect(JSON.parse(readFileSync(fresh, "utf8"))).toEqual({
+      destinations: { agent: { transport: "a2a", card: url } },
+      routes: [{ destination: "agent" }],
+    });
+  });
+
   it("recognizes models, and writes the token's variable as their key and never the token", async () => {
     const url = await serve(({ target, request }) => {
       if (request.headers.get("authorization") !== "Bearer hunter2")
