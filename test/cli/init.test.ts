@@ -3,6 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join, resolve } from "node:path";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { packageName } from "@sekisho/sekisho/package-name.ts";
+import { closeAfterTest } from "../doubles/serving.ts";
+import { startWebServer } from "../doubles/web-server.ts";
 import { commandsInFolder } from "./commands-in-folder.ts";
 
 const { folder, run } = commandsInFolder();
@@ -54,6 +56,23 @@ describe("sekisho init", () => {
     });
     const check = await run(["config", "check"], {}, project);
     expect(check.stdout).toContain("destinations research; routes to research");
+  });
+
+  it("writes no stage for an agent on this machine, which then answers", async () => {
+    const { url } = closeAfterTest(
+      await startWebServer({
+        handle: async ({ request, body }) =>
+          request.method === "POST"
+            ? Response.json({ result: `read ${JSON.parse(Buffer.from(body).toString()).prompt}` })
+            : new Response(null, { status: 404 }),
+      }),
+    );
+    const { code } = await run(["init", "--agent", url], {}, project);
+    expect(code).toBe(0);
+    expect(JSON.parse(readValue("sekisho.config.json"))).not.toHaveProperty("stages");
+    const env = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
+    const answered = await run(["start", "--once", "hello"], env, project);
+    expect(answered).toMatchObject({ code: 0, stdout: expect.stringContaining("read hello") });
   });
 
   it("writes nothing if the agent is not there", async () => {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { configFileName } from "@sekisho/config/config-error.ts";
 import { regionSchema } from "@sekisho/config/values.ts";
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { readTextFile } from "@sekisho/runtime/text-file.ts";
 import { addAgent } from "../agents/add-agent.ts";
@@ -45,8 +46,9 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
     if (!regionSchema.safeParse(region).success)
       throw new UsageError(`--region: "${region}" is not an AWS region.`);
     const folder = resolve(directory, folderName);
+    const isOnThisMachine = isLoopbackHost(URL.parse(agent ?? "")?.hostname ?? "");
     const { [ignoreFile]: ignoreText = "", ...fresh } = projectFiles({
-      ...{ account, region, hasAgentFile: agent === undefined },
+      ...{ account, region, hasAgentFile: agent === undefined, hasStages: !isOnThisMachine },
     });
     const files = Object.entries(fresh);
     const present = files.map(([path]) => path).filter((path) => existsSync(join(folder, path)));
@@ -87,6 +89,10 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
       print('  package.json ("type": "module")');
     }
     if (added !== undefined) print(`The agent ${added.name} is ${added.seen}.`);
+    if (isOnThisMachine)
+      print(
+        "The configuration has no stages, because AWS cannot reach an address on this machine.",
+      );
     // The agent file imports the second one, which the command line does not bring along.
     const missing = [packageName, "@sekisho/execution"].filter(
       (name) => !existsSync(join(folder, "node_modules", name)),

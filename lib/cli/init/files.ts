@@ -14,6 +14,8 @@ export type InitSettings = {
   region: string;
   /** False if another agent is added to the configuration. Default: true. */
   hasAgentFile?: boolean;
+  /** False for an agent that no stage can reach. Default: true. */
+  hasStages?: boolean;
 };
 
 /** Returns the text of each file by its path in the new project. */
@@ -35,7 +37,8 @@ function formatJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-function createConfig({ account, region, hasAgentFile = true }: InitSettings): object {
+function createConfig(settings: InitSettings): object {
+  const { account, region, hasAgentFile = true, hasStages = true } = settings;
   const verification = { account, region };
   return {
     $schema: `./node_modules/${packageName}/sekisho.config.schema.json`,
@@ -45,10 +48,12 @@ function createConfig({ account, region, hasAgentFile = true }: InitSettings): o
       routes: [{ destination: "home" }],
       execution: { agent: "./agent.ts" },
     }),
-    stages: {
-      dev: { verification, execution: { kind: "lambda" } },
-      prod: { verification, execution: { kind: "lambda" }, production: true },
-    },
+    ...(hasStages && {
+      stages: {
+        dev: { verification, execution: { kind: "lambda" } },
+        prod: { verification, execution: { kind: "lambda" }, production: true },
+      },
+    }),
   };
 }
 
