@@ -350,6 +350,7 @@ function kindProblems(config: Config, name: string): Problem[] {
     route.destination.map((destinationName) => ({ destinationName, index })),
   );
   for (const { destinationName, index } of usedDestinations) {
+    if (!Object.hasOwn(destinations, destinationName)) continue;
     const destination = destinations[destinationName];
     if (destination === undefined) continue;
     const path = ["routes", index, "destination"];
