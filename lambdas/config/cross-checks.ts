@@ -272,7 +272,9 @@ function agentProblems(config: Config): Problem[] {
   const unknown = Object.entries(config.destinations).flatMap(([name, destination]): Problem[] => {
     const agent = readHostAgent(destination);
     if (agent === undefined && Object.hasOwn(agents, name)) {
-      const message = `is also the name of an agent; set destinations.${name}.agent to "${name}", or rename one of them`;
+      const remedy =
+        destination.transport === "a2a" ? "" : `set destinations.${name}.agent to "${name}", or `;
+      const message = `is also the name of an agent; ${remedy}rename one of them`;
       return [{ path: ["destinations", name], message }];
     }
     const isOwn = destination.transport === "in-process" || isOwnExecution(destination);

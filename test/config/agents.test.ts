@@ -47,6 +47,16 @@ describe("agents by name", () => {
       'destinations.ops: is also the name of an agent; set destinations.ops.agent to "ops", or rename one of them',
     ],
     [
+      "a destination over A2A with the name of an agent",
+      { execution: { agents: { ops: "./ops.ts" } }, destinations: { ops: { transport: "a2a" } } },
+      "destinations.ops: is also the name of an agent; rename one of them",
+    ],
+    [
+      "destinations that are null",
+      { execution: { agents: { ops: "./ops.ts" } }, destinations: null },
+      "destinations: Invalid input: expected record, received null",
+    ],
+    [
       "an agent that does not exist",
       {
         execution: { agents: { ops: "./ops.ts" } },
