@@ -272,7 +272,9 @@ function agentProblems(config: Config): Problem[] {
   const unknown = Object.entries(config.destinations).flatMap(([name, destination]): Problem[] => {
     const agent = readHostAgent(destination);
     if (agent === undefined && Object.hasOwn(agents, name)) {
-      const message = `is also the name of an agent; set destinations.${name}.agent to "${name}", or rename one of them`;
+      const remedy =
+        destination.transport === "a2a" ? "" : `set destinations.${name}.agent to "${name}", or `;
+      const message = `is also the name of an agent; ${remedy}rename one of them`;
       return [{ path: ["destinations", name], message }];
     }
     const isOwn = destination.transport === "in-process" || isOwnExecution(destination);
@@ -350,6 +352,7 @@ function kindProblems(config: Config, name: string): Problem[] {
     route.destination.map((destinationName) => ({ destinationName, index })),
   );
   for (const { destinationName, index } of usedDestinations) {
+    if (!Object.hasOwn(destinations, destinationName)) continue;
     const destination = destinations[destinationName];
     if (destination === undefined) continue;
     const path = ["routes", index, "destination"];

@@ -8,7 +8,7 @@ import * as z from "zod";
 import { ConfigError } from "./config-error.ts";
 import { listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
-import { parseConfig } from "./load.ts";
+import { parseWholeConfig } from "./load.ts";
 import type { Config } from "./schema.ts";
 
 /** The fields that are live, if a destination has them. `version` is the version of A2A. */
@@ -85,7 +85,7 @@ export function withLiveSettings(request: {
     );
     return [name, { ...fixedFields, ...live, ...Object.fromEntries(fields) }] as const;
   });
-  return parseConfig({
+  return parseWholeConfig({
     json: { ...config, routes, destinations: Object.fromEntries(destinations) },
   });
 }

@@ -31,10 +31,8 @@ export function loadConfig(location: ConfigLocation): Config {
 /** For the Execution zone alone. Ignores `destinations` and `routes`, so that its file need not have them. */
 export function loadExecutionConfig(location: ConfigLocation): Config {
   const { json, ...file } = readConfig(location);
-  return parseConfig({
-    json: isJsonObject(json) ? { ...json, destinations: {}, routes: [] } : json,
-    ...file,
-  });
+  const ownJson = isJsonObject(json) ? { ...json, destinations: {}, routes: [] } : json;
+  return parseWholeConfig({ json: ownJson, ...file });
 }
 
 type ConfigFile = { json: unknown; name: string; problems?: string[] };
@@ -80,9 +78,16 @@ function parseJson({
 type GivenConfig = { json: unknown; name?: string; problems?: string[] };
 
 /** Throws a ConfigError with all problems, which come after those that are given. */
-export function parseConfig(given: GivenConfig): Config {
-  const { name = configFileName, problems = [] } = given;
-  const json = addAgentDestinations(given.json);
+export function parseConfig({ json, ...file }: GivenConfig): Config {
+  return parseWholeConfig({ json: addAgentDestinations(json), ...file });
+}
+
+/** The same for a configuration that gets no destinations for its agents, because it has them or needs none. */
+export function parseWholeConfig({
+  json,
+  name = configFileName,
+  problems = [],
+}: GivenConfig): Config {
   const result = configFields.safeParse(json);
   const issues = result.success ? [] : result.error.issues;
   const all = [

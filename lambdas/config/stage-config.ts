@@ -141,18 +141,27 @@ function applyAddress(destination: Destination, address: ExecutionAddress): Dest
   };
 }
 
+/** The fields of an agent `http` that hold a request in any form, and no secrets. */
+const templateFields = ["request", "resume"];
+
 function withManagedSecrets<T>(value: T, stageName: string): T {
   if (Array.isArray(value)) return value.map((entry) => withManagedSecrets(entry, stageName)) as T;
   if (typeof value !== "object" || value === null) return value;
   if (isEnvReference(value))
     return { secretsManager: formatManagedSecretName({ stageName, env: value.env }) } as T;
+  const isHttpAgent = "type" in value && value.type === "http";
   return Object.fromEntries(
-    Object.entries(value).map(([key, entry]) => [key, withManagedSecrets(entry, stageName)]),
+    Object.entries(value).map(([key, entry]) => [
+      key,
+      isHttpAgent && templateFields.includes(key) ? entry : withManagedSecrets(entry, stageName),
+    ]),
   ) as T;
 }
 
+/** An agent may be named env, too; its value has not the form of a variable's name. */
 function isEnvReference(value: object): value is Extract<SecretReference, { env: string }> {
-  return "env" in value && typeof value.env === "string" && Object.keys(value).length === 1;
+  const isVariable = "env" in value && /^[A-Z][A-Z0-9_]*$/.test(String(value.env));
+  return isVariable && Object.keys(value).length === 1;
 }
 
 /** The account and region of a stage's Execution zone; undefined if none is deployed. */

@@ -41,9 +41,7 @@ export function takeValidParts(json: unknown): ValidParts {
   if (invalidSections.has("routes"))
     config.routes = Array.isArray(routes) ? routes.map(toRoute) : [];
   const isUnreadable = destinations !== undefined && !isJsonObject(destinations);
-  const names = Object.keys(
-    destinations === undefined ? config.destinations : (destinations as object),
-  );
+  const names = Object.keys(isJsonObject(destinations) ? destinations : config.destinations);
   return { config, destinationNames: isUnreadable ? undefined : names, invalidSections };
 }
 

@@ -10,33 +10,35 @@ type Watched = {
   name: string;
   /** Further arguments, which come last. */
   more?: readonly string[];
-  agent: AgentConfig;
-  /** The folder to which the agent's path is relative. */
+  execution: { agent: AgentConfig; agents: Readonly<Record<string, AgentConfig>> };
+  /** The folder to which the agents' paths are relative. */
   base: string;
   /** The path of the configuration, if it was given. */
   config: string | undefined;
 };
 
-/** Runs the command until the person stops it, and starts it again after each change. Throws a UsageError for a built-in agent. */
+/** Runs the command until the person stops it, and starts it again after each change. Throws a UsageError if all agents are built-in. */
 export async function watchCommand({
   run,
   name,
   more = [],
-  agent,
+  execution,
   base,
   config,
 }: Watched): Promise<void> {
-  if (typeof agent !== "string" || agent === "echo")
+  const agents = [execution.agent, ...Object.values(execution.agents)];
+  const agentFiles = new Set(agents.filter((each) => typeof each === "string" && each !== "echo"));
+  if (agentFiles.size === 0)
     throw new UsageError(
       "--watch needs an agent file: --agent FILE, or execution.agent of the configuration.",
     );
   const { args, directory, signal, note } = run;
   const files = [
-    resolve(base, agent),
+    ...[...agentFiles].map((file) => resolve(base, String(file))),
     resolve(directory, config ?? configFileName),
     join(directory, ".env"),
   ];
-  note(`Watching ${agent} and the files that it imports. Ctrl-C stops.`);
+  note(`Watching ${[...agentFiles].join(", ")} and the files that it imports. Ctrl-C stops.`);
   const childArgs = [name, ...args.filter((arg) => arg !== "--watch"), ...more];
   await supervise({ args: childArgs, hasPage: name === "start", files, signal, note });
 }

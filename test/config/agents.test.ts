@@ -1,6 +1,10 @@
 /** The agents of the Execution zone in the configuration. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { parseConfig } from "@sekisho/config/load.ts";
+import { loadExecutionConfig, parseConfig } from "@sekisho/config/load.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
+import { folderOfFile } from "../tooling/cleanup.ts";
 import { problemsOf } from "./problems-of.ts";
 
 const runtimeArn = "arn:aws:bedrock-agentcore:eu-west-1:123456789012:runtime/agent-AbCdEf1234";
@@ -41,6 +45,16 @@ describe("agents by name", () => {
       "a destination with the name of an agent that it does not use",
       { execution: { agents: { ops: "./ops.ts" } }, destinations: { ops: { transport: "https" } } },
       'destinations.ops: is also the name of an agent; set destinations.ops.agent to "ops", or rename one of them',
+    ],
+    [
+      "a destination over A2A with the name of an agent",
+      { execution: { agents: { ops: "./ops.ts" } }, destinations: { ops: { transport: "a2a" } } },
+      "destinations.ops: is also the name of an agent; rename one of them",
+    ],
+    [
+      "destinations that are null",
+      { execution: { agents: { ops: "./ops.ts" } }, destinations: null },
+      "destinations: Invalid input: expected record, received null",
     ],
     [
       "an agent that does not exist",
@@ -110,5 +124,83 @@ describe("an agent elsewhere", () => {
     expect(problemsOf(json).join()).toContain(
       "execution.agents.far.url: must be an address that the stage dev can reach",
     );
+  });
+});
+
+const verification = { account: "111111111111", region: "eu-west-1" };
+const short = { verification, execution: { kind: "agentcore", maxLifetimeSeconds: 3600 } };
+
+const folder = folderOfFile();
+
+describe("an Execution zone alone", () => {
+  it("ignores what the destinations of its agents would be", () => {
+    const json = {
+      execution: { agents: { ops: "./ops.ts" } },
+      destinations: { ops: { transport: "https", agent: "ops", deadlineMs: 600_000 } },
+      routes: [{ destination: "ops" }],
+      stages: { dev: short },
+    };
+    expect(problemsOf(json)).toEqual([]);
+    const file = join(folder, "sekisho.config.json");
+    writeFileSync(file, JSON.stringify(json));
+    const { execution } = loadExecutionConfig({ directory: "/", file });
+    expect(execution.agents).toEqual({ ops: "./ops.ts" });
+  });
+});
+
+it("reports a route to a destination of a name that every object inherits", () => {
+  const json = { routes: [{ destination: "constructor" }], stages: { dev: short } };
+  expect(problemsOf(json).join()).toContain('there is no destination "constructor"');
+});
+
+it("takes agents whose names every object inherits", () => {
+  const agents = { constructor: "echo", "to-string": "echo" };
+  const config = parseConfig({ json: { execution: { agents } } });
+  expect(Object.keys(config.destinations)).toEqual(["constructor", "to-string"]);
+});
+
+describe("a stage with agents", () => {
+  const json = {
+    execution: {
+      agents: {
+        far: {
+          type: "http",
+          url: "https://far.example/",
+          authorizer: { type: "bearer", token: { env: "FAR_TOKEN" } },
+          request: { env: "PROD" },
+        },
+      },
+    },
+    stages: { dev: { verification } },
+  };
+
+  it("takes nothing but references of secrets for such references", () => {
+    const { execution } = createStageConfig({ config: parseConfig({ json }), stageName: "dev" });
+    expect(execution.agents.far).toMatchObject({
+      authorizer: { token: { secretsManager: "sekisho/dev/FAR_TOKEN" } },
+      request: { env: "PROD" },
+    });
+  });
+
+  it("keeps an agent that is named env", () => {
+    const config = parseConfig({
+      json: { execution: { agents: { env: "./env.ts" } }, stages: json.stages },
+    });
+    const { execution } = createStageConfig({ config, stageName: "dev" });
+    expect(execution.agents).toEqual({ env: "./env.ts" });
+  });
+
+  it("reads the key of an agent that is named like a field of a template", () => {
+    const request = {
+      ...{ type: "openai-compatible", baseUrl: "https://m.example/v1", model: "m" },
+      apiKey: { env: "KEY" },
+    };
+    const config = parseConfig({
+      json: { execution: { agents: { request } }, stages: json.stages },
+    });
+    const { execution } = createStageConfig({ config, stageName: "dev" });
+    expect(execution.agents.request).toMatchObject({
+      apiKey: { secretsManager: "sekisho/dev/KEY" },
+    });
   });
 });

@@ -1,5 +1,6 @@
 /** What can change without a deploy, and what cannot. */
 import { describe, expect, it } from "@jest/globals";
+import { entries } from "@sekisho/cdk/bundle/entry.ts";
 import {
   createFingerprints,
   listUndeployedChanges,
@@ -8,6 +9,7 @@ import {
   withLiveSettings,
 } from "@sekisho/config/live-settings.ts";
 import { parseConfig } from "@sekisho/config/load.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
 
 const bearer = { type: "bearer", token: { secretsManager: "sekisho/dev/TOKEN" } };
 const sigv4 = { type: "sigv4", service: "lambda", region: "eu-central-1" };
@@ -235,3 +237,35 @@ function withNew(routes: unknown) {
 function arn(): string {
   return "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/agent-abc123";
 }
+
+describe("the live settings with agents by name", () => {
+  const json = {
+    execution: { agents: { ops: "./ops.ts", research: "./research.ts" } },
+    destinations: {
+      far,
+      research: { transport: "in-process", agent: "research" },
+    },
+    routes: [{ destination: "far" }],
+  };
+  const stages = {
+    dev: {
+      verification: { account: "111111111111", region: "eu-central-1" },
+      execution: { kind: "external" },
+    },
+  };
+  const stageConfig = createStageConfig({
+    config: parseConfig({ json: { ...json, stages } }),
+    stageName: "dev",
+  });
+
+  it("takes effect in the functions of a stage that deploys no agent", () => {
+    const config = JSON.parse(JSON.stringify(entries.worker.cutConfig?.(stageConfig)));
+    const merged = withLiveSettings({ config, json: toLiveSettings(stageConfig) });
+    expect(Object.keys(merged.destinations)).toEqual(["ops", "far"]);
+  });
+
+  it("adds no destination that a stage has not", () => {
+    const merged = withLiveSettings({ config: stageConfig, json: {} });
+    expect(Object.keys(merged.destinations)).toEqual(Object.keys(stageConfig.destinations));
+  });
+});

@@ -5,7 +5,12 @@ import type { CreateAgent } from "./create-agent.ts";
 import { createUnreadable, readJsonAnswer, readQuestion, refuseError } from "./http-answer.ts";
 import { createFrameReader } from "./http-frames.ts";
 import { createModelAnswers, type ModelAnswer } from "./model-answer.ts";
-import { createRemoteCall, type RemoteResponse, withRemoteFailure } from "./remote-call.ts";
+import {
+  createRemoteCall,
+  RemoteError,
+  type RemoteResponse,
+  withRemoteFailure,
+} from "./remote-call.ts";
 
 /** The TypeScript SDK of AgentCore refuses a request that does not accept both. */
 const accept = "application/json, text/event-stream";
@@ -107,7 +112,9 @@ function readJson({ text, mediaType }: { text: string; mediaType: string }): unk
   try {
     return JSON.parse(text);
   } catch {
-    if (/[/+]json$/.test(mediaType)) throw createUnreadable("the response is not JSON");
+    // It may be cut.
+    if (/[/+]json$/.test(mediaType))
+      throw new RemoteError("the response is not JSON", { lost: true });
     return undefined;
   }
 }

@@ -1,7 +1,10 @@
 /** The agents of one host: its main agent, and those that tasks choose by their names. */
 import type { Agent } from "./agent.ts";
 
-/** One agent that runs each task, and passes on each vote, with the agent of the task's name. The host has checked the names. */
+/**
+ * One agent that runs each task, and passes on each vote, with the agent of the task's name. The host has checked the names, but a stored
+ * task may be of an agent that a newer configuration no longer has. It fails, because another agent may do something else.
+ */
 export function combineAgents({
   main,
   named,
@@ -9,11 +12,15 @@ export function combineAgents({
   main: Agent;
   named: ReadonlyMap<string, Agent>;
 }): Agent {
-  if (named.size === 0) return main;
-  const find = (name: string | undefined) => named.get(name ?? "") ?? main;
-  const run: Agent = (task, context) => find(task.agent)(task, context);
+  const find = (name: string | undefined) => (name === undefined ? main : named.get(name));
+  const run: Agent = (task, context) => (find(task.agent) ?? failUnknown)(task, context);
   return Object.assign(run, {
     feedback: (vote: Parameters<NonNullable<Agent["feedback"]>>[0]) =>
-      find(vote.agent).feedback?.(vote),
+      find(vote.agent)?.feedback?.(vote),
   });
 }
+
+const failUnknown: Agent = async function* (_task, { log }) {
+  log.error("agent_unknown", { reason: "execution_failed" });
+  yield { type: "failure", reason: "execution_failed" };
+};

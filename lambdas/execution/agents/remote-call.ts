@@ -66,8 +66,8 @@ const defaultIdleTimeoutMs = 120_000;
 const maxResponseBytes = 32 * 1024 * 1024;
 /** The agent itself did not get the request. 408 and 5xx say nothing of the kind. */
 const refusals = { min: 300, max: 499, but: 408 };
-/** A proxy in front of the agent does not know what became of the request. */
-const unknownStatuses: readonly number[] = [408, 502, 504];
+/** A proxy in front of the agent does not know what became of the request. Cloudflare answers 524 when the agent is too slow for it. */
+const unknownStatuses: readonly number[] = [408, 502, 504, 524];
 
 export function createRemoteCall(options: {
   config: RemoteAgentConfig;
@@ -215,7 +215,7 @@ async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces));
   } catch {
-    throw new RemoteError("the response is not in UTF-8", { lost: false });
+    throw new RemoteError("the response is not in UTF-8", { lost: true });
   }
 }
 

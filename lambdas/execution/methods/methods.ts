@@ -192,14 +192,14 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
     async execute_task({ params, id, caller: { principal, trace, receivedAtMs } }) {
       if (isStopping()) throw new SekishoError("unavailable");
       const { bot_token: botToken, ...input } = params;
-      if (input.agent !== undefined && !agentNames.includes(input.agent))
-        throw new SekishoError("agent_not_found");
+      const isUnknownAgent = input.agent !== undefined && !agentNames.includes(input.agent);
       const task = await tasks.submit({
         ...{ principal, input, botToken, receivedAtMs },
         taskId: deriveTaskId({ principal, requestId: id }),
         requestId: id,
         fingerprint: createFingerprint(params),
         trace: trace ?? createTrace(),
+        ...(isUnknownAgent && { refusal: new SekishoError("agent_not_found") }),
       });
       // A stored task is never refused: if the wait fails, the caller polls.
       const latestTask = await waitForAnswer(task).catch(() => task);

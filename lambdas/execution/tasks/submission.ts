@@ -1,6 +1,7 @@
 /** Turns a submission into the record of a new task. */
 import type { Message } from "@sekisho/contracts/a2a/part.ts";
 import type { RequestId } from "@sekisho/contracts/envelope.ts";
+import type { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
   addMessages,
@@ -24,6 +25,8 @@ export type Submission = {
   botToken?: string | undefined;
   trace: Trace;
   receivedAtMs: number;
+  /** Why a new task is refused. An earlier request's task is still found. */
+  refusal?: SekishoError;
   /** Present if the task came over A2A. */
   a2a?: { contextId: string; message: Message; pushConfigs: StoredPushConfig[] | undefined };
 };

@@ -226,7 +226,7 @@ function createSubmit(
     });
     // The run then holds the same slot.
     const release = runLimits.take(newTask);
-    const refusal = refuseToBegin(newTask, release);
+    const refusal = submission.refusal ?? refuseToBegin(newTask, release);
     try {
       return await createAndStart(newTask, { submission, refusal });
     } catch (error) {

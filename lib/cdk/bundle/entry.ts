@@ -130,12 +130,14 @@ export const bundleNames = Object.keys(entries) as BundleName[];
 /** Writes a bundle and returns its folder, which CDK copies into the assembly. */
 export type WriteBundle = (name: BundleName) => string;
 
-/** Keeps only the two fields of the Execution zone that `cross-checks.ts` needs when the configuration is parsed again. */
+/** Keeps only what `cross-checks.ts` needs of the Execution zone when the configuration is parsed again: two fields, and the agents' names. */
 function verificationConfig({
-  execution: { syncBudgetMs, authenticator },
+  execution: { syncBudgetMs, authenticator, agents },
   ...config
 }: Config): CutConfig {
-  return { ...config, execution: { syncBudgetMs, authenticator } };
+  const names = Object.keys(agents).map((name) => [name, "echo"] as const);
+  const agentNames = names.length > 0 && { agents: Object.fromEntries(names) };
+  return { ...config, execution: { syncBudgetMs, authenticator, ...agentNames } };
 }
 
 /** The Execution zone gets no section of the Verification zone. */

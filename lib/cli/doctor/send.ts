@@ -1,7 +1,7 @@
 /** `doctor --send`: sends tasks through a stage. */
 import { setTimeout as wait } from "node:timers/promises";
 import { CloudWatchClient, DescribeAlarmsCommand } from "@aws-sdk/client-cloudwatch";
-import { isOwnExecution } from "@sekisho/config/destination-address.ts";
+import { isOwnExecution, readHostAgent } from "@sekisho/config/destination-address.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { sdkUserAgent } from "@sekisho/runtime/version.ts";
@@ -53,18 +53,21 @@ export type SendRequest = {
 export async function findObstacle(request: SendRequest): Promise<string | undefined> {
   const { target, config, channel, settings } = request;
   const { stageName, stage, deploy } = target;
-  const isExternal = stage.execution.kind === "external";
-  if (isExternal || config.execution.agent !== "echo") {
-    const why = isExternal ? "deploys no Execution zone of its own" : "runs another agent";
-    return `Stage ${stageName} ${why}, but --send needs the agent "echo". Set "execution": { "agent": "echo" }, run ${deploy}, send, then deploy your own agent.`;
-  }
+  const refuse = (why: string) =>
+    `Stage ${stageName} ${why}, but --send needs the agent "echo". Set "execution": { "agent": "echo" }, run ${deploy}, send, then deploy your own agent.`;
+  if (stage.execution.kind === "external") return refuse("deploys no Execution zone of its own");
   const { routes } = (await target.effective()).config;
   const team = await readTeam(target);
   for (const text of storyTexts(settings)) {
     const [name = ""] = findRoute({ routes, message: { team, channel, text } });
     const destination = config.destinations[name];
     // The stage's own destination has no address in the file.
-    if (destination !== undefined && isOwnExecution(destination)) continue;
+    if (destination !== undefined && isOwnExecution(destination)) {
+      const agent = readHostAgent(destination);
+      const { [agent ?? ""]: runningAgent = config.execution.agent } = config.execution.agents;
+      if (runningAgent === "echo") continue;
+      return refuse("runs another agent");
+    }
     const where =
       name === "" ? "nowhere" : `to ${name}, which is not the stage's own Execution zone`;
     return `The route of ${channel} in workspace ${team} leads ${where}: ${sekisho} destinations set NAME --channel ${channel} changes it.`;

@@ -42,7 +42,7 @@ Runs the Execution zone on 127.0.0.1 until Ctrl-C. It serves the Verification zo
     port: option("N", "instead of SEKISHO_EXECUTION_PORT (8080); 0 chooses a free port"),
     agent: option(
       "AGENT",
-      '"echo" or the path of your agent file, instead of the configuration\'s agent',
+      '"echo" or the path of your agent file, instead of the configuration\'s main agent',
     ),
     store: option("FILE", "stores the tasks there, instead of in .sekisho/execution.db"),
     config: configOption,
@@ -64,23 +64,23 @@ Variables that are not set are taken from .env in the working directory, except 
     const { port: verificationPort, executionPort, awsRegion: region } = environment;
     const location = { directory, file: values.config };
     const { execution: configuredZone, telemetry: telemetryConfig } = loadExecutionConfig(location);
+    const agent =
+      values.agent === undefined ? configuredZone.agent : agentOf(values.agent, directory);
+    const zoneConfig = { ...configuredZone, agent };
     if (values.watch) {
       const port = values.port === "0" ? ["--port", String(await freePort())] : [];
-      const file = values.agent === undefined ? configuredZone.agent : agentOf(values.agent);
-      const base = values.agent === undefined ? configDirectory(location) : directory;
       await watchCommand({
         run,
         name: "execution",
         more: port,
-        agent: file,
-        base,
+        execution: zoneConfig,
+        base: configDirectory(location),
         config: values.config,
       });
       return exitCodes.success;
     }
     requireTokens(listAuthenticatorSecrets(configuredZone.authenticator));
     requireSecrets(listCardSecrets(configuredZone.a2a));
-    const agent = values.agent === undefined ? configuredZone.agent : agentOf(values.agent);
     const logs = toLogSettings({ environment, config: telemetryConfig.logs });
     const log = createLocalLog({ service: "execution", ...logs });
     handleAgentErrors({ log });
@@ -91,11 +91,10 @@ Variables that are not set are taken from .env in the working directory, except 
       log,
     });
     const zone = await startExecutionZone({
-      config: { ...configuredZone, agent },
+      config: zoneConfig,
       openEngine: () =>
         openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "execution.db") }),
-      // A path on the command line is relative to the working directory.
-      directory: values.agent === undefined ? configDirectory(location) : directory,
+      directory: configDirectory(location),
       port: values.port === undefined ? executionPort : parsePort(values.port),
       verificationPort: () => (verificationPort === 0 ? undefined : verificationPort),
       log,
@@ -115,9 +114,9 @@ Variables that are not set are taken from .env in the working directory, except 
   },
 });
 
-/** Parses the option like the configuration's field, so that both report the same errors. */
-function agentOf(agent: string) {
-  const path = agent === "echo" || /^\.{0,2}\//.test(agent) ? agent : `./${agent}`;
+/** Parses the option like the configuration's field, so that both report the same errors. Its path is relative to the working directory. */
+function agentOf(agent: string, directory: string) {
+  const path = agent === "echo" ? agent : resolve(directory, agent);
   return parseConfig({ json: { execution: { agent: path } }, name: "--agent" }).execution.agent;
 }
 

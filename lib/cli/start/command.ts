@@ -77,11 +77,10 @@ readable on a terminal, as JSON elsewhere. What goes wrong in your agent is prin
     const { config } = settings;
     if (values.watch === true) {
       if (values.once !== undefined) throw new UsageError("Give either --once or --watch.");
-      const { agent } = config.execution;
       await watchCommand({
         run,
         name: "start",
-        agent,
+        execution: config.execution,
         base: settings.directory,
         config: values.config,
       });

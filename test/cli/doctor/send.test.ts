@@ -245,6 +245,22 @@ describe("--send", () => {
       { routes: [{ team: "T2", ...toFar }, toLocal] },
       undefined,
     ],
+    [
+      "a route to an agent by name that is another one",
+      {
+        execution: { agent: "echo", agents: { ops: "./ops.ts" } },
+        routes: [{ team: "T1", destination: "ops" }, toLocal],
+      },
+      'needs the agent "echo"',
+    ],
+    [
+      "a route to an echo agent by name beside another main agent",
+      {
+        execution: { agent: "./main.ts", agents: { test: "echo" } },
+        routes: [{ team: "T1", destination: "test" }, toLocal],
+      },
+      undefined,
+    ],
     ["a route elsewhere for a prefix", { routes: [{ word: "far", ...toFar }, toLocal] }, undefined],
   ])("checks the route to a stage with %s", async (_title, changes, text) => {
     const config = parseConfig({ json: { ...twoAccounts, execution: {}, ...changes } });

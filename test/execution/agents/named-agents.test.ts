@@ -60,3 +60,60 @@ describe("the agents of a host", () => {
     expect(JSON.parse(started ?? "")).toMatchObject({ agent: "research" });
   });
 });
+
+/** A host of a version that has another set of agents reads the tasks that the former one stored. */
+describe("a task of an agent that the host no longer has", () => {
+  function upgradedHost(options: Parameters<typeof createTestHost>[0] = {}) {
+    const research = withFeedback(answering("from research"), () => {
+      throw new Error("is the wrong agent");
+    });
+    const agent = combineAgents({
+      main: withFeedback(answering("from the main agent"), () => {
+        throw new Error("is the wrong agent");
+      }),
+      named: new Map([["research", research]]),
+    });
+    return createTestHost({ agent, agentNames: ["research"], ...options });
+  }
+
+  it("fails instead of being run by another agent, and the log says why", async () => {
+    // Its host did not start it, as if it waited in a queue.
+    const { call, lines } = upgradedHost({ agentNames: ["research", "gone"] });
+    const { error } = await call("execute_task", { ...hello, agent: "gone" });
+    expect(error?.data.reason).toBe("execution_failed");
+    expect(error?.data.lost).toBeUndefined();
+    expect(lines.join("\n")).toContain("agent_unknown");
+  });
+
+  it("stays found by a repeated request", async () => {
+    const former = upgradedHost({ agentNames: ["research", "gone"] });
+    await former.call("execute_task", { ...hello, agent: "gone" }, { id: requestId });
+    const { call } = upgradedHost({ store: former.store });
+    const { error } = await call("execute_task", { ...hello, agent: "gone" }, { id: requestId });
+    expect(error?.data.reason).toBe("execution_failed");
+    const other = await call("execute_task", { ...hello, agent: "gone" });
+    expect(other.error?.data.reason).toBe("agent_not_found");
+  });
+
+  it("keeps a vote from other agents", async () => {
+    const former = createTestHost({
+      agent: combineAgents({
+        main: answering("main"),
+        named: new Map([["gone", answering("gone")]]),
+      }),
+      agentNames: ["gone"],
+    });
+    await former.call("execute_task", { ...hello, agent: "gone" }, { id: requestId });
+    const { call } = upgradedHost({ store: former.store });
+    const vote = { vote: "up", voter_id: "v1", voted_at: "2026-11-26T08:00:00Z" };
+    const { result } = await call("feedback", { request_id: requestId, ...vote });
+    expect(result?.status).toBe("recorded");
+  });
+
+  it("fails also in a host whose only agent is the main one", async () => {
+    const agent = combineAgents({ main: answering("from the main agent"), named: new Map() });
+    const { call } = createTestHost({ agent, agentNames: ["gone"] });
+    const { error } = await call("execute_task", { ...hello, agent: "gone" });
+    expect(error?.data.reason).toBe("execution_failed");
+  });
+});

@@ -46,7 +46,7 @@ const bearer = { type: "bearer", token: { env: "KEY" } };
 describe("a call of an agent elsewhere", () => {
   it.each([
     ...[400, 403, 404, 409, 422, 424, 429, 500, 503].map((status) => [status, false] as const),
-    ...[408, 502, 504].map((status) => [status, true] as const),
+    ...[408, 502, 504, 524].map((status) => [status, true] as const),
   ])("fails for status %s, and says whether the work may be done", async (status, lost) => {
     const { url, received } = await serve(() => new Response("hunter2", { status }));
     const { last, cause, status: loggedStatus } = await run({ url });

@@ -1,7 +1,7 @@
 /** `--watch` as people use it: files change while the command runs, and tasks stay. Real processes. */
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "@jest/globals";
 import { freePort } from "@sekisho/local/free-port.ts";
@@ -63,6 +63,27 @@ async function ask(port: number, id: string = randomUUID()): Promise<string> {
 const agent =
   'import { greeting } from "./greeting.ts";\nexport const agent = async () => greeting;\n';
 const greeting = (text: string) => `export const greeting: string = "${text}";\n`;
+
+it("watches the file of an agent by name beside a built-in one, with its path relative to the configuration", async () => {
+  const cwd = folderOfTest();
+  const zone = join(cwd, "zone");
+  mkdirSync(zone);
+  writeFileSync(join(cwd, "main.ts"), "export const agent = async () => 'main';\n");
+  const config = join(zone, "sekisho.config.json");
+  const ops = join(zone, "ops.ts");
+  writeFileSync(config, JSON.stringify({ execution: { agents: { ops: "./ops.ts" } } }));
+  writeFileSync(ops, "export const agent = async () => 'ops';\n");
+  const args = ["execution", "--config", config, "--agent", "./main.ts", "--port", "0"];
+  const process = start([...args, "--watch"], cwd);
+  await starts(process, 1);
+  expect(await ask(portOf(process))).toBe("main");
+  writeFileSync(ops, "export const agent = async () => 'other';\n");
+  await starts(process, 2);
+  await process.kill("SIGTERM");
+  const builtIn = start([...args.with(4, "echo"), "--watch"], cwd);
+  await starts(builtIn, 1);
+  expect(builtIn.output()).toContain("Watching ./ops.ts");
+});
 
 it("restarts the Execution zone when an imported file changes, and keeps port and tasks", async () => {
   const cwd = folderOfTest();
