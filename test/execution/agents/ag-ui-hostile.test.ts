@@ -225,6 +225,13 @@ describe("a question of AG-UI", () => {
     ]);
   });
 
+  it("takes a text if its schema is too large to be stored", async () => {
+    const responseSchema = { type: "object", description: "x".repeat(80_000) };
+    const interrupts = [{ id: "i1", reason: "x", message: "Colour?", responseSchema }];
+    const end = await endOf(runOf([], { outcome: { type: "interrupt", interrupts } }));
+    expect(end).toMatchObject({ type: "question", prompt: "Colour?" });
+  });
+
   it("needs little work for a schema with thousands of members", () => {
     const names = Array.from({ length: 3000 }, (_, index) => `member${index}`);
     let lookups = 0;

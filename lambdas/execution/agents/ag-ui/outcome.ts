@@ -1,4 +1,5 @@
 /** Decides what came of a run: an answer, a question or a failure. */
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import {
   isJsonObject,
   isNestedTooDeep,
@@ -116,12 +117,19 @@ function toAsk(kind: Ask["kind"], interrupt: Interrupt): Ask {
           prompt: truncate(describeActions(actions), maxPromptLength),
           decisions: createDecisions(actions),
         }
-      : responseSchema != null && !isNestedTooDeep(responseSchema) && { schema: responseSchema }),
+      : isKept(responseSchema) && { schema: responseSchema }),
     ...(expiresAt != null && { expiresAt }),
   };
 }
 
 const maxPromptLength = 3000;
+/** Half of what a question can store. Without its schema, a question takes a text. */
+const maxSchemaBytes = 32 * 1024;
+
+function isKept(schema: unknown): boolean {
+  if (schema == null || isNestedTooDeep(schema)) return false;
+  return isJsonWithin({ value: schema, maxBytes: maxSchemaBytes });
+}
 
 /** What the code of an agent of LangGraph asked. */
 function readValue(metadata: unknown): unknown {
