@@ -14,7 +14,7 @@ import {
   readQuestionState,
 } from "./ag-ui/question.ts";
 import { createRunInput } from "./ag-ui/request.ts";
-import { createRunReader, type News } from "./ag-ui/run.ts";
+import { createRunReader, type News, type RunReader } from "./ag-ui/run.ts";
 import type { Agent, AgentContext, TaskUpdate } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { createPartialReporter } from "./partial-reporter.ts";
@@ -77,7 +77,7 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
 
 /** Reads to the end of the stream, because an error may follow the end of the run. */
 async function* readRun(request: {
-  reader: ReturnType<typeof createRunReader>;
+  reader: RunReader;
   response: RemoteResponse;
   context: AgentContext;
 }): AsyncGenerator<TaskUpdate> {
@@ -87,20 +87,30 @@ async function* readRun(request: {
   const report = createPartialReporter({ now: Date.now, startedAtMs: 0 });
   const toUpdates = createReports(context.log);
   const events = response.events();
-  while (!reader.isTooLarge()) {
-    const next =
-      run.end === undefined
-        ? await events.next()
-        : await waitAtMost({
-            work: events.next().catch(() => undefined),
-            timeoutMs: maxWaitAfterEndMs,
-          });
-    if (next === undefined || next.done === true) return;
+  while (!reader.isTooLarge() && run.end === undefined) {
+    const next = await events.next();
+    if (next.done === true) return;
     const event = parseEvent(next.value.data);
     if (event === undefined) continue;
     const news = reader.add(event);
     yield* toUpdates(news);
     if (news.hasText) yield* report(reader.readText);
+  }
+  if (run.end !== undefined)
+    await waitAtMost({ work: readRest(reader, events), timeoutMs: maxWaitAfterEndMs });
+}
+
+/** Some servers end every stream with a mark that is no event, such as [DONE]. */
+async function readRest(
+  reader: RunReader,
+  events: ReturnType<RemoteResponse["events"]>,
+): Promise<void> {
+  for (;;) {
+    const next = await events.next().catch(() => undefined);
+    if (next === undefined || next.done === true) return;
+    const { data } = next.value;
+    const event = data.trimStart().startsWith("{") ? parseEvent(data) : undefined;
+    if (event !== undefined) reader.add(event);
   }
 }
 

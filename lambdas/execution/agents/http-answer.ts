@@ -1,5 +1,6 @@
 /** Reads an answer or a question from JSON of any endpoint. Errors name a member or a path, never a value. */
 import { truncate } from "@sekisho/runtime/untrusted-input.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { TaskUpdate } from "./agent.ts";
 import { RemoteError } from "./remote-call.ts";
 
@@ -27,9 +28,14 @@ export function readMember(value: unknown, name: string): unknown {
 export function readPath(value: unknown, path: string): unknown {
   const steps = path.match(/[\w-]+/g) ?? [];
   return steps.reduce<unknown>(
-    (at, step) => (Array.isArray(at) ? at.at(Number(step)) : readMember(at, step)),
+    (at, step) => (Array.isArray(at) ? readItem(at, step) : readMember(at, step)),
     value,
   );
+}
+
+/** Undefined for the name of a member. */
+function readItem(list: readonly unknown[], step: string): unknown {
+  return /^-?\d+$/.test(step) ? list.at(Number(step)) : undefined;
 }
 
 const textTypes: readonly unknown[] = ["text", "output_text", undefined];
@@ -52,9 +58,14 @@ export function readText(value: unknown): string | undefined {
 export function refuseError(value: unknown): void {
   const name = errorMembers.find((each) => {
     const error = readMember(value, each);
-    return Boolean(error) && JSON.stringify(error) !== "{}";
+    return !isEmpty(error);
   });
   if (name !== undefined) throw createUnreadable(`the member "${name}" reports a failure`);
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value === "string") return !isVisible(value);
+  return !value || (typeof value === "object" && Object.keys(value).length === 0);
 }
 
 /** The first text in one of the members, or undefined. */
@@ -76,13 +87,13 @@ export function readJsonAnswer(body: unknown, path: string | undefined): string 
   return text;
 }
 
-/** Undefined if there is nothing at the path. An option is both the button and the reply. */
+/** Undefined if there is nothing at the path, or something empty. An option is both the button and the reply. */
 export function readQuestion(
   body: unknown,
   path: string,
 ): Extract<TaskUpdate, { type: "question" }> | undefined {
   const value = readPath(body, path);
-  if (value === undefined || value === null || value === "") return undefined;
+  if (isEmpty(value)) return undefined;
   const text = typeof value === "string" ? value : findText(value, promptMembers);
   if (!text?.trim()) throw createUnreadable(`the question at ${path} has no text`);
   const prompt = truncate(text, maxPromptLength);
@@ -98,5 +109,5 @@ export function readQuestion(
 }
 
 function isLabel(text: string): boolean {
-  return text.trim() !== "" && text.length <= maxOptionLength;
+  return isVisible(text) && text.length <= maxOptionLength;
 }

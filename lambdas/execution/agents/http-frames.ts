@@ -29,9 +29,9 @@ export type FrameReader = {
   end(): { text: string; stopReason: string };
 };
 
-/** The names of events whose data is text of the answer. Others, such as `ping`, `metadata` and `end`, describe the stream. */
+/** The names of events with text of the answer, in the line `event` or in the member. Others, such as `ping`, `metadata` and `end`, describe the stream. */
 const textEvents: readonly string[] = [
-  ...["", "message", "token", "text", "delta", "data", "chunk", "answer"],
+  ...["", "message", "agent_message", "token", "text", "delta", "data", "chunk", "answer"],
 ];
 /** The types of objects that hold a piece of the answer, and the members that hold it. */
 const pieceTypes: readonly unknown[] = [
@@ -68,13 +68,16 @@ export function createFrameReader(path: string | undefined): FrameReader {
     const piece = bedrock.read(readMember(json, "event"));
     if (piece !== undefined) return piece;
     // Whatever is sent beside them repeats them, such as a dictionary of Python as a text.
-    if (bedrock.isUsed() || json === null || !textEvents.includes(event)) return nothing;
+    if (bedrock.isUsed() || !textEvents.includes(event)) return nothing;
+    if (json === null) return { text: hasRawText ? data : "" };
     if (typeof json !== "object")
       return { text: typeof json === "string" && !hasRawText ? json : data };
     return readObject(json) ?? (hasRawText ? { text: data } : nothing);
   }
 
   function readObject(json: object): Piece | undefined {
+    const event = readMember(json, "event");
+    if (isText(event) && !textEvents.includes(event)) return nothing;
     const members = pieceTypes.includes(readMember(json, "type")) ? pieceMembers : [];
     const piece = members.map((name) => readMember(json, name)).find((each) => isText(each));
     if (piece !== undefined) return { text: piece };

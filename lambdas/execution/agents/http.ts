@@ -107,7 +107,8 @@ async function* readBody(request: {
 
 /** Undefined for plain text, which is the answer. Some servers say `text/html` or nothing for any text. */
 function readJson({ text, mediaType }: { text: string; mediaType: string }): unknown {
-  if (/^\s*<(?:!doctype|html)\b/i.test(text))
+  const isPage = /^\s*<(?:!doctype|html)\b/i.test(text);
+  if (isPage || (mediaType === "text/html" && /^\s*<!--/.test(text)))
     throw createUnreadable("the response is an HTML page; the address is not that of the agent");
   try {
     return JSON.parse(text);

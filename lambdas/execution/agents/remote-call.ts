@@ -102,7 +102,8 @@ export function createRemoteCall(options: {
     };
     const credentials = await Promise.resolve(authorizer.authorize(outgoing)).catch(
       (error: unknown) => {
-        throw new RemoteError(errorKind(Object(error).cause ?? error), { lost: false });
+        const kind = errorKind(Object(error).cause ?? error);
+        throw new RemoteError(`the authorizer has no credentials: ${kind}`, { lost: false });
       },
     );
     const signed = { ...outgoing, headers: { ...headers, ...credentials.headers } };

@@ -111,6 +111,13 @@ describe("the request", () => {
     });
   });
 
+  it("fills in members with odd names, and nothing that a person wrote", async () => {
+    const request = JSON.parse('{"__proto__":{"a":"{text}"},"constructor":"{session} {text}"}');
+    const body = await bodyOf({ request }, { text: '{session}","x":"{user}' });
+    expect(body?.constructor).toBe(`${session} {session}","x":"{user}`);
+    expect(Object.keys(Object(body))).not.toContain("x");
+  });
+
   it("names the conversation in the path of the URL", async () => {
     const { url, received } = await serve(() => Response.json("ok"));
     await run({ url: `${url}/a/{session}/b?s={session}` });
@@ -146,6 +153,7 @@ describe("a response of JSON or text", () => {
     ],
     ["a list of one entry", [{ output: "Hello" }]],
     ["a result beside an empty error", { error: null, result: "Hello" }],
+    ["a result beside an empty list of errors", { error: [], result: "Hello" }],
   ])("has its answer in %s", async (_name, body) => {
     expect(await answerTo(() => Response.json(body))).toBe("Hello");
   });
@@ -159,8 +167,20 @@ describe("a response of JSON or text", () => {
     expect(await answerTo(() => Response.json(body), { answer: "$.messages[7].content" })).toEqual(
       failed("no text at $.messages[7].content"),
     );
+    expect(await answerTo(() => Response.json(body), { answer: "$.messages.content" })).toEqual(
+      failed("no text at $.messages.content"),
+    );
+    expect(await answerTo(() => Response.json(body), { answer: "$.messages[-9].content" })).toEqual(
+      failed("no text at $.messages[-9].content"),
+    );
     expect(await answerTo(() => Response.json({}), { answer: "$.constructor.name" })).toEqual(
       failed("no text at $.constructor.name"),
+    );
+  });
+
+  it("may begin with a byte order mark", async () => {
+    expect(await answerTo(() => text('\ufeff{"result":"Hello"}', "application/json"))).toBe(
+      "Hello",
     );
   });
 
@@ -187,7 +207,18 @@ describe("a response of JSON or text", () => {
     ],
     ["no text", () => Response.json({ status: "hunter2" }), "no text in result, response"],
     ["an HTML page", () => text("\n<!DOCTYPE html><p>hunter2", "text/html"), "HTML page"],
+    [
+      "an HTML page after a comment",
+      () => text("<!-- hunter2 -->\n<html>", "text/html"),
+      "HTML page",
+    ],
     ["a redirect", () => Response.redirect("https://elsewhere.example/"), "HTTP 302"],
+    ["a body nested too deeply", () => text("[".repeat(99_999) + "]".repeat(99_999)), "no text"],
+    [
+      "an error nested too deeply",
+      () => text(`{"error":${"[".repeat(99_999)}${"]".repeat(99_999)}}`),
+      'member "error"',
+    ],
   ])("fails for %s, and logs why without what it says", async (_name, response, cause) => {
     const failure = await answerTo(response);
     expect(failure).toEqual(failed(cause));
@@ -294,6 +325,26 @@ describe("a stream", () => {
         "Hello",
         { answer: "$.answer" },
       ],
+      [
+        "events that name themselves",
+        [
+          frame({ event: "start", data: "x" }),
+          frame({ event: "token", data: "Hel" }),
+          frame({ event: "token", data: "lo" }),
+          frame({ event: "end", data: "[DONE]" }),
+        ],
+        "Hello",
+      ],
+      [
+        "messages of an agent of Dify",
+        [
+          frame({ event: "agent_message", answer: "Hel" }),
+          frame({ event: "agent_message", answer: "lo" }),
+          frame({ event: "message_end", metadata: {} }),
+        ],
+        "Hello",
+      ],
+      ["words that are also JSON", ["data: It is\n\n", "data:  null\n\n"], "It is null"],
       ["null members", [frame({ error: null, event: null, data: "Hello", type: null })], "Hello"],
     ] as [string, string[], string, object?][]
   ).map(([name, frames, answer, options = {}]) => [name, frames, answer, options]);
@@ -506,6 +557,7 @@ describe("endpoints as they are", () => {
       },
     ],
     [{ message: "Send it?", options: ["yes", "yes"] }, { prompt: "Send it?" }],
+    [{ message: "Send it?", options: ["yes", "\u200b"] }, { prompt: "Send it?" }],
   ])("asks what a LangGraph server asks, and resumes it: %j", async (asks, question) => {
     const { url } = await serve(langGraphServer({ key: "app-key", asks }));
     const options = { url: url + threads, ...langGraph };
@@ -518,6 +570,11 @@ describe("endpoints as they are", () => {
     expect((await run(options, { answers: typed })).updates).toEqual([
       { type: "answer", text: "resumed: later" },
     ]);
+  });
+
+  it.each([false, [], " ", 0])("takes %j for no question", async (question) => {
+    const options = { question: "$.question", resume: {} };
+    expect(await answerTo(() => Response.json({ question, text: "Hello" }), options)).toBe("Hello");
   });
 
   it("fails for a question without a text", async () => {

@@ -88,8 +88,9 @@ describe("a call of an agent elsewhere", () => {
 
   it("sends nothing without a usable token", async () => {
     const { url, received } = await serve(() => Response.json("ok"));
-    const { last } = await run({ url, authorizer: bearer }, { tokens: ["a\nb"] });
+    const { last, cause } = await run({ url, authorizer: bearer }, { tokens: ["a\nb"] });
     expect(last).toEqual(failure(false));
+    expect(cause).toMatch(/^the authorizer has no credentials: \w+$/);
     expect(received).toEqual([]);
   });
 

@@ -86,16 +86,16 @@ function listInputs({ schema, decisions }: Ask, strings: Strings): Input[] | und
     return input && [input];
   }
   const properties = Object.entries(schema.properties);
-  const requiredKeys: readonly unknown[] = Array.isArray(schema.required) ? schema.required : [];
+  const requiredKeys = new Set<unknown>(Array.isArray(schema.required) ? schema.required : []);
   const approval = properties.find(
     ([key, each]) => approvalKeys.includes(key) && Object(each).type === "boolean",
   );
-  const isApproval = requiredKeys.every((key) => key === approval?.[0]);
+  const isApproval = [...requiredKeys].every((key) => key === approval?.[0]);
   if (approval !== undefined && isApproval)
     return [createDecision({ key: approval[0], values: [true, false], strings })];
   const inputs: Input[] = [];
   for (const [key, property] of properties) {
-    const isRequired = requiredKeys.includes(key);
+    const isRequired = requiredKeys.has(key);
     const input = createInput({ key, schema: Object(property), required: isRequired, strings });
     if (input !== undefined) inputs.push(input);
     else if (isRequired) return undefined;
@@ -235,8 +235,8 @@ function wrapValue(key: string | undefined, value: unknown) {
 function readTextValue({ field, values = [], isDecision }: Input, text: string): unknown {
   const word = text.toLowerCase();
   if (field.type === "choice") {
-    const index = field.options.findIndex(({ label }) => label.toLowerCase() === word);
-    if (index !== -1) return values[index];
+    const index = findOption(field.options, text);
+    if (index !== undefined) return values[index];
     if (!isDecision && typeof values[0] !== "boolean") return undefined;
     if (yesWords.includes(word)) return values[0];
     return noWords.includes(word) ? values[1] : undefined;
@@ -244,6 +244,18 @@ function readTextValue({ field, values = [], isDecision }: Input, text: string):
   if (field.type === "number")
     return text !== "" && Number.isFinite(Number(text)) ? Number(text) : undefined;
   return field.type === "text" || field.type === "date" ? text : undefined;
+}
+
+/** Undefined if no label is that text, and if several are, such as those that were too long. */
+function findOption(options: readonly { label: string }[], text: string): number | undefined {
+  const labels = options.map(({ label }) => label);
+  for (const write of [String, (label: string) => label.toLowerCase()]) {
+    const [index, ...otherIndices] = labels.flatMap((label, index) =>
+      write(label) === write(text) ? [index] : [],
+    );
+    if (index !== undefined) return otherIndices.length === 0 ? index : undefined;
+  }
+  return undefined;
 }
 
 function readObject(text: string): Record<string, unknown> | undefined {

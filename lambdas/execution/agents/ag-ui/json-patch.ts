@@ -1,12 +1,22 @@
 /** Applies a JSON Patch (RFC 6902), as far as agents send it: `test` is no condition here. */
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
+
+/** More than a kept value can need. Copies of copies would soon fill the memory, and each item before others moves all of them. */
+const maxOperations = 10_000;
+const maxCopies = 100;
+const maxCopyBytes = 64 * 1024;
+const maxItems = 64 * 1024;
 
 type Container = Record<string, unknown>;
 
 /** Returns undefined if the patch does not fit the value, which is not changed. */
 export function applyPatch(value: unknown, patch: readonly unknown[]): unknown {
+  const operations = patch.map((operation) => Object(operation) as Container);
+  const copies = operations.filter(({ op }) => op === "copy");
+  if (operations.length > maxOperations || copies.length > maxCopies) return undefined;
   const root: Container = { "": structuredClone(value) };
   try {
-    for (const operation of patch) applyOperation(root, Object(operation) as Container);
+    for (const operation of operations) applyOperation(root, operation);
   } catch {
     return undefined;
   }
@@ -18,7 +28,7 @@ function applyOperation(root: Container, operation: Container): void {
   if (op === "remove") take(root, path);
   else if (op === "add") put(root, path, value);
   else if (op === "move") put(root, path, take(root, from));
-  else if (op === "copy") put(root, path, structuredClone(get(root, from)));
+  else if (op === "copy") put(root, path, copy(get(root, from)));
   else if (op === "replace") {
     take(root, path);
     put(root, path, value);
@@ -34,7 +44,14 @@ function locate(root: Container, pointer: unknown): { parent: Container; key: st
   for (const each of keys) parent = ownMember(parent, each) as Container;
   if (typeof parent !== "object" || parent === null || key === "__proto__")
     throw new Error("no parent");
+  if (Array.isArray(parent) && (parent.length > maxItems || key === "length"))
+    throw new Error("no index");
   return { parent, key };
+}
+
+function copy(value: unknown): unknown {
+  if (!isJsonWithin({ value, maxBytes: maxCopyBytes })) throw new Error("too large");
+  return structuredClone(value);
 }
 
 function ownMember(parent: Container, key: string): unknown {

@@ -43,6 +43,10 @@ export function createMessageReader(run: RunMessages) {
 
   const texts = createTextReader({ run, findOrAdd });
   const calls = createCallReader({ run, findOrAdd });
+  const isOfSubagent = createOwnerReader({
+    isOfMainAgent: (id) => byId.has(id) || calls.has(id),
+    hasOpenChunks: (type) => (type === "TEXT_MESSAGE_CHUNK" ? texts : calls).hasChunks(),
+  });
   return {
     textLength: texts.length,
     /** Throws if a text is still open, because it is not whole. */
@@ -51,17 +55,48 @@ export function createMessageReader(run: RunMessages) {
       if (texts.hasOpen()) throw createEventError("RUN_FINISHED: a text message is open");
     },
     add(event: AgUiEvent): { hasText?: boolean; toolName?: string; parts?: readonly unknown[] } {
-      const isOfSubagent = "subagentRunId" in event && event.subagentRunId !== undefined;
+      const isForeign = isOfSubagent(event);
       if (event.type === "TOOL_CALL_RESULT") {
-        if (!isOfSubagent) calls.addResult(event);
+        if (!isForeign) calls.addResult(event);
         return typeof event.content === "string" ? {} : { parts: event.content };
       }
-      if (isOfSubagent) return {};
+      if (isForeign) return {};
       if (event.type !== "TEXT_MESSAGE_CHUNK") texts.endChunks();
       if (event.type !== "TOOL_CALL_CHUNK") calls.endChunks();
       return texts.add(event) ?? calls.add(event);
     },
   };
+}
+
+/** A subagent may name itself only where it begins a text or a call. What follows belongs to the same agent. */
+function createOwnerReader(main: {
+  isOfMainAgent: (id: string) => boolean;
+  hasOpenChunks: (type: AgUiEvent["type"]) => boolean;
+}): (event: AgUiEvent) => boolean {
+  const foreignIds = new Set<string>();
+  const foreignChunks = new Set<AgUiEvent["type"]>();
+  return (event) => {
+    const { type, toolCallId, messageId, parentMessageId, subagentRunId } = readIds(event);
+    const id = toolCallId ?? messageId;
+    if (id === undefined && subagentRunId === undefined)
+      return foreignChunks.has(type) && !main.hasOpenChunks(type);
+    const isKnown = id !== undefined && main.isOfMainAgent(id);
+    if (subagentRunId !== undefined && isKnown && type !== "TOOL_CALL_RESULT")
+      throw createEventError(`${type}.subagentRunId: another agent began it`);
+    const isNamed = subagentRunId !== undefined && !isKnown;
+    const isForeign = [id, parentMessageId].some((each) => foreignIds.has(each ?? ""));
+    if (!isNamed && !isForeign) return false;
+    if (id !== undefined) foreignIds.add(id);
+    if (type.endsWith("_CHUNK")) foreignChunks.add(type);
+    return true;
+  };
+}
+
+/** Each type of event has some of them. */
+function readIds(event: AgUiEvent): { type: AgUiEvent["type"] } & {
+  [name in "toolCallId" | "messageId" | "parentMessageId" | "subagentRunId"]?: string | undefined;
+} {
+  return event;
 }
 
 type Parts = { run: RunMessages; findOrAdd: (id: string) => Message };
@@ -106,6 +141,7 @@ function createTextReader({ run, findOrAdd }: Parts) {
   return {
     endChunks,
     length: () => length,
+    hasChunks: () => chunkedId !== undefined,
     hasOpen: () => openTexts.size > 0,
     /** Returns undefined for an event that is about no text. */
     add(event: AgUiEvent): { hasText?: boolean } | undefined {
@@ -172,6 +208,8 @@ function createCallReader({ run, findOrAdd }: Parts) {
   }
 
   return {
+    has: (id: string) => calls.has(id),
+    hasChunks: () => chunkedId !== undefined,
     endChunks(): void {
       chunkedId = undefined;
     },

@@ -1,5 +1,11 @@
 /** Decides what came of a run: an answer, a question or a failure. */
-import { isJsonObject, isNestedTooDeep, truncate } from "@sekisho/runtime/untrusted-input.ts";
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
+import {
+  isJsonObject,
+  isNestedTooDeep,
+  lastOfEachId,
+  truncate,
+} from "@sekisho/runtime/untrusted-input.ts";
 import type { TaskUpdate } from "../agent.ts";
 import { RemoteError } from "../remote-call.ts";
 import { createEventError, type Interrupt, type TokenUsage } from "./events.ts";
@@ -27,7 +33,8 @@ export function createOutcome(request: {
     throw new RemoteError("RUN_FINISHED.outcome: cancelled", { lost: false });
   const usage = addUsage(earlierUsage, end.usage ?? []);
   const text = readAnswer({ run, sentMessages });
-  const asks = listAsks(run);
+  // Two with one id are one for the agent, which gives the answer to the first.
+  const asks = lastOfEachId(listAsks(run).reverse()).reverse();
   if (asks.length === 0) {
     const answer = text !== "" || typeof end.result !== "string" ? text : end.result;
     return { type: "answer", text: answer, ...(usage && { usage }) };
@@ -45,15 +52,28 @@ export function createOutcome(request: {
   return createQuestion({ state, text });
 }
 
-/** What was streamed, else the agent's messages after the last one that it was sent. */
+/** What was streamed, else the agent's messages after the last one that it was sent. A server may list earlier messages only. */
 function readAnswer({ run, sentMessages }: { run: Run; sentMessages: readonly Message[] }): string {
   const { messages, snapshot = [] } = run;
   const streamedText = joinTexts(messages);
   if (streamedText !== "") return streamedText;
   const sentIds = new Set(sentMessages.map(({ id }) => id));
+  const question = readWords(sentMessages.findLast(({ role }) => role === "user")?.content);
   // A server that keeps the conversation also lists its earlier answers, with ids that are not ours.
   const start = snapshot.findLastIndex(({ id, role }) => role === "user" || sentIds.has(id));
+  const { id = "", content } = snapshot[start] ?? {};
+  if (start >= 0 && !sentIds.has(id) && !readWords(content).includes(question)) return "";
   return joinTexts(snapshot.slice(start + 1).filter(({ subagentRunId }) => !subagentRunId));
+}
+
+/** The text of a message without its files. */
+function readWords(content: unknown): string {
+  if (typeof content === "string") return content;
+  const parts: readonly unknown[] = Array.isArray(content) ? content : [];
+  return parts
+    .map((part) => (Object(part) as { text?: unknown }).text)
+    .filter((text) => typeof text === "string")
+    .join("\n");
 }
 
 /** The messages to send when the run goes on. Undefined if they are not whole. */
@@ -97,12 +117,19 @@ function toAsk(kind: Ask["kind"], interrupt: Interrupt): Ask {
           prompt: truncate(describeActions(actions), maxPromptLength),
           decisions: createDecisions(actions),
         }
-      : responseSchema != null && !isNestedTooDeep(responseSchema) && { schema: responseSchema }),
+      : isKept(responseSchema) && { schema: responseSchema }),
     ...(expiresAt != null && { expiresAt }),
   };
 }
 
 const maxPromptLength = 3000;
+/** Half of what a question can store. Without its schema, a question takes a text. */
+const maxSchemaBytes = 32 * 1024;
+
+function isKept(schema: unknown): boolean {
+  if (schema == null || isNestedTooDeep(schema)) return false;
+  return isJsonWithin({ value: schema, maxBytes: maxSchemaBytes });
+}
 
 /** What the code of an agent of LangGraph asked. */
 function readValue(metadata: unknown): unknown {

@@ -1,7 +1,12 @@
 /** Builds the request of a run: the messages of the conversation, and what the agent should know of the person and the place. */
 import { createHash, randomUUID } from "node:crypto";
 import type { Part } from "@sekisho/contracts/a2a/part.ts";
-import { maxHistoryItems } from "@sekisho/contracts/limits.ts";
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
+import {
+  maxHistoryBytes,
+  maxHistoryItems,
+  maxHistoryTextLength,
+} from "@sekisho/contracts/limits.ts";
 import type { AgentContext, AgentTask } from "../agent.ts";
 
 /** A message of AG-UI. Others than ours may have more members. */
@@ -91,10 +96,18 @@ function createMessages(request: {
   const newId = place === undefined ? context.requestId : deriveId([thread, "user", place, words]);
   const id = continuation?.messageId ?? newId;
   return [
-    // The first one of a full list has lost the message before it, and with that its id.
-    ...earlierMessages.slice(history.length < maxHistoryItems ? 0 : 1),
+    // The first one of a list that is cut has lost the message before it, and with that its id.
+    ...earlierMessages.slice(isPerhapsCut(task) ? 1 : 0),
     { id, role: "user", content },
   ];
+}
+
+/** True if the thread has begun with another message, and one more message may not have fitted. */
+function isPerhapsCut({ history = [], thread_ts: threadTs }: AgentTask): boolean {
+  if (history[0]?.ts !== undefined && history[0].ts === threadTs) return false;
+  // A character of Japanese takes three bytes.
+  const maxBytes = maxHistoryBytes - 4 * maxHistoryTextLength;
+  return history.length >= maxHistoryItems || !isJsonWithin({ value: history, maxBytes });
 }
 
 const maxNewThreadMs = 10 * 60_000;

@@ -41,6 +41,9 @@ const maxStateBytes = 64 * 1024;
 /** More than a question can ask. */
 const maxLegacyInterrupts = 100;
 
+/** An answer that ended before one of these came may not be whole. */
+const answerEvents = /^(?:TEXT|TOOL|MESSAGES)_/;
+
 /** `runId` is the requested run, and `state` what it begins with. A stream may repeat earlier ones before it, which are not looked at. */
 export function createRunReader({ runId, state }: { runId: string; state: unknown }): RunReader {
   const run: Run = {
@@ -82,7 +85,9 @@ export function createRunReader({ runId, state }: { runId: string; state: unknow
     isTooLarge: () => messages.textLength() > maxResultBytes,
     add(event) {
       if (addRunEvent(event)) return {};
-      if (activeRun === undefined) throw createEventError(`${event.type}: no run is active`);
+      const isHarmless = run.end !== undefined && !answerEvents.test(event.type);
+      if (activeRun === undefined && !isHarmless)
+        throw createEventError(`${event.type}: no run is active`);
       if (activeRun !== runId) return {};
       return addShared(run, event) ?? plan.add(event) ?? messages.add(event);
     },
