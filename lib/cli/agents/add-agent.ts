@@ -95,10 +95,8 @@ function toName(target: string): string {
       : isNumeric || label === "localhost"
         ? "agent"
         : label;
-  const name = word
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^[^a-z]+|-+$/g, "");
+  const words = word.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const name = words.join("-").replace(/^[^a-z]+/, "");
   return name.slice(0, 63) || "agent";
 }
 

@@ -89,7 +89,7 @@ async function readCard(ask: Ask, url: URL): Promise<ProbeResult | undefined> {
 
 /** OpenAI's list of models (https://platform.openai.com/docs/api-reference/models/list). */
 async function readModels(ask: Ask, url: URL): Promise<ProbeResult | undefined> {
-  const path = url.pathname.replace(/\/+$/, "");
+  const path = url.pathname.replace(/\/$/, "");
   const base = new URL(path.endsWith("/v1") ? path : `${path}/v1`, url).href;
   const { json } = await ask({ method: "GET", url: new URL(`${base}/models`) }).catch(toNothing);
   const models = isJsonObject(json) && Array.isArray(json.data) ? json.data : [];
