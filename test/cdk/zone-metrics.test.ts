@@ -165,7 +165,7 @@ describe("a stage", () => {
   });
 });
 
-describe("who sends spans", () => {
+describe("the functions that send spans", () => {
   it("adds no permission if no spans are sent", () => {
     const stack = new Stack(new App({ analyticsReporting: false }), "Zone");
     const statements: unknown[] = [];

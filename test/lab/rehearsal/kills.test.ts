@@ -20,7 +20,7 @@ const tasks = 40;
 const kills = 15;
 const killEveryMs = 800;
 
-suite(`what is synthesized for lambda, its instances killed at random moments`, () => {
+suite("the synthesized stage of lambda whose instances are killed at random moments", () => {
   const closing: (() => unknown)[] = [];
   let world: World;
 

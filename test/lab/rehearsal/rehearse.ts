@@ -66,7 +66,7 @@ const formerSettings = {
 export function rehearse(kind: ExecutionKind): void {
   const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
   const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;
-  suite(`what is synthesized for ${kind}${leftOut}`, () => {
+  suite(`the synthesized stage of ${kind}${leftOut}`, () => {
     const closing: (() => unknown)[] = [];
     let world: World;
     let deployed: unknown;
