@@ -15,7 +15,7 @@ import {
 } from "./values.ts";
 
 const agentFile = /^\.{0,2}\/.+\.(ts|mts|js|mjs)$/;
-/** Where an agent that speaks another protocol is called: at an address, or on a runtime of AgentCore. */
+/** The place at which an agent of another protocol is called: an address, or a runtime of AgentCore. */
 const remoteTarget = {
   url: httpUrl()
     .refine(

@@ -1,6 +1,7 @@
 /** Checks the parts of the configuration against each other, after each part alone is valid. */
 import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
+import { listAgents, toAgentPath } from "./agent-list.ts";
 import type { AgentConfig } from "./agent-schema.ts";
 import type { AuthorizerConfig } from "./authorizer-schema.ts";
 import { callTimes, localSyncBudgetMs, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
@@ -257,16 +258,6 @@ function listSigningProblems(caller: {
   });
 }
 
-/** Each agent, with the field that names it. */
-function listAgents({ execution }: Config): { agent: AgentConfig; path: Problem["path"] }[] {
-  const named = Object.entries(execution.agents).map(([name, agent]) => ({
-    agent,
-    path: ["execution", "agents", name],
-  }));
-  const isNamed = Object.values(execution.agents).includes(execution.agent);
-  return isNamed ? named : [{ agent: execution.agent, path: ["execution", "agent"] }, ...named];
-}
-
 function agentProblems(config: Config): Problem[] {
   const { agents } = config.execution;
   const unknown = Object.entries(config.destinations).flatMap(([name, destination]): Problem[] => {
@@ -283,17 +274,17 @@ function agentProblems(config: Config): Problem[] {
     const message = `there is no agent "${agent}"; add it to execution.agents, or choose from: ${names}`;
     return [{ path: ["destinations", name, "agent"], message }];
   });
-  const unauthorized = listAgents(config).flatMap(({ agent, path }): Problem[] => {
+  const unauthorized = listAgents(config.execution).flatMap(({ name, agent }): Problem[] => {
     if (!isRemote(agent) || resolveAgentAuthorizer(agent).type !== "none") return [];
     if (agent.url !== undefined && !isElsewhere(agent.url)) return [];
-    return [{ path: [...path, "authorizer"], message: needsAuthorizer }];
+    return [{ path: [...toAgentPath(name), "authorizer"], message: needsAuthorizer }];
   });
   return [...unknown, ...unauthorized];
 }
 
 function loopbackProblems(config: Config, stageName: string): Problem[] {
-  return listAgents(config).flatMap(({ agent, path }) =>
-    loopbackProblem({ agent, path, stageName }),
+  return listAgents(config.execution).flatMap(({ name, agent }) =>
+    loopbackProblem({ agent, path: toAgentPath(name), stageName }),
   );
 }
 

@@ -1,5 +1,6 @@
 /** `--watch` of the commands that run an agent file. */
 import { join, resolve } from "node:path";
+import { listAgents } from "@sekisho/config/agent-list.ts";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { configFileName } from "@sekisho/config/config-error.ts";
 import { supervise } from "@sekisho/local/watch/supervise.ts";
@@ -26,7 +27,7 @@ export async function watchCommand({
   base,
   config,
 }: Watched): Promise<void> {
-  const agents = [execution.agent, ...Object.values(execution.agents)];
+  const agents = listAgents(execution).map(({ agent }) => agent);
   const agentFiles = new Set(agents.filter((each) => typeof each === "string" && each !== "echo"));
   if (agentFiles.size === 0)
     throw new UsageError(

@@ -2,6 +2,7 @@
 
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
+import { type Agents, findMainName, listAgents } from "@sekisho/config/agent-list.ts";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { bundledAgentFile } from "@sekisho/config/deployed.ts";
 import { createReadStageSecret } from "@sekisho/config/stage-secrets.ts";
@@ -26,16 +27,15 @@ export type CreateAgent = (
 
 /** Creates the main agent of the configuration and those by name, as one. Call it within `runAsAgent`. */
 export function createAgents(options: {
-  execution: { agent: AgentConfig; agents: Readonly<Record<string, AgentConfig>> };
+  execution: Agents;
   createAgent: CreateAgent;
   dependencies: AgentDependencies;
 }): Agent {
   const { execution, createAgent, dependencies } = options;
-  const named = Object.entries(execution.agents).map(
-    ([name, config]) => [name, createAgent({ ...dependencies, config, name })] as const,
+  const agents = listAgents(execution).map(
+    ({ name, agent: config }) => [name, createAgent({ ...dependencies, config, name })] as const,
   );
-  const main = createAgent({ ...dependencies, config: execution.agent, name: undefined });
-  return combineAgents({ main, named: new Map(named) });
+  return combineAgents({ agents: new Map(agents), mainName: findMainName(execution) });
 }
 
 export function agentDependencies(aws: AwsDependencies): AgentDependencies {

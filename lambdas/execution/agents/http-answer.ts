@@ -4,7 +4,7 @@ import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { TaskUpdate } from "./agent.ts";
 import { RemoteError } from "./remote-call.ts";
 
-/** Where endpoints put their answer. */
+/** The members in which endpoints put their answer. */
 export const answerMembers = ["result", "response", "output", "answer", "text", "message"];
 const errorMembers = ["error", "__error__"];
 const promptMembers = ["question", "prompt", "message", "text", "description"];

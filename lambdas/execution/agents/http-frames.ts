@@ -16,7 +16,7 @@ import type { ServerSentEvent } from "./server-sent-events.ts";
 
 export type Piece = {
   text: string;
-  /** What was read before was no part of the answer. */
+  /** True if the text before this frame was no part of the answer. */
   isFirst?: boolean;
   /** Nothing after it belongs to the answer. */
   isLast?: boolean;

@@ -15,7 +15,7 @@ import {
 /** The TypeScript SDK of AgentCore refuses a request that does not accept both. */
 const accept = "application/json, text/event-stream";
 
-/** Where a response has its answer, and where the question instead. */
+/** The paths to the answer of a response, and to the question instead. */
 type Paths = { answer?: string | undefined; question?: string | undefined };
 
 /** The entry of the agent's module in a bundle. */

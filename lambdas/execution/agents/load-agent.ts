@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
+import { type Agents, findMainName, listAgents } from "@sekisho/config/agent-list.ts";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
@@ -12,13 +13,13 @@ import { combineAgents } from "./named-agents.ts";
 
 /** Loads the main agent and those by name, as one. */
 export async function loadAgents(request: {
-  execution: { agent: AgentConfig; agents: Readonly<Record<string, AgentConfig>> };
+  execution: Agents;
   load: (agent: AgentConfig) => Promise<Agent>;
 }): Promise<Agent> {
   const { execution, load } = request;
-  const named = new Map<string, Agent>();
-  for (const [name, agent] of Object.entries(execution.agents)) named.set(name, await load(agent));
-  return combineAgents({ main: await load(execution.agent), named });
+  const agents = new Map<string | undefined, Agent>();
+  for (const { name, agent } of listAgents(execution)) agents.set(name, await load(agent));
+  return combineAgents({ agents, mainName: findMainName(execution) });
 }
 
 /** Each is loaded only if it is used, with what it imports. */

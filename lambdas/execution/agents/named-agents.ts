@@ -6,13 +6,14 @@ import type { Agent } from "./agent.ts";
  * task may be of an agent that a newer configuration no longer has. It fails, because another agent may do something else.
  */
 export function combineAgents({
-  main,
-  named,
+  agents,
+  mainName,
 }: {
-  main: Agent;
-  named: ReadonlyMap<string, Agent>;
+  agents: ReadonlyMap<string | undefined, Agent>;
+  /** Undefined if the main agent has no name. */
+  mainName: string | undefined;
 }): Agent {
-  const find = (name: string | undefined) => (name === undefined ? main : named.get(name));
+  const find = (name: string | undefined) => agents.get(name ?? mainName);
   const run: Agent = (task, context) => (find(task.agent) ?? failUnknown)(task, context);
   return Object.assign(run, {
     feedback: (vote: Parameters<NonNullable<Agent["feedback"]>>[0]) =>

@@ -36,7 +36,7 @@ export type RemoteRequest = {
   body: unknown;
   accept: string;
   headers?: Readonly<Record<string, string>>;
-  /** Of the whole response. Default: 32 MiB. */
+  /** The most bytes of the whole response. Default: 32 MiB. */
   maxBytes?: number;
   context: AgentContext;
 };

@@ -1,5 +1,6 @@
 /** Lists the secrets that the configuration of an Execution zone refers to. */
 import type { A2aConfig } from "@sekisho/config/a2a-schema.ts";
+import { type Agents, listAgents } from "@sekisho/config/agent-list.ts";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
 import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
@@ -10,11 +11,8 @@ export function listAuthenticatorSecrets(authenticator: AuthenticatorConfig): Se
   return authenticator.type === "bearer" ? authenticator.tokens : [];
 }
 
-export function listAgentSecrets(execution: {
-  agent: AgentConfig;
-  agents: Readonly<Record<string, AgentConfig>>;
-}): SecretReference[] {
-  return [execution.agent, ...Object.values(execution.agents)].flatMap(secretsOfAgent);
+export function listAgentSecrets(execution: Agents): SecretReference[] {
+  return listAgents(execution).flatMap(({ agent }) => secretsOfAgent(agent));
 }
 
 function secretsOfAgent(agent: AgentConfig): SecretReference[] {

@@ -36,7 +36,7 @@ const questionSchema = z.object({
   options: z.array(questionOptionSchema).optional(),
   fields: questionFieldsSchema.optional(),
   kind: z.literal("auth").optional(),
-  /** What the agent keeps with the question, and gets back with its answer. */
+  /** The state that the agent keeps with the question, and gets back with its answer. */
   state: z.unknown().optional(),
   /** The question's id, which is also the id of the A2A message that asks it. */
   messageId: z.string(),

@@ -2,6 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, relative, resolve } from "node:path";
+import { listAgents, toAgentPath } from "@sekisho/config/agent-list.ts";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { ConfigError } from "@sekisho/config/config-error.ts";
 import { bundledAgentFile } from "@sekisho/config/deployed.ts";
@@ -35,8 +36,8 @@ type BundleSource = { name: BundleName; config: Config; configDirectory: string 
 export function bundle({ name, config, configDirectory }: BundleSource): Bundle {
   const { target, cutConfig, runsAgent } = entries[name];
   const parts = [buildOwn(name)];
-  if (runsAgent)
-    parts.push(...buildAgents({ execution: config.execution, configDirectory, target }));
+  const agents = runsAgent ? listAgents(config.execution) : [];
+  parts.push(...agents.map((agent) => buildAgent({ ...agent, configDirectory, target })));
   const files = new Map(parts.flatMap((part) => [...part.files]));
   if (cutConfig !== undefined)
     files.set(configFileName, new TextEncoder().encode(JSON.stringify(cutConfig(config))));
@@ -198,16 +199,6 @@ type AgentSource = {
   target: string;
 };
 
-function buildAgents({
-  execution: { agent, agents },
-  ...source
-}: Omit<AgentSource, "agent"> & { execution: Config["execution"] }): Bundle[] {
-  const named = Object.entries(agents).map(([name, agent]) =>
-    buildAgent({ agent, name, ...source }),
-  );
-  return [buildAgent({ agent, ...source }), ...named];
-}
-
 /** The spread keeps esbuild from a warning about a file without `feedback`. */
 const agentModule = (file: string) => `import { agent } from ${file};
 import * as exported from ${file};
@@ -219,7 +210,6 @@ export const createAgent = () => (typeof feedback === "function" ? Object.assign
 /** Bundles the configured agent alone. A built-in agent is a file that exports `createAgent`. */
 function buildAgent({ agent, name, configDirectory, target }: AgentSource): Bundle {
   const outfile = bundledAgentFile(name);
-  const field = name === undefined ? "execution.agent" : `execution.agents.${name}`;
   if (agent === "echo" || typeof agent !== "string") {
     const kind = agent === "echo" ? agent : agent.type;
     const built = isPrebuilt
@@ -229,7 +219,9 @@ function buildAgent({ agent, name, configDirectory, target }: AgentSource): Bund
   }
   const file = resolve(configDirectory, agent);
   if (!existsSync(file))
-    throw new ConfigError("The agent", [`${file} does not exist; ${field} names it`]);
+    throw new ConfigError("The agent", [
+      `${file} does not exist; ${toAgentPath(name).join(".")} names it`,
+    ]);
   const contents = agentModule(JSON.stringify(file));
   const sourcefile = "agent-module.ts";
   try {

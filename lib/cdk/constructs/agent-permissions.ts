@@ -1,5 +1,6 @@
 /** The permissions that the configured agent needs: to call its model, and to read the secret with its API key. */
 
+import { type Agents, listAgents } from "@sekisho/config/agent-list.ts";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
 import {
@@ -7,7 +8,6 @@ import {
   type RemoteAgentConfig,
   resolveAgentAuthorizer,
 } from "@sekisho/config/remote-agent.ts";
-import type { Config } from "@sekisho/config/schema.ts";
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
 import {
@@ -21,8 +21,8 @@ import { acknowledgeWildcards, permit, secretsPermission, shownPartition } from 
 type BedrockAgent = Extract<AgentConfig, { type: "bedrock" }>;
 
 /** Lets the role that runs the agents make their calls. */
-export function permitAgents(role: Role, { agent, agents }: Config["execution"]): void {
-  for (const each of new Set([agent, ...Object.values(agents)])) permitAgent(role, each);
+export function permitAgents(role: Role, execution: Agents): void {
+  for (const { agent } of listAgents(execution)) permitAgent(role, agent);
 }
 
 function permitAgent(role: Role, agent: AgentConfig): void {

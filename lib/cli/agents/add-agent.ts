@@ -37,24 +37,25 @@ export async function addAgent(request: {
   signal: AbortSignal;
 }): Promise<AddedAgent> {
   const { target, name = toName(target), variable, path, text } = request;
-  const found = await findAgent(request);
-  const field = "agent" in found ? ["execution", "agents", name] : ["destinations", name];
-  const entry = createEntry(found, variable);
+  const probeResult = await findAgent(request);
+  const field = "agent" in probeResult ? ["execution", "agents", name] : ["destinations", name];
+  const entry = createEntry(probeResult, variable);
   const { execution, destinations, routes } = Object(JSON.parse(text)) as Record<string, unknown>;
   const names = { ...Object(Object(execution).agents), ...Object(destinations) };
   if (Object.hasOwn(names, name))
     throw new UsageError(`There is an agent or a destination "${name}" already. Give --name NAME.`);
-  const set = (before: string, where: readonly string[], value: unknown) =>
+  const set = (oldText: string, where: readonly string[], value: unknown) =>
     applyEdits(
-      before,
-      modify(before, [...where], value, { formattingOptions: formattingOf(before) }),
+      oldText,
+      modify(oldText, [...where], value, { formattingOptions: formattingOf(oldText) }),
     );
   const withEntry = set(text, field, entry);
   // The default route leads to a destination that a first one of one's own replaces.
-  const needsRoute = "destination" in found && routes === undefined && destinations === undefined;
+  const needsRoute =
+    "destination" in probeResult && routes === undefined && destinations === undefined;
   const newText = needsRoute ? set(withEntry, ["routes"], [{ destination: name }]) : withEntry;
   parseConfig({ json: JSON.parse(newText), name: path });
-  return { text: newText, name, field, entry, seen: found.seen };
+  return { text: newText, name, field, entry, seen: probeResult.seen };
 }
 
 async function findAgent(request: {

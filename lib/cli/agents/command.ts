@@ -28,16 +28,16 @@ task; an endpoint that takes any JSON may take it for a message. The rest of the
     const { config: file, "token-env": variable } = values;
     const location = { directory, file };
     const path = configPath(location);
-    const before = existsSync(path) ? readTextFile(path) : "{}\n";
+    const oldText = existsSync(path) ? readTextFile(path) : "{}\n";
     if (existsSync(path)) loadConfig(location);
     const { name: wantedName } = values;
     const added = await addAgent({
-      ...{ target, name: wantedName, variable, directory, path, text: before, signal },
+      ...{ target, name: wantedName, variable, directory, path, text: oldText, signal },
     });
     const { name, field, entry, seen } = added;
     print(`${target}: ${seen}.`);
     print(`+ ${field.join(".")}: ${JSON.stringify(entry)}`);
-    if (!values["dry-run"]) write({ path, before, after: added.text });
+    if (!values["dry-run"]) write({ path, before: oldText, after: added.text });
     note(
       `Messages that begin with "${name}:" go there after ${sekisho} destinations set ${name} --word ${name}`,
     );

@@ -123,8 +123,8 @@ function agentOf(agent: string, directory: string) {
 export const executionBundle = defineCommand({
   name: "execution bundle",
   about: `
-Writes the Execution zone as files that need only Node 24: ${fileName}, ${bundledAgentFile()} with the agent, ${bundledAgentFile("NAME")} with each of
-execution.agents, and ${configFileName} with the sections execution and telemetry of the configuration. A .map beside an agent has
+Writes the Execution zone as files that need only Node 24: ${fileName}, ${bundledAgentFile()} with the agent, or ${bundledAgentFile("NAME")} for each
+of execution.agents, and ${configFileName} with the sections execution and telemetry of the configuration. A .map beside an agent has
 the lines of your own code, for log lines. The files must stay in one folder. ${noticesFileName}
 beside them has the licenses of the packages in them. The Dockerfile makes an image of the files.`,
   options: {

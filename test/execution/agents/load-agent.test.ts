@@ -215,3 +215,29 @@ it("bundles an agent by name as a file of its own, which the host finds by that 
   expect(await answerOf("ops")).toMatchObject({ type: "answer", text: "ops" });
   expect(await answerOf("copy")).toMatchObject({ text: expect.stringContaining("hello") });
 });
+
+it("bundles the first of several agents once if there is no other main agent, and runs unnamed tasks with it", async () => {
+  const own = join(folder, "only-named");
+  mkdirSync(own);
+  writeFileSync(join(own, "ops.ts"), 'export const agent = async () => "ops";\n');
+  const json = { execution: { agents: { ops: "./ops.ts", copy: "echo" } } };
+  const config = parseConfig({ json });
+  const { execution } = config;
+  const { files } = bundle({ name: "container", config, configDirectory: own });
+  expect([...files.keys()].filter((name) => name.endsWith(".cjs"))).toEqual(
+    expect.arrayContaining(["agent-ops.cjs", "agent-copy.cjs"]),
+  );
+  expect(files.has("agent.cjs")).toBe(false);
+  writeFiles({ files, folder: own });
+  const { config: _config, ...others } = dependencies;
+  const agent = createAgents({
+    // As the handler reads it from its folder.
+    execution: JSON.parse(JSON.stringify(execution)),
+    createAgent: createBundledAgent(own),
+    dependencies: others,
+  });
+  const updates = [];
+  for await (const update of runAgent(agent, agentTask(hello), agentContext()))
+    updates.push(update);
+  expect(updates.at(-1)).toMatchObject({ type: "answer", text: "ops" });
+});

@@ -1,15 +1,20 @@
 /** Several agents of one host: a task chooses one by its name. */
 import { describe, expect, it } from "@jest/globals";
-import { type AgentVote, withFeedback } from "@sekisho/execution/agents/agent.ts";
+import { type Agent, type AgentVote, withFeedback } from "@sekisho/execution/agents/agent.ts";
 import { combineAgents } from "@sekisho/execution/agents/named-agents.ts";
 import { answering, createTestHost, hello } from "../test-host.ts";
 
 const requestId = "4c2f4fea-0f0b-4d6e-9a53-2f1b6e1f7a10";
 
+/** A main agent without a name, and others by name. */
+function withNames({ main, named }: { main: Agent; named: ReadonlyMap<string, Agent> }): Agent {
+  return combineAgents({ agents: new Map([[undefined, main], ...named]), mainName: undefined });
+}
+
 function hostWithTwo() {
   const votes: AgentVote[] = [];
   const research = withFeedback(answering("from research"), (vote: AgentVote) => votes.push(vote));
-  const agent = combineAgents({
+  const agent = withNames({
     main: answering("from the main agent"),
     named: new Map([["research", research]]),
   });
@@ -67,7 +72,7 @@ describe("a task of an agent that the host no longer has", () => {
     const research = withFeedback(answering("from research"), () => {
       throw new Error("is the wrong agent");
     });
-    const agent = combineAgents({
+    const agent = withNames({
       main: withFeedback(answering("from the main agent"), () => {
         throw new Error("is the wrong agent");
       }),
@@ -97,7 +102,7 @@ describe("a task of an agent that the host no longer has", () => {
 
   it("keeps a vote from other agents", async () => {
     const former = createTestHost({
-      agent: combineAgents({
+      agent: withNames({
         main: answering("main"),
         named: new Map([["gone", answering("gone")]]),
       }),
@@ -111,7 +116,7 @@ describe("a task of an agent that the host no longer has", () => {
   });
 
   it("fails also in a host whose only agent is the main one", async () => {
-    const agent = combineAgents({ main: answering("from the main agent"), named: new Map() });
+    const agent = withNames({ main: answering("from the main agent"), named: new Map() });
     const { call } = createTestHost({ agent, agentNames: ["gone"] });
     const { error } = await call("execute_task", { ...hello, agent: "gone" });
     expect(error?.data.reason).toBe("execution_failed");

@@ -4,7 +4,7 @@ import type { FieldValue, QuestionField } from "@sekisho/contracts/question-fiel
 import { isJsonObject, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 
-/** What the run waits for. `schema` is a JSON Schema of the answer, or undefined. */
+/** A question on which the run waits. `schema` is a JSON Schema of the answer, or undefined. */
 export type Ask = {
   kind: "interrupt" | "legacy" | "tool";
   id: string;
@@ -202,7 +202,7 @@ const yesWords: readonly string[] = [
 const noWords: readonly string[] = ["no", "n", "deny", "denied", "reject", "いいえ", "却下"];
 
 /**
- * What a text answers, for a person who did not use buttons or fields. Undefined if it is no answer. A text beside a decision is a reason
+ * The answer in a text of a person who did not use buttons or fields. Undefined if it is no answer. A text beside a decision is a reason
  * against, where the agent takes one.
  */
 export function readTextAnswer(request: {

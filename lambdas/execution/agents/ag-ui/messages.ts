@@ -4,7 +4,7 @@ import { type AgUiEvent, createEventError, type EventOf } from "./events.ts";
 import type { Message } from "./request.ts";
 
 export type RunMessages = {
-  /** What the main agent wrote and called, in the order of its beginning, and the results of its tools. */
+  /** The texts and calls of the main agent, in the order of their beginning, and the results of its tools. */
   messages: Message[];
   /** False if calls and results are too large to be sent again. Then some are missing. */
   isWhole: boolean;
@@ -14,7 +14,7 @@ export type RunMessages = {
   openCalls: Set<string>;
 };
 
-/** Of all tool calls with their results, in characters: what a question can store. */
+/** The most characters of all tool calls with their results, so that a question can store them. */
 const maxCallsLength = 64 * 1024;
 const maxMessages = 10_000;
 

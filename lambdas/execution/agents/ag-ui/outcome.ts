@@ -52,7 +52,7 @@ export function createOutcome(request: {
   return createQuestion({ state, text });
 }
 
-/** What was streamed, else the agent's messages after the last one that it was sent. A server may list earlier messages only. */
+/** The streamed text, else the agent's messages after the last one that it was sent. A server may list earlier messages only. */
 function readAnswer({ run, sentMessages }: { run: Run; sentMessages: readonly Message[] }): string {
   const { messages, snapshot = [] } = run;
   const streamedText = joinTexts(messages);
@@ -131,7 +131,7 @@ function isKept(schema: unknown): boolean {
   return isJsonWithin({ value: schema, maxBytes: maxSchemaBytes });
 }
 
-/** What the code of an agent of LangGraph asked. */
+/** The question that the code of an agent of LangGraph asked. */
 function readValue(metadata: unknown): unknown {
   const { raw, langgraph } = Object(metadata) as { raw?: unknown; langgraph?: { raw?: unknown } };
   return raw ?? langgraph?.raw;

@@ -73,7 +73,7 @@ function hasNoKey(ask: Ask, strings: Strings): boolean {
   return input?.key === undefined;
 }
 
-/** What the agent wrote before it asked, which gives way to the question itself. */
+/** The text that the agent wrote before it asked. It gives way to the question itself. */
 function joinPrompt(text: string, prompts: string): string {
   const shownPrompts = truncate(prompts, maxPromptLength);
   const shownText = truncate(text, maxPromptLength - shownPrompts.length);

@@ -18,12 +18,12 @@ export type Run = RunMessages & {
   legacyInterrupts: Interrupt[];
 };
 
-/** What is to be reported of an event. */
+/** The part of an event that is reported. */
 export type News = {
   hasText?: boolean;
   toolName?: string;
   steps?: readonly TaskStep[];
-  /** Of the result of a tool. */
+  /** The files in the result of a tool. */
   parts?: readonly unknown[];
 };
 
@@ -36,7 +36,7 @@ export type RunReader = {
   isTooLarge(): boolean;
 };
 
-/** What a question can store. */
+/** The most that a question can store. */
 const maxStateBytes = 64 * 1024;
 /** More than a question can ask. */
 const maxLegacyInterrupts = 100;
