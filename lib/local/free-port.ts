@@ -19,7 +19,8 @@ export async function freePort(): Promise<number> {
   throw new Error(`No free port was found between ${firstPort} and ${endPort}.`);
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** True if no process of this machine listens on the port. */
+export async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, "127.0.0.1");
   try {
     await once(server, "listening");

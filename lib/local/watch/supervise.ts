@@ -8,7 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { projectDirectory } from "@sekisho/runtime/project-directory.ts";
 import { formatFile } from "@sekisho/runtime/stack-frames.ts";
 import * as z from "zod";
-import { freePort } from "../free-port.ts";
+import { freePort, isFree } from "../free-port.ts";
 import type { SharedPage } from "../web/door.ts";
 import { newSessionId } from "../web/sessions.ts";
 
@@ -49,7 +49,9 @@ type Supervised = {
 /** Resolves when the signal aborts and the process has ended. */
 export async function supervise({ args, hasPage, files, signal, note }: Supervised): Promise<void> {
   const watch = watchFiles();
-  const env = await childEnvironment({ hasPage });
+  const env = childEnvironment({ hasPage });
+  const ownPorts = portVariables.filter((name) => env[name] === "0");
+  await choosePorts({ env, names: ownPorts });
   for (const file of files) watch.add(file);
   try {
     while (!signal.aborted) {
@@ -60,6 +62,12 @@ export async function supervise({ args, hasPage, files, signal, note }: Supervis
         change.then(() => "changed" as const),
         exit.then(() => "exited" as const),
       ]);
+      if (
+        first === "exited" &&
+        !signal.aborted &&
+        (await replaceTakenPorts({ env, names: ownPorts }))
+      )
+        continue;
       if (first === "exited" && !signal.aborted) {
         note(`It ended (${describeEnd(child)}). It starts again when a file changes.`);
       }
@@ -111,16 +119,29 @@ async function stopChild({
 }
 
 /** Returns the variables that stay the same from one start to the next: the ports, and the address of the local page. */
-async function childEnvironment({ hasPage }: { hasPage: boolean }): Promise<NodeJS.ProcessEnv> {
+function childEnvironment({ hasPage }: { hasPage: boolean }): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = { ...process.env };
   if (hasPage) {
     env[pageVariables.token] = randomBytes(32).toString("base64url");
     env[pageVariables.session] = newSessionId();
   }
-  for (const name of ["SEKISHO_PORT", "SEKISHO_EXECUTION_PORT"]) {
-    if (env[name] === "0") env[name] = String(await freePort());
-  }
   return env;
+}
+
+const portVariables = ["SEKISHO_PORT", "SEKISHO_EXECUTION_PORT"];
+
+type Ports = { env: NodeJS.ProcessEnv; names: readonly string[] };
+
+async function choosePorts({ env, names }: Ports): Promise<void> {
+  for (const name of names) env[name] = String(await freePort());
+}
+
+/** Chooses other ports if another program took one before the process could. Resolves to false if all are free. */
+export async function replaceTakenPorts({ env, names }: Ports): Promise<boolean> {
+  const areFree = await Promise.all(names.map((name) => isFree(Number(env[name]))));
+  const takenNames = names.filter((_name, index) => areFree[index] === false);
+  await choosePorts({ env, names: takenNames });
+  return takenNames.length > 0;
 }
 
 function watchFiles() {
