@@ -43,13 +43,18 @@ const bedrockEvents = [
 ];
 const nothing: Piece = { text: "" };
 
-/** `path` is where each event has its piece of the answer. */
-export function createFrameReader(path: string | undefined): FrameReader {
+/** `path` is where each event has its piece of the answer. `onJson` gets each event that is JSON. */
+export function createFrameReader(options: {
+  path?: string | undefined;
+  onJson?: (json: unknown) => void;
+}): FrameReader {
+  const { path, onJson = () => {} } = options;
   let hasText = false;
   let hasRawText = false;
   /** The answer as a whole, which some send beside its pieces. */
   let wholeText = "";
   const bedrock = createBedrockReader();
+  const dify = createDifyReader();
 
   function readFrame({ event, data, isCut }: ServerSentEvent): Piece {
     if (data.trim() === "[DONE]") return { text: "", isLast: true };
@@ -61,9 +66,12 @@ export function createFrameReader(path: string | undefined): FrameReader {
       hasRawText = true;
       return { text: data };
     }
+    onJson(json);
     refuseError(json);
     if ([readMember(json, "type"), readMember(json, "event")].includes("error"))
       throw createUnreadable("an event of type error reports a failure");
+    const difyPiece = dify.read(json);
+    if (difyPiece !== undefined) return difyPiece;
     if (path !== undefined) return { text: readText(readPath(json, path)) ?? "" };
     const piece = bedrock.read(readMember(json, "event"));
     if (piece !== undefined) return piece;
@@ -94,6 +102,7 @@ export function createFrameReader(path: string | undefined): FrameReader {
     },
     end() {
       if (bedrock.isOpen()) throw createCut("before messageStop");
+      if (dify.isOpen()) throw createCut("before message_end");
       if (!hasText && wholeText === "")
         throw createUnreadable(`no event has a text ${path === undefined ? "" : `at ${path}`}`);
       return { text: hasText ? "" : wholeText, stopReason: bedrock.stopReason() };
@@ -135,6 +144,29 @@ function createBedrockReader() {
         stopReason = readText(readMember(content, "stopReason")) ?? stopReason;
       }
       return { text: readDelta(readPath(content, "$.delta.text")), isFirst };
+    },
+  };
+}
+
+/** The events of Dify, which name the message that they belong to. Others of its events have no text of the answer. */
+function createDifyReader() {
+  let isOpen = false;
+  return {
+    isOpen: () => isOpen,
+    /** Undefined if it is no such event. */
+    read(json: unknown): Piece | undefined {
+      const [event, answer, id] = ["event", "answer", "message_id"].map((name) =>
+        readMember(json, name),
+      );
+      if (event === "human_input_required" || event === "workflow_paused")
+        throw createUnreadable("the workflow waits for a form of its own");
+      if (event === "message_end" || event === "workflow_finished") isOpen = false;
+      if (!isText(id) || !isText(answer)) return undefined;
+      // Moderation takes back what was written so far.
+      if (event === "message_replace") return { text: answer, isFirst: true };
+      if (event !== "message" && event !== "agent_message") return undefined;
+      isOpen = true;
+      return { text: answer };
     },
   };
 }

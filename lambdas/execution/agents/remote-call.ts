@@ -38,6 +38,8 @@ export type RemoteRequest = {
   headers?: Readonly<Record<string, string>>;
   /** The most bytes of the whole response. Default: 32 MiB. */
   maxBytes?: number;
+  /** The text of {conversation} in the URL. */
+  conversation?: string;
   context: AgentContext;
 };
 
@@ -88,6 +90,7 @@ export function createRemoteCall(options: {
     signal: AbortSignal,
   ): Promise<{ response: StreamedResponse; credentials: AddedCredentials }> {
     const { body, accept, headers: ownHeaders, maxBytes = maxResponseBytes, context } = request;
+    const values = { session: readSession(context), conversation: request.conversation ?? "" };
     const headers = {
       ...{ "content-type": "application/json", accept, "accept-encoding": "identity" },
       ...createTraceHeaders(context.trace),
@@ -97,7 +100,7 @@ export function createRemoteCall(options: {
       ...ownHeaders,
     };
     const outgoing = {
-      ...{ method: "POST" as const, url: nameSession(url, context), headers, signal },
+      ...{ method: "POST" as const, url: fillUrl(url, values), headers, signal },
       body: Buffer.from(JSON.stringify(body)),
     };
     const credentials = await Promise.resolve(authorizer.authorize(outgoing)).catch(
@@ -179,9 +182,13 @@ function readSession({ contextId, taskId }: AgentContext): string {
   return contextId ?? taskId;
 }
 
-/** A URL may have {session} in its path or query. */
-function nameSession(url: URL, context: AgentContext): URL {
-  return new URL(url.href.replace(/(?:%7B|\{)session(?:%7D|\})/gi, readSession(context)));
+/** A URL may have placeholders in its path or query. The agent itself chose some values, and none of them may be another path. */
+function fillUrl(url: URL, values: Readonly<Record<"session" | "conversation", string>>): URL {
+  const placeholder = /(?:%7B|\{)(session|conversation)(?:%7D|\})/g;
+  const toPart = (value: string) => (/^\.*$/.test(value) ? "" : encodeURIComponent(value));
+  return new URL(
+    url.href.replace(placeholder, (_, name: keyof typeof values) => toPart(values[name])),
+  );
 }
 
 async function* readChunks(source: {

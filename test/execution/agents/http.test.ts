@@ -14,7 +14,6 @@ import { agentContext, agentTask } from "./agent-context.ts";
 import {
   bedrock,
   bedrockText,
-  difyApp,
   flowise,
   frame,
   langGraphServer,
@@ -582,13 +581,6 @@ describe("endpoints as they are", () => {
     const { updates, causes } = await run({ url: url + threads, ...langGraph });
     expect(updates).toMatchObject([{ type: "failure" }]);
     expect(causes).toEqual(["the question at $.__interrupt__[0].value has no text"]);
-  });
-
-  it("answers as a Dify app", async () => {
-    const { url } = await serve(difyApp);
-    const request = { inputs: {}, query: "{text}", user: "{user}", response_mode: "blocking" };
-    const { updates } = await run({ url, authorizer: bearer, request }, { user_id: "U1" });
-    expect(updates).toEqual([{ type: "answer", text: "re: hi" }]);
   });
 
   it("answers as a flow of Flowise", async () => {
