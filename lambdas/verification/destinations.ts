@@ -13,6 +13,7 @@ import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts
 import type { Log } from "@sekisho/runtime/log.ts";
 import type { Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { Task } from "./task/task.ts";
+import { createHttpsCarrier } from "./transport/a2a/https-carrier.ts";
 import { createA2aTransport } from "./transport/a2a/transport.ts";
 import { createAgentCoreTransport } from "./transport/agentcore/transport.ts";
 import { createHttpsTransport } from "./transport/http/transport.ts";
@@ -151,11 +152,13 @@ function createTransport(
       if (cardUrl === undefined) return undefined;
       const { url, version } = destination;
       return createA2aTransport({
-        cardUrl,
-        url,
+        carrier: createHttpsCarrier({
+          cardUrl,
+          url,
+          authorizer: authorize(destination.authorizer, url ?? cardUrl),
+          maxResponseBytes,
+        }),
         version: version === "highest" ? undefined : version,
-        authorizer: authorize(destination.authorizer, url ?? cardUrl),
-        maxResponseBytes,
       });
     }
     case "agentcore": {

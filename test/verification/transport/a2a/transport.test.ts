@@ -6,6 +6,7 @@ import { v03Operations } from "@sekisho/contracts/a2a/v03/params.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { createBearerAuthorizer } from "@sekisho/runtime/auth/token-authorizer.ts";
+import { createHttpsCarrier } from "@sekisho/verification/transport/a2a/https-carrier.ts";
 import { createA2aTransport, respond } from "@sekisho/verification/transport/a2a/transport.ts";
 import { type TapEntry, tapTransport } from "@sekisho/verification/transport/tap.ts";
 import { startA2aPeer } from "../../../doubles/a2a-peer.ts";
@@ -394,8 +395,10 @@ describe("secrets of the A2A transport", () => {
       const entries: TapEntry[] = [];
       const transport = tapTransport({
         transport: createA2aTransport({
-          cardUrl: agent.cardUrl,
-          authorizer: createBearerAuthorizer({ readToken: async () => token }),
+          carrier: createHttpsCarrier({
+            cardUrl: agent.cardUrl,
+            authorizer: createBearerAuthorizer({ readToken: async () => token }),
+          }),
         }),
         tap: (entry) => entries.push(entry),
       });
@@ -429,7 +432,9 @@ for (const version of ["1.0", "0.3"] as const) {
     async open({ script, maxResponseBytes, unreachable }) {
       const { cardUrl, calls, close } = await startA2aPeer({ script, version });
       if (unreachable) await close();
-      const transport = createA2aTransport({ cardUrl, authorizer: noAuthorizer, maxResponseBytes });
+      const transport = createA2aTransport({
+        carrier: createHttpsCarrier({ cardUrl, authorizer: noAuthorizer, maxResponseBytes }),
+      });
       return { transport, calls, close: unreachable ? async () => {} : close };
     },
   });
