@@ -42,3 +42,10 @@ export type A2aCarrier = Pick<Transport, "stopSession" | "close"> & {
   send(request: CarriedRequest): Promise<TransportResponse>;
   readCard(request: CardRequest): Promise<CardResponse>;
 };
+
+/** A carrier for both protocols. As it is, it is the transport of the zone contract. */
+export type Carrier = Omit<A2aCarrier, "send"> & {
+  send(request: TransportRequest & Partial<CarriedRequest>): Promise<TransportResponse>;
+};
+
+export const maxCardBytes = 256 * 1024;

@@ -9,7 +9,7 @@ import { createCachedCredential } from "@sekisho/runtime/async/cached-credential
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import { parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { parseJson, parseUrl } from "@sekisho/runtime/untrusted-input.ts";
-import type { A2aCarrier, CardRequest, CardResponse } from "../carrier.ts";
+import { type A2aCarrier, type CardRequest, type CardResponse, maxCardBytes } from "../carrier.ts";
 import type { AuthorizedSend } from "../http/transport.ts";
 import { statusToReason } from "../response-error.ts";
 import { type CheckResponseHead, checkResponseHead, isRedirection } from "../response-head.ts";
@@ -130,7 +130,6 @@ function createRedirectError(why: string): SekishoError {
   );
 }
 
-const maxCardBytes = 256 * 1024;
 const maxRedirects = 3;
 
 /** Resolves to any status except a redirect. Resolves to 304 only if `etag` was sent. */
