@@ -67,6 +67,7 @@ describe("a destination's longPollMs", () => {
   it("turns long polls off by default for a remote destination and over A2A", () => {
     expect(longPollMs(far({}))).toBe(0);
     expect(longPollMs({ transport: "a2a" })).toBe(0);
+    expect(longPollMs({ transport: "in-process", protocol: "a2a" })).toBe(0);
   });
 
   it("uses the configured longPollMs, up to 25000", () => {

@@ -378,6 +378,54 @@ describe("A2A", () => {
     });
   });
 
+  describe("a destination that carries A2A otherwise than over HTTPS", () => {
+    const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-1";
+    const runtime = { transport: "agentcore", runtimeArn };
+
+    it.each([
+      [{ transport: "in-process" }, { dialect: "zone", idempotent: true, longPollMs: "auto" }],
+      [runtime, { dialect: "zone", idempotent: true, longPollMs: "auto" }],
+      [
+        { ...runtime, protocol: "sekisho" },
+        { dialect: "zone", idempotent: true, longPollMs: "auto" },
+      ],
+      [
+        { ...runtime, protocol: "a2a" },
+        { dialect: "a2a", idempotent: false, longPollMs: 0, version: "highest" },
+      ],
+      [
+        { transport: "in-process", protocol: "a2a" },
+        { dialect: "a2a", idempotent: true, longPollMs: 0, version: "highest" },
+      ],
+    ])("reads %j with the defaults of its protocol", (agent, defaults) => {
+      const { destinations } = configOf(agent);
+      expect(destinations.agent).toMatchObject(defaults);
+      // The functions of a stage parse it again.
+      expect(configOf({ ...destinations.agent }).destinations).toEqual(destinations);
+    });
+
+    it("keeps the fingerprint of a runtime that names no protocol", () => {
+      expect(configOf(runtime).destinations.agent).not.toHaveProperty("protocol");
+      expect(createFingerprints(configOf(runtime))).not.toEqual(
+        createFingerprints(configOf({ ...runtime, protocol: "a2a" })),
+      );
+    });
+
+    it.each([
+      [{ longPollMs: 1000 }, /agent\.longPollMs: must be 0/],
+      [{ forwardBotToken: true }, /agent\.forwardBotToken: must be false/],
+      [{ agent: "ops" }, /agent\.agent: must not be set, because A2A cannot name an agent/],
+      [{ version: "0.2" }, /agent\.version/],
+      [{ protocol: "mcp" }, /agent\.protocol/],
+      [{ protocol: "sekisho", version: "1.0" }, /agent\.version: is for the protocol a2a only/],
+    ])("refuses %j", (fields, words) => {
+      for (const carrier of [runtime, { transport: "in-process" }])
+        expect(problemsWith({ ...carrier, protocol: "a2a", ...fields })).toEqual([
+          expect.stringMatching(words),
+        ]);
+    });
+  });
+
   describe("an A2A destination in a stage", () => {
     const stages = { dev: { ...stage, execution: { kind: "external" } } };
 

@@ -70,6 +70,8 @@ export function reasonText({
       return "It is temporarily unavailable. Try again in a minute. If that does not help, look at its log.";
     case "agent_not_found":
       return "No such agent or runtime exists. Check the address.";
+    case "version_not_supported":
+      return "It does not support the version of A2A that it was called with. A runtime of AgentCore has to allow the header A2A-Version, or it takes every call for one of 0.3.";
     case "payload_too_large":
       return "Its response is larger than maxResponseBytes, or it rejects the request as too large.";
     case "invalid_response":

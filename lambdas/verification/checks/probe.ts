@@ -30,7 +30,7 @@ export async function probeDestination(options: {
   const sessionId = `check-${newId()}`;
 
   async function check(limit: AbortSignal): Promise<CheckResult> {
-    const agent = await transport.describe?.({ signal: limit });
+    const agent = await transport.describe?.({ sessionId, signal: limit });
     const healthRequest =
       agent === undefined ? discoveryRequest : createA2aHealthRequest({ agent, taskId: newId() });
     const id = newId();

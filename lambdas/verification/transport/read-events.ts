@@ -2,7 +2,7 @@
 
 import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { createParser } from "eventsource-parser";
-import { createTooLargeError } from "./response-body.ts";
+import { type CappedBody, createTooLargeError } from "./response-body.ts";
 
 /**
  * Skips comments, notifications, and events that are no response. The body is the response, or empty if the stream ends without one. A line
@@ -47,6 +47,19 @@ export function createEventCollector({ maxBytes }: { maxBytes: number }): {
     isDone: () => response !== undefined,
     end: () => ({ body: Buffer.from(response ?? "") }),
   };
+}
+
+/** Reads the stream up to its response. Throws `payload_too_large` if that is larger. */
+export async function readEventResponse(
+  stream: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<CappedBody> {
+  const collector = createEventCollector({ maxBytes });
+  for await (const chunk of stream) {
+    collector.add(chunk);
+    if (collector.isDone()) break;
+  }
+  return collector.end();
 }
 
 function isResponse(json: unknown): boolean {

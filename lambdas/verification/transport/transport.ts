@@ -39,7 +39,7 @@ export type Transport = {
   /** Stops the peer's warm session. Present only if the configuration asks for it. Stopping twice is safe. */
   stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
   /** Returns the peer's description. Present only if the transport reads one to make calls. Rejects like `send`. */
-  describe?(request: { signal: AbortSignal }): Promise<PeerDescription>;
+  describe?(request: { sessionId: string; signal: AbortSignal }): Promise<PeerDescription>;
   /** Closes idle connections. */
   close?(): Promise<void>;
 };

@@ -2,7 +2,7 @@
 import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
 import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
-import type { AuthorizedSend } from "../http/transport.ts";
+import type { A2aCarrier } from "../carrier.ts";
 import { parseEnvelope } from "../read-response.ts";
 import type { TransportResponse } from "../transport.ts";
 import type { CardSource } from "./card-source.ts";
@@ -26,10 +26,9 @@ export type CallOperation = <O extends CalledOperation>(request: {
 export function createCallOperation(options: {
   cards: CardSource;
   interfacesOf: (card: ReadCard) => readonly [UsableInterface, ...UsableInterface[]];
-  http: AuthorizedSend;
-  maxResponseBytes: number;
+  carrier: A2aCarrier;
 }): CallOperation {
-  const { cards, interfacesOf, http, maxResponseBytes } = options;
+  const { cards, interfacesOf, carrier } = options;
   /** The last interface that refused the version that its card names. It is tried last from then on. */
   let refusedKey: string | undefined;
   const sentMessages = createSentMessages();
@@ -43,7 +42,7 @@ export function createCallOperation(options: {
     const isRefused = (answer: OperationAnswer<typeof operation>) =>
       "passed" in answer && isVersionRefused({ answer: answer.passed, operation, id: call.id });
     const post = (to: UsableInterface) => {
-      const postOnce = () => postOperation({ to, operation, params, call, http, maxResponseBytes });
+      const postOnce = () => postOperation({ to, operation, params, call, carrier });
       if (operation !== "SendMessage") return postOnce();
       return sentMessages.send({
         messageId: call.id,

@@ -12,7 +12,7 @@ import { paramsToV03 } from "@sekisho/contracts/a2a/v03/params.ts";
 import { idSchema, optionalText, readableList } from "@sekisho/contracts/a2a/values.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import * as z from "zod";
-import { type AuthorizedSend, requestHeaders } from "../http/transport.ts";
+import type { A2aCarrier } from "../carrier.ts";
 import { createMemberProblem } from "../peer-problem.ts";
 import { parseEnvelope } from "../read-response.ts";
 import { createTooLargeError } from "../response-body.ts";
@@ -39,30 +39,22 @@ export async function postOperation<O extends CalledOperation>(request: {
   operation: O;
   params: OperationParams<O>;
   call: PeerCall;
-  http: AuthorizedSend;
-  maxResponseBytes: number;
+  carrier: A2aCarrier;
 }): Promise<OperationAnswer<O>> {
-  const { operation, params, http, maxResponseBytes } = request;
+  const { operation, params, carrier } = request;
   const { url, version, tenant } = request.to;
-  const { id, sessionId, trace, signal } = request.call;
+  const { id, ...exchange } = request.call;
   const method = toA2aMethod({ operation, version });
   if (method === undefined) throw new SekishoError("unsupported_operation");
   // Version 0.3 has no `ListTasks`; `method` was undefined for it.
   const inV03 = operation as Exclude<O, "ListTasks">;
   const versionParams =
     version === "1.0" ? { ...params, tenant } : paramsToV03({ operation: inV03, params });
-  const response = await http.send({
-    method: "POST",
+  const response = await carrier.send({
+    ...exchange,
     url,
-    headers: {
-      ...requestHeaders({ sessionId, trace }),
-      "a2a-version": version,
-      [extensionsHeader[version]]: extensions,
-    },
+    headers: { "a2a-version": version, [extensionsHeader[version]]: extensions },
     body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: versionParams })),
-    signal,
-    maxResponseBytes,
-    shortens: true,
     // A stream is never asked for, but some agents answer every message with one.
     readsEvents: operation === "SendMessage",
   });

@@ -1,4 +1,4 @@
-/** Calls an A2A agent (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC. Maps the zone contract's methods to A2A operations. */
+/** Calls an A2A agent (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC and any carrier. Maps the zone contract's methods to A2A operations. */
 import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
 import type { A2aVersion, OperationParams } from "@sekisho/contracts/a2a/operations.ts";
 import { requestSchema } from "@sekisho/contracts/envelope.ts";
@@ -10,9 +10,7 @@ import {
   type ResultOf,
   type TaskResult,
 } from "@sekisho/contracts/methods.ts";
-import { type Authorizer, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
-import { createAuthorizedSend } from "../http/transport.ts";
-import { defaultMaxResponseBytes } from "../response-body.ts";
+import type { A2aCarrier } from "../carrier.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { createCallOperation, findTaskByMessage } from "./call-operation.ts";
 import { createCardSource } from "./card-source.ts";
@@ -22,29 +20,20 @@ import type { PeerCall, ReceivedSize } from "./post-operation.ts";
 import { toCancelResult, toZoneResult } from "./task-result.ts";
 
 /**
- * Throws for URLs that are not https (http on loopback) or that hold credentials. `url` replaces the address that the card names, and
- * `version` the highest common version. A problem with the card fails the call before anything is sent. A task that ended in failure
- * becomes an error object of the zone contract. The peer's own errors pass unchanged.
+ * `version` replaces the highest common version. A problem with the card fails the call before anything is sent. A task that ended in
+ * failure becomes an error object of the zone contract. The peer's own errors pass unchanged.
  */
 export function createA2aTransport(options: {
-  cardUrl: string;
-  url?: string | undefined;
+  carrier: A2aCarrier;
   version?: A2aVersion | undefined;
-  authorizer: Authorizer;
-  maxResponseBytes?: number;
-  connectTimeoutMs?: number;
-  now?: () => number;
-  random?: () => number;
+  now?: (() => number) | undefined;
+  random?: (() => number) | undefined;
 }): Transport {
-  const { cardUrl: cardAddress, url: address, version, authorizer } = options;
-  const { maxResponseBytes = defaultMaxResponseBytes, connectTimeoutMs, now = Date.now } = options;
-  const { random = Math.random } = options;
-  const cardUrl = parseCheckedUrl(cardAddress);
-  const url = address === undefined ? undefined : parseCheckedUrl(address);
-  const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now });
-  const cards = createCardSource({ cardUrl, version: version ?? "1.0", http, now, random });
+  const { carrier, version, now = Date.now, random = Math.random } = options;
+  const { cardUrl, url, stopSession } = carrier;
+  const cards = createCardSource({ carrier, version: version ?? "1.0", now, random });
   const interfacesOf = (card: ReadCard) => listUsableInterfaces({ card, cardUrl, url, version });
-  const ask = createCallOperation({ cards, interfacesOf, http, maxResponseBytes });
+  const ask = createCallOperation({ cards, interfacesOf, carrier });
 
   async function sendMessage(params: OperationParams<"SendMessage">, call: PeerCall) {
     const answer = await ask({ operation: "SendMessage", params, call });
@@ -117,13 +106,14 @@ export function createA2aTransport(options: {
           throw new SekishoError("unsupported_operation");
       }
     },
-    async describe({ signal }) {
-      const card = await cards.current({ signal });
+    async describe(request) {
+      const card = await cards.current(request);
       const [bestInterface] = interfacesOf(card);
       return { name: card.name, url: bestInterface.url.href, version: bestInterface.version };
     },
+    ...(stopSession === undefined ? {} : { stopSession }),
     async close() {
-      http.close();
+      await carrier.close?.();
     },
   };
 }
