@@ -154,10 +154,9 @@ export const destinationSchema = z.discriminatedUnion("transport", [
         .describe(
           "The peer deduplicates messages by message id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without card, false with card.",
         ),
-      longPollMs: z
-        .literal(0, "must be 0, because A2A has no long polls")
-        .default(0)
-        .describe("A2A has no long polls."),
+      longPollMs: anyDestination.longPollMs.describe(
+        "How long a poll waits by the stream of the task for a change, in milliseconds, if the card has capabilities.streaming. Both sides may be billed for this time. 0: polls return at once. auto: 10000 at the Execution host on the same machine (but at most half of the time for a call), 0 elsewhere.",
+      ),
       forwardBotToken: z
         .literal(false, "must be false, because A2A cannot carry the bot token")
         .default(false)

@@ -327,7 +327,6 @@ describe("A2A", () => {
     });
 
     it.each([
-      ["a long poll", { card, authorizer: bearer, longPollMs: 1000 }, /longPollMs: must be 0/],
       [
         "the bot token",
         { card, authorizer: bearer, forwardBotToken: true },
