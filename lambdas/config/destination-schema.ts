@@ -123,7 +123,6 @@ type OfEitherProtocol = {
   version?: z.infer<typeof a2aVersionSchema> | undefined;
   dialect?: z.infer<typeof dialectSchema> | undefined;
   agent?: string | undefined;
-  longPollMs: number | "auto";
   forwardBotToken: boolean;
 };
 
@@ -131,7 +130,7 @@ function checkProtocol(
   destination: OfEitherProtocol,
   context: { addIssue(issue: { code: "custom"; path: string[]; message: string }): void },
 ): void {
-  const { protocol, version, agent, longPollMs, forwardBotToken } = destination;
+  const { protocol, version, agent, forwardBotToken } = destination;
   const refuse = (field: string, message: string) =>
     context.addIssue({ code: "custom", path: [field], message });
   if (protocol !== "a2a") {
@@ -139,20 +138,17 @@ function checkProtocol(
     return;
   }
   if (agent !== undefined) refuse("agent", "must not be set, because A2A cannot name an agent");
-  if (longPollMs !== "auto" && longPollMs !== 0) refuse("longPollMs", noLongPolls);
   if (forwardBotToken) refuse("forwardBotToken", noBotToken);
 }
 
-const noLongPolls = "must be 0, because A2A has no long polls";
 const noBotToken = "must be false, because A2A cannot carry the bot token";
 
 function withProtocolDefaults<D extends OfEitherProtocol>(destination: D) {
-  const { protocol, version = "highest" as const, longPollMs } = destination;
+  const { protocol, version = "highest" as const } = destination;
   const isA2a = protocol === "a2a";
   return {
     ...destination,
     dialect: destination.dialect ?? (isA2a ? ("a2a" as const) : ("zone" as const)),
-    longPollMs: isA2a ? 0 : longPollMs,
     ...(isA2a && { version }),
   };
 }
@@ -215,7 +211,9 @@ export const destinationSchema = z.discriminatedUnion("transport", [
         .describe(
           "The peer deduplicates messages by message id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without card, false with card.",
         ),
-      longPollMs: z.literal(0, noLongPolls).default(0).describe("A2A has no long polls."),
+      longPollMs: anyDestination.longPollMs.describe(
+        "How long a poll waits by the stream of the task for a change, in milliseconds, if the card has capabilities.streaming. Both sides may be billed for this time. 0: polls return at once. auto: 10000 at the Execution host on the same machine (but at most half of the time for a call), 0 elsewhere.",
+      ),
       forwardBotToken: z
         .literal(false, noBotToken)
         .default(false)

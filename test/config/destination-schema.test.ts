@@ -327,7 +327,6 @@ describe("A2A", () => {
     });
 
     it.each([
-      ["a long poll", { card, authorizer: bearer, longPollMs: 1000 }, /longPollMs: must be 0/],
       [
         "the bot token",
         { card, authorizer: bearer, forwardBotToken: true },
@@ -391,11 +390,11 @@ describe("A2A", () => {
       ],
       [
         { ...runtime, protocol: "a2a" },
-        { dialect: "a2a", idempotent: false, longPollMs: 0, version: "highest" },
+        { dialect: "a2a", idempotent: false, longPollMs: "auto", version: "highest" },
       ],
       [
         { transport: "in-process", protocol: "a2a" },
-        { dialect: "a2a", idempotent: true, longPollMs: 0, version: "highest" },
+        { dialect: "a2a", idempotent: true, longPollMs: "auto", version: "highest" },
       ],
     ])("reads %j with the defaults of its protocol", (agent, defaults) => {
       const { destinations } = configOf(agent);
@@ -412,7 +411,6 @@ describe("A2A", () => {
     });
 
     it.each([
-      [{ longPollMs: 1000 }, /agent\.longPollMs: must be 0/],
       [{ forwardBotToken: true }, /agent\.forwardBotToken: must be false/],
       [{ agent: "ops" }, /agent\.agent: must not be set, because A2A cannot name an agent/],
       [{ version: "0.2" }, /agent\.version/],

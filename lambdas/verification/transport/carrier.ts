@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import type { TakeResponse } from "./read-events.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 
 /** One request of A2A, with the headers of its version. */
@@ -11,8 +12,8 @@ export type CarriedRequest = TransportRequest & {
   /** The address in the card. A carrier that replaces it with its own `url` gets that. */
   url: URL;
   headers: Readonly<Record<string, string>>;
-  /** Also reads a stream of events, up to its first JSON-RPC response. */
-  readsEvents: boolean;
+  /** Also reads a stream of events, up to its first JSON-RPC response, or as long as the function wants. */
+  readsEvents: boolean | TakeResponse;
 };
 
 /** `version` is the highest that the caller reads. With `etag`, the peer may answer 304. */

@@ -6,7 +6,7 @@ import type { OutgoingRequest } from "@sekisho/runtime/auth/authorizer.ts";
 import { type HttpClient, HttpError, type HttpHead } from "@sekisho/runtime/http/client.ts";
 import type { ClientCertificate } from "@sekisho/runtime/http/connections.ts";
 import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
-import { createEventCollector } from "./read-events.ts";
+import { createEventCollector, type TakeResponse, toTakeResponse } from "./read-events.ts";
 import { createResponseCollector, maxShortening } from "./response-body.ts";
 import { type CheckResponseHead, checkResponseHead, isEventStream } from "./response-head.ts";
 import type { TransportResponse } from "./transport.ts";
@@ -17,8 +17,8 @@ export type SendOnceRequest = OutgoingRequest & {
   maxResponseBytes: number;
   /** Cuts the long strings of a larger response instead of refusing it. */
   shortens?: boolean | undefined;
-  /** Also reads a stream of events, up to its first JSON-RPC response. */
-  readsEvents?: boolean | undefined;
+  /** Also reads a stream of events, up to its first JSON-RPC response, or as long as the function wants. */
+  readsEvents?: boolean | TakeResponse | undefined;
   nowMs: number;
   /** Decides which responses are not read. Default: `checkResponseHead`. */
   refuse?: CheckResponseHead | undefined;
@@ -47,11 +47,15 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
   const collect = (receivedHead: HttpHead) => {
     head = receivedHead;
     const limit = shortens ? maxBytes * maxShortening : maxBytes;
-    const refusal = refuse({ ...receivedHead, maxBytes: limit, readsEvents, sentRequest: request });
+    const mayStream = readsEvents !== false;
+    const refusal = refuse({
+      ...{ ...receivedHead, maxBytes: limit, sentRequest: request },
+      readsEvents: mayStream,
+    });
     if (refusal !== undefined) throw refusal;
-    const isStream = readsEvents && isEventStream(receivedHead.headers["content-type"]);
-    return isStream
-      ? createEventCollector({ maxBytes })
+    const takeResponse = toTakeResponse(readsEvents);
+    return mayStream && isEventStream(receivedHead.headers["content-type"])
+      ? createEventCollector({ maxBytes, takeResponse })
       : createResponseCollector({ maxBytes, shortens });
   };
   const { body, ...responseHead } = await http

@@ -1,7 +1,6 @@
-/** Calls an operation of the agent in the highest version that it supports, and finds a task by its first message. */
+/** Calls an operation of the agent in the highest version that it supports. */
 import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
 import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
-import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { A2aCarrier } from "../carrier.ts";
 import { parseEnvelope } from "../read-response.ts";
 import type { TransportResponse } from "../transport.ts";
@@ -11,15 +10,16 @@ import { createSentMessages } from "./messages.ts";
 import {
   type CalledOperation,
   type OperationAnswer,
-  type PassedResponse,
   type PeerCall,
   postOperation,
+  type TakeEvent,
 } from "./post-operation.ts";
 
 export type CallOperation = <O extends CalledOperation>(request: {
   operation: O;
   params: OperationParams<O>;
   call: PeerCall;
+  takeEvent?: TakeEvent;
 }) => Promise<OperationAnswer<O>>;
 
 /** `interfacesOf` returns the usable interfaces of a card, best first. */
@@ -38,11 +38,11 @@ export function createCallOperation(options: {
     return interfaces.find((one) => toInterfaceKey(one) !== refusedKey) ?? interfaces[0];
   }
 
-  return async ({ operation, params, call }) => {
+  return async ({ operation, params, call, takeEvent }) => {
     const isRefused = (answer: OperationAnswer<typeof operation>) =>
       "passed" in answer && isVersionRefused({ answer: answer.passed, operation, id: call.id });
     const post = (to: UsableInterface) => {
-      const postOnce = () => postOperation({ to, operation, params, call, carrier });
+      const postOnce = () => postOperation({ to, operation, params, call, carrier, takeEvent });
       if (operation !== "SendMessage") return postOnce();
       return sentMessages.send({
         messageId: call.id,
@@ -89,44 +89,4 @@ function isVersionRefused(request: {
 
 function toInterfaceKey({ url, version, tenant }: UsableInterface): string {
   return JSON.stringify([url.href, version, tenant]);
-}
-
-/** The task is among the latest, which come first (A2A 1.0, section 3.1.4). */
-const maxPages = 3;
-const pageSize = 20;
-/** A task's first message is the oldest of its history. */
-const historyLength = 20;
-
-/**
- * Finds a task by the id of its first message. Rejects with `unsupported_operation` if it is not listed. `task_not_found` would be wrong,
- * because it means that the task does not exist, but agents may list a task late, drop its history, or answer without a task.
- */
-export async function findTaskByMessage(request: {
-  messageId: string;
-  ask: CallOperation;
-  call: PeerCall;
-}): Promise<{ taskId: string } | PassedResponse> {
-  const { messageId, ask, call } = request;
-  let pageToken: string | undefined;
-  for (let page = 0; page < maxPages; page += 1) {
-    const params = { contextId: call.sessionId, pageSize, pageToken, historyLength };
-    const answer = await ask({ operation: "ListTasks", params, call }).catch(throwListingFailure);
-    if ("passed" in answer) return answer;
-    const { tasks, nextPageToken } = answer.result;
-    const namedTask = tasks.find((task) =>
-      task.history.some((message) => message.messageId === messageId),
-    );
-    if (namedTask !== undefined) return { taskId: namedTask.id };
-    if (nextPageToken === undefined) break;
-    pageToken = nextPageToken;
-  }
-  throw new SekishoError("unsupported_operation");
-}
-
-/** A listing that is too large says nothing about the task's own size. */
-function throwListingFailure(error: unknown): never {
-  if (error instanceof SekishoError && error.reason === "payload_too_large") {
-    throw new SekishoError("unsupported_operation", { cause: error });
-  }
-  throw error;
 }

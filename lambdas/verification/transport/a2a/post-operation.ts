@@ -33,15 +33,22 @@ export type OperationAnswer<O extends CalledOperation> =
   | ({ result: OperationResult<O>; retryAfterMs: number | undefined } & ReceivedSize)
   | PassedResponse;
 
-/** Adds the interface's tenant to `params`. Throws `unsupported_operation` if the version lacks the operation. */
+/** Takes the result of one event of a stream. `length` is that of the event. True ends the reading. */
+export type TakeEvent = (event: { result: unknown; length: number }) => boolean;
+
+/**
+ * Adds the interface's tenant to `params`. Throws `unsupported_operation` if the version lacks the operation. `takeEvent` is for
+ * `SubscribeToTask`, whose result is that of the last event that was read.
+ */
 export async function postOperation<O extends CalledOperation>(request: {
   to: UsableInterface;
   operation: O;
   params: OperationParams<O>;
   call: PeerCall;
   carrier: A2aCarrier;
+  takeEvent?: TakeEvent | undefined;
 }): Promise<OperationAnswer<O>> {
-  const { operation, params, carrier } = request;
+  const { operation, params, carrier, takeEvent } = request;
   const { url, version, tenant } = request.to;
   const { id, ...exchange } = request.call;
   const method = toA2aMethod({ operation, version });
@@ -53,10 +60,19 @@ export async function postOperation<O extends CalledOperation>(request: {
   const response = await carrier.send({
     ...exchange,
     url,
-    headers: { "a2a-version": version, [extensionsHeader[version]]: extensions },
+    headers: {
+      "a2a-version": version,
+      [extensionsHeader[version]]: extensions,
+      ...(takeEvent && { accept: "text/event-stream, application/json" }),
+    },
     body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: versionParams })),
-    // A stream is never asked for, but some agents answer every message with one.
-    readsEvents: operation === "SendMessage",
+    // Some agents answer every message with a stream.
+    readsEvents: takeEvent
+      ? ({ response, length }) => {
+          const { result } = response;
+          return response.id !== id || result === undefined || takeEvent({ result, length });
+        }
+      : operation === "SendMessage",
   });
   const { status, retryAfterMs, body, shortened } = response;
   const envelope = parseEnvelope({ body, repairs: true });
@@ -71,7 +87,12 @@ export async function postOperation<O extends CalledOperation>(request: {
   }
 }
 
-export type CalledOperation = "SendMessage" | "GetTask" | "CancelTask" | "ListTasks";
+export type CalledOperation =
+  | "SendMessage"
+  | "GetTask"
+  | "SubscribeToTask"
+  | "CancelTask"
+  | "ListTasks";
 
 /** Only the members needed to find a task, so that a broken task in the listing does no harm. */
 const listedTaskSchema = z.object({
@@ -87,6 +108,7 @@ const listingSchema = z.object({
 const schemas = {
   SendMessage: readAnswerSchema,
   GetTask: readTaskSchema,
+  SubscribeToTask: z.unknown(),
   CancelTask: readTaskSchema,
   ListTasks: listingSchema,
 } as const;

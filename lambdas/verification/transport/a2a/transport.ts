@@ -12,11 +12,12 @@ import {
 } from "@sekisho/contracts/methods.ts";
 import type { A2aCarrier } from "../carrier.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
-import { createCallOperation, findTaskByMessage } from "./call-operation.ts";
+import { createCallOperation } from "./call-operation.ts";
 import { createCardSource } from "./card-source.ts";
 import { listUsableInterfaces } from "./interfaces.ts";
-import { createAnswerParams, createTaskMessage, historyLength } from "./messages.ts";
+import { createAnswerParams, createTaskMessage } from "./messages.ts";
 import type { PeerCall, ReceivedSize } from "./post-operation.ts";
+import { createTaskReads, requireSameTask } from "./task-reads.ts";
 import { toCancelResult, toZoneResult } from "./task-result.ts";
 
 /**
@@ -34,6 +35,7 @@ export function createA2aTransport(options: {
   const cards = createCardSource({ carrier, version: version ?? "1.0", now, random });
   const interfacesOf = (card: ReadCard) => listUsableInterfaces({ card, cardUrl, url, version });
   const ask = createCallOperation({ cards, interfacesOf, carrier });
+  const tasks = createTaskReads({ cards, ask });
 
   async function sendMessage(params: OperationParams<"SendMessage">, call: PeerCall) {
     const answer = await ask({ operation: "SendMessage", params, call });
@@ -46,33 +48,13 @@ export function createA2aTransport(options: {
     return respond({ call, outcome: toZoneResult(answer), size: answer });
   }
 
-  /** Finds the task by its id, or by the id of the message that began it. */
-  async function find({ task_id, request_id = "" }: ParamsOf<"get_task">, call: PeerCall) {
-    return task_id === undefined
-      ? findTaskByMessage({ messageId: request_id, ask, call })
-      : { taskId: task_id };
-  }
-
-  async function get(key: ParamsOf<"get_task">, call: PeerCall) {
-    const taskRef = await find(key, call);
-    if ("passed" in taskRef) return taskRef.passed;
-    const answer = await ask({
-      operation: "GetTask",
-      params: { id: taskRef.taskId, historyLength },
-      call,
-    });
-    if ("passed" in answer) return answer.passed;
-    const { result: task, retryAfterMs } = answer;
-    requireSameTask(taskRef.taskId, task.id);
-    return respond({
-      call,
-      outcome: toZoneResult({ result: { task }, retryAfterMs }),
-      size: answer,
-    });
+  async function get(params: ParamsOf<"get_task">, call: PeerCall) {
+    const polledTask = await tasks.poll(params, call);
+    return "passed" in polledTask ? polledTask.passed : respond({ call, ...polledTask });
   }
 
   async function cancel(key: ParamsOf<"cancel_task">, call: PeerCall) {
-    const taskRef = await find(key, call);
+    const taskRef = await tasks.find(key, call);
     if ("passed" in taskRef) return taskRef.passed;
     const answer = await ask({ operation: "CancelTask", params: { id: taskRef.taskId }, call });
     if ("passed" in answer) return answer.passed;
@@ -116,18 +98,6 @@ export function createA2aTransport(options: {
       await carrier.close?.();
     },
   };
-}
-
-/** Refuses a response about another task, because its answer may be for other people. */
-function requireSameTask(
-  calledTaskId: string | undefined,
-  answeredTaskId: string | undefined,
-): void {
-  if (calledTaskId === undefined || answeredTaskId === undefined || answeredTaskId === calledTaskId)
-    return;
-  throw new SekishoError("invalid_response", {
-    cause: new Error("the agent answered for another task"),
-  });
 }
 
 /** Throws `invalid_response` for an outcome that is not valid JSON. The agent has answered, so the call must not look unsent. */

@@ -5,7 +5,7 @@ import { sessionIdSchema } from "@sekisho/contracts/methods.ts";
 import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts";
 import { createCardError } from "../a2a/card-problem.ts";
 import type { Carrier } from "../carrier.ts";
-import { readEventResponse } from "../read-events.ts";
+import { readEventResponse, type TakeResponse, toTakeResponse } from "../read-events.ts";
 import { defaultMaxResponseBytes, readShortened } from "../response-body.ts";
 import { isEventStream, isJson } from "../response-head.ts";
 import type { TransportResponse } from "../transport.ts";
@@ -74,7 +74,7 @@ export function createAgentCoreTransport(options: {
         payload,
         runtimeSessionId: requireSessionId(sessionId),
         contentType: "application/json",
-        accept: "application/json",
+        accept: headers.accept ?? "application/json",
         traceParent: trace.traceparent,
         traceState: trace.tracestate,
       };
@@ -115,19 +115,22 @@ function requireSessionId(sessionId: string): string {
 /** Always reads the body to its end or destroys it, because an unread body keeps its connection for ever. */
 async function readPlatformResponse(
   { response, contentType, statusCode }: InvokeAgentRuntimeCommandOutput,
-  limits: { maxResponseBytes: number; readsEvents: boolean },
+  limits: { maxResponseBytes: number; readsEvents: boolean | TakeResponse },
 ): Promise<TransportResponse> {
   const { maxResponseBytes, readsEvents } = limits;
   const stream = response as unknown as
     | (AsyncIterable<Uint8Array> & { destroy(): void })
     | undefined;
-  const isStream = readsEvents && isEventStream(contentType);
+  const isStream = readsEvents !== false && isEventStream(contentType);
   if (stream === undefined || !(isStream || isJson(contentType))) {
     stream?.destroy();
     throw new SekishoError("invalid_response");
   }
   const cappedBody = isStream
-    ? await readEventResponse(stream, maxResponseBytes)
+    ? await readEventResponse(stream, {
+        maxBytes: maxResponseBytes,
+        takeResponse: toTakeResponse(readsEvents),
+      })
     : await readShortened(stream, maxResponseBytes);
   const platformError = findPlatformError(cappedBody.body);
   if (platformError !== undefined) throw platformError;

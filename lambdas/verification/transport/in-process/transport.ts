@@ -5,7 +5,7 @@ import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { abortable, parseRetryAfter } from "@sekisho/runtime/async/waiting.ts";
 import { type Carrier, maxCardBytes } from "../carrier.ts";
 import { requestHeaders } from "../http/transport.ts";
-import { readEventResponse } from "../read-events.ts";
+import { readEventResponse, toTakeResponse } from "../read-events.ts";
 import { type CappedBody, defaultMaxResponseBytes, readShortened } from "../response-body.ts";
 import { isEventStream } from "../response-head.ts";
 
@@ -62,7 +62,10 @@ export function createInProcessTransport(options: {
         signal,
         read: ({ headers }, stream) =>
           readsEvents && isEventStream(headers.get("content-type"))
-            ? readEventResponse(stream, maxResponseBytes)
+            ? readEventResponse(stream, {
+                maxBytes: maxResponseBytes,
+                takeResponse: toTakeResponse(readsEvents),
+              })
             : readShortened(stream, maxResponseBytes),
       });
       return response;
