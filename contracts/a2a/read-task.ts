@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { maxTaskIdLength } from "../limits.ts";
 import { adkKeys, isThought } from "./adk-part.ts";
-import { questionKey, taskKey } from "./extension.ts";
+import { hitlKey, questionKey, taskKey } from "./extension.ts";
 import { contentNames, type Part, partSchema, roleSchema, wrappedKey } from "./part.ts";
 import { a2aStateSchema } from "./task.ts";
 import {
@@ -69,7 +69,8 @@ const message = z.object({
   messageId: idSchema.optional().catch(undefined),
   role: roleOfAnySchema.optional().catch(undefined),
   parts,
-  metadata: readMetadata([questionKey]),
+  metadata: readMetadata([questionKey, hitlKey]),
+  extensions: optionalValue(readableList(z.string())).catch(undefined),
 });
 export const readStatusSchema = z.object({
   state: stateSchema,
@@ -83,6 +84,7 @@ export const readArtifactSchema = z.object({
 export const readTaskMetadata = readMetadata([taskKey]);
 const task = z.object({
   id: idSchema,
+  contextId: optionalText(256).catch(undefined),
   status: readStatusSchema,
   artifacts: optionalValue(z.array(readArtifactSchema)),
   history: readableList(message).catch([]),

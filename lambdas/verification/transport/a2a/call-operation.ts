@@ -1,10 +1,12 @@
 /** Calls an operation of the agent in the highest version that it supports. */
 import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
+import { hitlKey } from "@sekisho/contracts/a2a/extension.ts";
 import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
 import type { A2aCarrier } from "../carrier.ts";
 import { parseEnvelope } from "../read-response.ts";
 import type { TransportResponse } from "../transport.ts";
 import type { CardSource } from "./card-source.ts";
+import { hasHitl } from "./hitl.ts";
 import type { UsableInterface } from "./interfaces.ts";
 import { createSentMessages } from "./messages.ts";
 import {
@@ -41,8 +43,10 @@ export function createCallOperation(options: {
   return async ({ operation, params, call, takeEvent }) => {
     const isRefused = (answer: OperationAnswer<typeof operation>) =>
       "passed" in answer && isVersionRefused({ answer: answer.passed, operation, id: call.id });
-    const post = (to: UsableInterface) => {
-      const postOnce = () => postOperation({ to, operation, params, call, carrier, takeEvent });
+    const post = (to: UsableInterface, card: ReadCard) => {
+      const extensions = hasHitl(card) ? [hitlKey] : [];
+      const request = { to, operation, params, call, carrier, extensions, takeEvent };
+      const postOnce = () => postOperation(request);
       if (operation !== "SendMessage") return postOnce();
       return sentMessages.send({
         messageId: call.id,
@@ -53,16 +57,17 @@ export function createCallOperation(options: {
     };
     const card = await cards.current(call);
     const firstInterface = choose(card);
-    const answer = await post(firstInterface);
+    const answer = await post(firstInterface, card);
     if (!isRefused(answer)) return answer;
     // Nothing was processed. The agent may have changed since its card was read.
     refusedKey = toInterfaceKey(firstInterface);
     cards.forget(card);
-    const secondInterface = choose(await cards.current(call).catch(() => card));
+    const secondCard = await cards.current(call).catch(() => card);
+    const secondInterface = choose(secondCard);
     const mayFollow =
       toInterfaceKey(secondInterface) !== toInterfaceKey(firstInterface) &&
       secondInterface.tenant === firstInterface.tenant;
-    return mayFollow ? post(secondInterface) : answer;
+    return mayFollow ? post(secondInterface, secondCard) : answer;
   };
 }
 

@@ -20,7 +20,7 @@ import type { TransportRequest, TransportResponse } from "../transport.ts";
 import type { UsableInterface } from "./interfaces.ts";
 
 /** Sekisho's A2A extensions. An agent that does not know them ignores them. */
-const extensions = [slackMessageKey, questionKey, taskKey].join(", ");
+const ownExtensions = [slackMessageKey, questionKey, taskKey];
 const extensionsHeader = { "1.0": "a2a-extensions", "0.3": "x-a2a-extensions" } as const;
 
 /** `id` is the JSON-RPC id of all requests of one call. */
@@ -46,9 +46,11 @@ export async function postOperation<O extends CalledOperation>(request: {
   params: OperationParams<O>;
   call: PeerCall;
   carrier: A2aCarrier;
+  /** Those of others that the card names and Sekisho uses. */
+  extensions: readonly string[];
   takeEvent?: TakeEvent | undefined;
 }): Promise<OperationAnswer<O>> {
-  const { operation, params, carrier, takeEvent } = request;
+  const { operation, params, carrier, extensions, takeEvent } = request;
   const { url, version, tenant } = request.to;
   const { id, ...exchange } = request.call;
   const method = toA2aMethod({ operation, version });
@@ -62,7 +64,9 @@ export async function postOperation<O extends CalledOperation>(request: {
     url,
     headers: {
       "a2a-version": version,
-      [extensionsHeader[version]]: extensions,
+      // kagent reads the name of 1.0 in 0.3 too.
+      ...(extensions.length > 0 && { "a2a-extensions": extensions.join(", ") }),
+      [extensionsHeader[version]]: [...ownExtensions, ...extensions].join(", "),
       ...(takeEvent && { accept: "text/event-stream, application/json" }),
     },
     body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: versionParams })),

@@ -1,6 +1,5 @@
 /** Converts an A2A task or message to a result of the zone contract, or to the error that the task ended with. */
 
-import { hash } from "node:crypto";
 import {
   asksForCredentials,
   createApprovalOptions,
@@ -29,6 +28,7 @@ import {
 } from "@sekisho/contracts/methods.ts";
 import { dropUndefined, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
+import { createQuestionId, readHitlQuestion } from "./hitl.ts";
 
 /** The reasons of a failed task, as opposed to those of a failed call. */
 const failures = [
@@ -49,7 +49,6 @@ const notesSchema = z
   })
   .catch({});
 type Notes = z.output<typeof notesSchema>;
-const maxQuestionIdLength = 128;
 const questionSchema = z
   .object({ options: inputRequiredResultSchema.shape.options.catch(undefined) })
   .catch({ options: undefined });
@@ -106,6 +105,10 @@ const maxDescribed = 20;
 function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
   const { message } = task.status;
   const { parts = [] } = message ?? {};
+  const question_id = createQuestionId(message?.messageId);
+  const hitlQuestion = readHitlQuestion(message);
+  if (hitlQuestion !== undefined)
+    return { ...hitlQuestion, ...dropUndefined({ kind: stateKind, question_id }) };
   const fields = readQuestionFields(parts);
   const calls = listOpenCalls(parts);
   const { options = createApprovalOptions(calls) } = questionSchema.parse(
@@ -125,7 +128,7 @@ function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
   const kind = calls.some(asksForCredentials) ? "auth" : stateKind;
   return {
     prompt,
-    ...dropUndefined({ options, fields, kind, question_id: createQuestionId(message?.messageId) }),
+    ...dropUndefined({ options, fields, kind, question_id }),
   };
 }
 
@@ -154,12 +157,6 @@ export function toCancelResult({ id, status }: ReadTask): ResultOf<"cancel_task"
   const { state } = fromA2aState(status.state);
   if (state === "canceled") return { status: "canceled", task_id: id };
   return transitionError({ taskId: id, from: state, to: "canceled" });
-}
-
-/** Makes the question's id from the status message. The history does not count, because it may hold an earlier question. */
-function createQuestionId(messageId: string | undefined): string | undefined {
-  const isTooLong = messageId !== undefined && messageId.length > maxQuestionIdLength;
-  return isTooLong ? hash("sha256", messageId) : messageId;
 }
 
 /** The text of the task's status message, or else the agent's last text. */

@@ -1,6 +1,7 @@
 /** Calls an A2A agent (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC and any carrier. Maps the zone contract's methods to A2A operations. */
 import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
 import type { A2aVersion, OperationParams } from "@sekisho/contracts/a2a/operations.ts";
+import { isUnread, mayHaveRun } from "@sekisho/contracts/certainty.ts";
 import { requestSchema } from "@sekisho/contracts/envelope.ts";
 import { encodeError } from "@sekisho/contracts/error-data.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
@@ -14,6 +15,7 @@ import type { A2aCarrier } from "../carrier.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { createCallOperation } from "./call-operation.ts";
 import { createCardSource } from "./card-source.ts";
+import { hasHitl, isHitlAnswer } from "./hitl.ts";
 import { listUsableInterfaces } from "./interfaces.ts";
 import { createAnswerParams, createTaskMessage } from "./messages.ts";
 import type { PeerCall, ReceivedSize } from "./post-operation.ts";
@@ -53,6 +55,16 @@ export function createA2aTransport(options: {
     return "passed" in polledTask ? polledTask.passed : respond({ call, ...polledTask });
   }
 
+  async function answerTask(params: ParamsOf<"answer_task">, call: PeerCall) {
+    const messageId = call.id;
+    if (!hasHitl(await cards.current(call)) && !isHitlAnswer(params))
+      return sendMessage(createAnswerParams({ messageId, params }), call);
+    const answer = await tasks.read({ taskId: params.task_id, call }).catch(throwUnsentError);
+    if ("passed" in answer) return answer.passed;
+    const task = answer.result;
+    return sendMessage(createAnswerParams({ messageId, params, task }), call);
+  }
+
   async function cancel(key: ParamsOf<"cancel_task">, call: PeerCall) {
     const taskRef = await tasks.find(key, call);
     if ("passed" in taskRef) return taskRef.passed;
@@ -76,10 +88,7 @@ export function createA2aTransport(options: {
           );
         }
         case "answer_task":
-          return sendMessage(
-            createAnswerParams({ messageId, params: methods[method].params.parse(params) }),
-            call,
-          );
+          return answerTask(methods[method].params.parse(params), call);
         case "get_task":
           return get(methods[method].params.parse(params), call);
         case "cancel_task":
@@ -98,6 +107,16 @@ export function createA2aTransport(options: {
       await carrier.close?.();
     },
   };
+}
+
+/** Throws the error of a read before a message. The message was not sent, so the outcome is never unknown. */
+function throwUnsentError(error: unknown): never {
+  if (!(error instanceof SekishoError) || !mayHaveRun(error) || isUnread(error)) throw error;
+  const { reason, details } = error;
+  throw new SekishoError(reason === "ambiguous" ? "unavailable" : reason, {
+    ...{ details, cause: error },
+    certainty: "undelivered",
+  });
 }
 
 /** Throws `invalid_response` for an outcome that is not valid JSON. The agent has answered, so the call must not look unsent. */
