@@ -122,7 +122,7 @@ describe("a bundle", () => {
 
   it.each([
     ["echo", 11.1],
-    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 25.1],
+    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 25.8],
     [{ type: "http", runtimeArn }, 224],
     [{ type: "ag-ui", runtimeArn }, 257],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
