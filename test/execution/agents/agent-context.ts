@@ -19,7 +19,7 @@ export function agentContext(
 }
 
 /** Keeps a value as JSON, as the host does. `writes` has each value that was written. */
-function memoryConversation(
+export function memoryConversation(
   value?: unknown,
 ): AgentConversation & { writes: unknown[]; reads(): number } {
   const writes: unknown[] = [];
