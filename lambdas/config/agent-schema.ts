@@ -23,6 +23,11 @@ const urlWith = (...names: string[]) =>
       `may have the placeholder ${names.map((name) => `{${name}}`).join(" and ")} only`,
     )
     .optional();
+const idleTimeoutSchema = integer(1000, 3600_000)
+  .optional()
+  .describe(
+    "The longest silence of an answer, in milliseconds. After it, the task may have run. Default: 120000.",
+  );
 /** The place at which an agent of another protocol is called: an address, or a runtime of AgentCore. */
 const remoteTarget = {
   url: urlWith("session").describe(
@@ -39,11 +44,7 @@ const remoteTarget = {
     .describe(
       'How calls prove who makes them. Default: with runtimeArn the signature of the role of the Execution zone (sigv4), else { "type": "none" }.',
     ),
-  idleTimeoutMs: integer(1000, 3600_000)
-    .optional()
-    .describe(
-      "The longest silence of an answer, in milliseconds. After it, the task may have run. Default: 120000.",
-    ),
+  idleTimeoutMs: idleTimeoutSchema,
 };
 
 /** The agent is called at one place. */
@@ -77,6 +78,61 @@ const templateSchema = z
 const pathSchema = z
   .string()
   .regex(/^\$(\.[\w-]+|\[-?\d+\])*$/, "must be a path such as $.result or $.messages[-1].content");
+/** The headers that the host sets itself, or that decide how the message is read. */
+const ownHeaders =
+  /^(accept|accept-encoding|authorization|connection|content-.*|cookie|expect|host|te|trailer|transfer-encoding|upgrade|x-amz.*)$/;
+const headersSchema = z.record(
+  z
+    .string()
+    .regex(/^[a-z0-9-]{1,64}$/, "must be the name of a header in lower case")
+    .refine((name) => !ownHeaders.test(name), "is a header that is set already; remove it"),
+  z.string().regex(/^[\x20-\x7e]{0,1024}$/, "must be a value of printable ASCII characters"),
+);
+const referenceText = z.string().min(1).max(256);
+const responsesSchema = z
+  .strictObject({
+    type: z.literal("responses"),
+    baseUrl: httpUrl().describe(
+      "The URL of the API, up to and including /v1. Its query is sent with each call.",
+    ),
+    model: referenceText
+      .optional()
+      .describe("The name of the model. Default: none, for the address of one agent."),
+    agent: z
+      .strictObject({
+        name: referenceText.describe("The name of the agent."),
+        version: referenceText.optional().describe("Its version. Default: the latest."),
+      })
+      .optional()
+      .describe("A prompt agent of Microsoft Foundry, instead of a model."),
+    system: z.string().optional().describe("The system prompt (instructions). Default: none."),
+    store: z
+      .boolean()
+      .optional()
+      .describe(
+        "true: the endpoint keeps the conversation, so that requests do not repeat the thread. false: it keeps nothing. Default: it decides.",
+      ),
+    background: z
+      .boolean()
+      .default(false)
+      .describe("Lets the endpoint, which keeps the response, work without an open connection."),
+    headers: headersSchema
+      .default({})
+      .describe("Further headers of each call, without secrets. Default: none."),
+    authorizer: authorizerSchema
+      .optional()
+      .describe('How calls prove who makes them. Default: { "type": "none" }.'),
+    idleTimeoutMs: idleTimeoutSchema,
+  })
+  .refine(({ model, agent }) => model === undefined || agent === undefined, {
+    path: ["model"],
+    message: "has no effect beside agent; remove one of the two",
+  })
+  .refine(({ store, background }) => !(background && store === false), {
+    path: ["store"],
+    message: "must not be false with background; remove it",
+  })
+  .describe("Calls an endpoint of OpenAI's Responses API, such as Microsoft Foundry.");
 const placeholderList = Object.entries(placeholders)
   .map(([name, value]) => `{${name}}: ${value}`)
   .join("; ");
@@ -107,6 +163,7 @@ export const agentSchema = z.union(
             system: z.string().optional().describe("The system prompt. Default: none."),
           })
           .describe("Calls an endpoint with OpenAI's chat completions API and streaming."),
+        responsesSchema,
         z
           .strictObject({
             type: z.literal("bedrock"),
@@ -196,7 +253,7 @@ export const agentSchema = z.union(
             'Posts JSON to an endpoint that answers with JSON or a stream of events, such as {"prompt": "…"} of AgentCore\'s templates.',
           ),
       ],
-      oneOf("openai-compatible", "bedrock", "ag-ui", "http"),
+      oneOf("openai-compatible", "responses", "bedrock", "ag-ui", "http"),
     ),
   ],
   'must be "echo", the path of your agent file such as ./agent.ts, or an object with a type',

@@ -15,7 +15,7 @@ import {
   resolveAuthorizerConfig,
 } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
-import { isRemote, resolveAgentAuthorizer } from "./remote-agent.ts";
+import { isRemote, readAgentAddress, resolveAgentAuthorizer } from "./remote-agent.ts";
 import type { Config } from "./schema.ts";
 import { computeMaxTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
 import { findClosest } from "./unknown-key.ts";
@@ -277,7 +277,8 @@ function agentProblems(config: Config): Problem[] {
   });
   const unauthorized = listAgents(config.execution).flatMap(({ name, agent }): Problem[] => {
     if (!isRemote(agent) || resolveAgentAuthorizer(agent).type !== "none") return [];
-    if (agent.url !== undefined && !isElsewhere(agent.url)) return [];
+    const { address } = readAgentAddress(agent) ?? {};
+    if (address !== undefined && !isElsewhere(address)) return [];
     return [{ path: [...toAgentPath(name), "authorizer"], message: needsAuthorizer }];
   });
   return [...unknown, ...unauthorized];
@@ -296,15 +297,16 @@ function loopbackProblem(request: {
 }): Problem[] {
   const { agent, path, stageName } = request;
   if (typeof agent === "string" || agent.type === "bedrock") return [];
-  const [field, address = ""] = isRemote(agent) ? ["url", agent.url] : ["baseUrl", agent.baseUrl];
-  if (!isLoopbackHost(URL.parse(address)?.hostname ?? "")) {
-    // A runtime's permission needs its ARN only.
-    if (!isRemote(agent) || agent.url === undefined) return [];
+  const place = readAgentAddress(agent);
+  // A runtime's permission needs its ARN only.
+  if (place === undefined) return [];
+  if (!isLoopbackHost(URL.parse(place.address)?.hostname ?? "")) {
+    if (!isRemote(agent)) return [];
     const authorizer = resolveAgentAuthorizer(agent);
-    return listSigningProblems({ path, authorizer, addresses: [{ field, address }] });
+    return listSigningProblems({ path, authorizer, addresses: [place] });
   }
   const message = `must be an address that the stage ${stageName} can reach; a loopback address reaches nothing on AWS`;
-  return [{ path: [...path, field], message }];
+  return [{ path: [...path, place.field], message }];
 }
 
 /** Even a new session could not accept a longer task. */

@@ -73,3 +73,15 @@ describe.each(["http", "ag-ui"])("the role that runs the agent %s", (type) => {
     expect(statementsFor({ url: "http://127.0.0.1:8080/" }, type)).toEqual([]);
   });
 });
+
+it("the role that runs the agent responses may invoke the API of its signed address", () => {
+  const options = {
+    baseUrl: `${url}/v1`,
+    model: "m",
+    authorizer: sigv4({ service: "execute-api" }),
+  };
+  const [statement, ...others] = statementsFor(options, "responses");
+  expect(statement).toMatchObject({ Action: "execute-api:Invoke" });
+  expect(JSON.stringify(statement)).toContain(":execute-api:eu-west-1:*:abc/*");
+  expect(others).toEqual([]);
+});

@@ -1,8 +1,6 @@
 /** An agent that calls an endpoint of AG-UI 1.0 (https://docs.ag-ui.com), such as one of LangGraph, CrewAI, Mastra or Pydantic AI. */
 
-import { maxResultBytes } from "@sekisho/contracts/limits.ts";
 import { waitAtMost } from "@sekisho/runtime/async/deadline.ts";
-import { sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import { createEventError, parseEvent } from "./ag-ui/events.ts";
 import { readMedia } from "./ag-ui/media.ts";
 import { createOutcome } from "./ag-ui/outcome.ts";
@@ -24,12 +22,12 @@ import {
   type RemoteResponse,
   withRemoteFailure,
 } from "./remote-call.ts";
+import { createArtifactReports, reportTool } from "./reports.ts";
 
 /** The end of a run is known, but a late error may follow it. A server may also keep the connection open. */
 const maxWaitAfterEndMs = 2000;
 /** Some servers send each event of their framework beside the ones of the protocol. */
 const maxStreamBytes = 512 * 1024 * 1024;
-const maxToolNameLength = 100;
 
 /** The entry of the agent's module in a bundle. */
 export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
@@ -114,26 +112,14 @@ async function readRest(
   }
 }
 
-/** Artifacts beyond what a result can hold are left out, because the agent does not know of that limit. */
 function createReports(log: AgentContext["log"]): (news: News) => TaskUpdate[] {
-  let bytesLeft = maxResultBytes / 2;
-  return ({ toolName, steps, parts = [] }) => {
-    const artifacts = parts.flatMap((part) => {
+  const reportArtifact = createArtifactReports({ log });
+  return ({ toolName, steps, parts = [] }) => [
+    ...(toolName === undefined ? [] : reportTool(toolName)),
+    ...(steps === undefined ? [] : [{ type: "progress" as const, steps }]),
+    ...parts.flatMap((part) => {
       const artifact = readMedia(part);
-      if (artifact === undefined) return [];
-      const bytes = JSON.stringify(artifact).length;
-      if (bytes > bytesLeft) {
-        log.warn("agent_artifact_left_out", { cause_kind: "artifact: too_large" });
-        return [];
-      }
-      bytesLeft -= bytes;
-      return [{ type: "artifact" as const, artifact }];
-    });
-    const text = toolName && truncate(sanitizeLine(toolName), maxToolNameLength);
-    return [
-      ...(text ? [{ type: "progress" as const, text }] : []),
-      ...(steps === undefined ? [] : [{ type: "progress" as const, steps }]),
-      ...artifacts,
-    ];
-  };
+      return artifact === undefined ? [] : reportArtifact(artifact);
+    }),
+  ];
 }

@@ -26,6 +26,7 @@ export async function loadAgents(request: {
 const builtInAgents = {
   bedrock: () => import("./bedrock.ts"),
   "openai-compatible": () => import("./openai-compatible.ts"),
+  responses: () => import("./responses.ts"),
   "ag-ui": () => import("./ag-ui.ts"),
   http: () => import("./http.ts"),
 };

@@ -49,8 +49,9 @@ export function createModelAnswers({
       isTooLarge() {
         if (modelText.length <= checkedAgainAt) return false;
         const { length } = removeReasoning(modelText, { isWhole: true }).text;
+        if (length > maxResultBytes) return true;
         checkedAgainAt = modelText.length + Math.max(maxResultBytes - length, minStep);
-        return length > maxResultBytes;
+        return false;
       },
       end({ stopReason, usage }) {
         const answer = removeReasoning(modelText, { isWhole: true });

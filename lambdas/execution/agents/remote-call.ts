@@ -1,7 +1,7 @@
 /** Calls an agent that runs elsewhere and speaks its own protocol: one POST, whose response is read while the agent still writes it. */
 
 import { createAuthorizer } from "@sekisho/config/authorizers.ts";
-import { type RemoteAgentConfig, resolveAgentAuthorizer } from "@sekisho/config/remote-agent.ts";
+import { type RemoteTarget, resolveAgentAuthorizer } from "@sekisho/config/remote-agent.ts";
 import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
 import { type AddedCredentials, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
@@ -31,9 +31,13 @@ export class RemoteError extends Error {
   }
 }
 
-/** `body` is sent as JSON. */
+/** `body` is sent as JSON. There is none if it is undefined. */
 export type RemoteRequest = {
-  body: unknown;
+  /** Default: POST. */
+  method?: "GET" | "POST";
+  /** Another address of the agent than the configured one. */
+  url?: URL;
+  body?: unknown;
   accept: string;
   headers?: Readonly<Record<string, string>>;
   /** The most bytes of the whole response. Default: 32 MiB. */
@@ -72,16 +76,16 @@ const refusals = { min: 300, max: 499, but: 408 };
 const unknownStatuses: readonly number[] = [408, 502, 504, 524];
 
 export function createRemoteCall(options: {
-  config: RemoteAgentConfig;
+  config: RemoteTarget;
   dependencies: Omit<AgentDependencies, "config">;
 }): CallRemote {
   const { config, dependencies } = options;
   const { idleTimeoutMs = defaultIdleTimeoutMs } = config;
-  const url = resolveUrl(config);
+  const ownUrl = resolveUrl(config);
   const authorizer = createAuthorizer({
     ...dependencies,
     authorizer: resolveAgentAuthorizer(config),
-    url: url.href,
+    url: ownUrl.href,
   });
   const http = createHttpClient();
 
@@ -89,10 +93,12 @@ export function createRemoteCall(options: {
     request: RemoteRequest,
     signal: AbortSignal,
   ): Promise<{ response: StreamedResponse; credentials: AddedCredentials }> {
-    const { body, accept, headers: ownHeaders, maxBytes = maxResponseBytes, context } = request;
+    const { method = "POST", url = ownUrl, body, accept, context } = request;
+    const { headers: ownHeaders, maxBytes = maxResponseBytes } = request;
     const values = { session: readSession(context), conversation: request.conversation ?? "" };
     const headers = {
-      ...{ "content-type": "application/json", accept, "accept-encoding": "identity" },
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...{ accept, "accept-encoding": "identity" },
       ...createTraceHeaders(context.trace),
       ...(config.runtimeArn !== undefined && {
         "x-amzn-bedrock-agentcore-runtime-session-id": readSession(context),
@@ -100,8 +106,8 @@ export function createRemoteCall(options: {
       ...ownHeaders,
     };
     const outgoing = {
-      ...{ method: "POST" as const, url: fillUrl(url, values), headers, signal },
-      body: Buffer.from(JSON.stringify(body)),
+      ...{ method, url: fillUrl(url, values), headers, signal },
+      body: Buffer.from(body === undefined ? "" : JSON.stringify(body)),
     };
     const credentials = await Promise.resolve(authorizer.authorize(outgoing)).catch(
       (error: unknown) => {
@@ -169,7 +175,7 @@ export async function* withRemoteFailure(
 }
 
 /** A runtime of AgentCore has its address below that of its region (InvokeAgentRuntime). */
-function resolveUrl({ url, runtimeArn, qualifier = "DEFAULT" }: RemoteAgentConfig): URL {
+function resolveUrl({ url, runtimeArn, qualifier = "DEFAULT" }: RemoteTarget): URL {
   if (runtimeArn === undefined) return parseCheckedUrl(url ?? "");
   const [, , , region = ""] = runtimeArn.split(":");
   const address = createEndpointResolver({ region })("bedrock-agentcore");

@@ -5,7 +5,8 @@ import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
 import {
   isRemote,
-  type RemoteAgentConfig,
+  type RemoteTarget,
+  readAgentAddress,
   resolveAgentAuthorizer,
 } from "@sekisho/config/remote-agent.ts";
 import { Stack } from "aws-cdk-lib";
@@ -49,8 +50,8 @@ function permitAgent(role: Role, agent: AgentConfig): void {
     permit(role, secretsPermission(role, [apiKey.secretsManager]));
 }
 
-function permitRemoteAgent(role: Role, agent: RemoteAgentConfig): void {
-  const { url, runtimeArn, qualifier = "DEFAULT" } = agent;
+function permitRemoteAgent(role: Role, agent: RemoteTarget): void {
+  const { runtimeArn, qualifier = "DEFAULT" } = agent;
   const authorizer = resolveAgentAuthorizer(agent);
   const secrets = listAuthorizerSecrets(authorizer).flatMap(({ reference }) =>
     "secretsManager" in reference ? [reference.secretsManager] : [],
@@ -61,7 +62,8 @@ function permitRemoteAgent(role: Role, agent: RemoteAgentConfig): void {
     const arns = [runtimeArn, `${runtimeArn}/runtime-endpoint/${qualifier}`];
     permit(role, invokeRuntime(arns, { stops: false }));
   }
-  const addresses = url === undefined ? [] : [url];
+  const { address } = readAgentAddress(agent) ?? {};
+  const addresses = address === undefined ? [] : [address];
   const resources = listSignedResources(Stack.of(role).partition, { authorizer, addresses });
   permit(role, ...invokeSigned(resources));
   acknowledgeWildcards(role, {

@@ -20,7 +20,7 @@ const maxBytes = 1024 * 1024;
 
 /**
  * Reads an agent card and a list of models, then posts the discovery of our contract, which names no task. An endpoint that takes any JSON may
- * take that for a message. Throws a UsageError that says what is wrong if nothing answers, or if it asks for credentials.
+ * take that for a message. An API of models also gets an empty request, which it refuses. Throws a UsageError that says what is wrong if nothing answers, or if it asks for credentials.
  */
 export async function probeAddress(options: {
   address: string;
@@ -56,6 +56,7 @@ export async function probeAddress(options: {
     return (
       (await readCard(ask, url)) ??
       (await readModels(ask, url)) ??
+      (await readAgentApi(ask, url)) ??
       (await discover(ask, url, token))
     );
   } finally {
@@ -87,18 +88,49 @@ async function readCard(ask: Ask, url: URL): Promise<ProbeResult | undefined> {
   return undefined;
 }
 
-/** OpenAI's list of models (https://platform.openai.com/docs/api-reference/models/list). */
+/** OpenAI's list of models (https://platform.openai.com/docs/api-reference/models/list). More endpoints of it have chat completions than Responses. */
 async function readModels(ask: Ask, url: URL): Promise<ProbeResult | undefined> {
-  const path = url.pathname.replace(/\/$/, "");
+  const path = toApiPath(url);
   const base = new URL(path.endsWith("/v1") ? path : `${path}/v1`, url).href;
   const { json } = await ask({ method: "GET", url: new URL(`${base}/models`) }).catch(toNothing);
   const models = isJsonObject(json) && Array.isArray(json.data) ? json.data : [];
   const [model] = models.map((each) => (isJsonObject(each) ? each.id : undefined));
   if (typeof model !== "string") return undefined;
+  const chat = await refuseEmpty(ask, new URL(`${base}/chat/completions`));
+  const isResponses = chat === "absent" && (await refuseEmpty(ask, new URL(`${base}/responses`)));
+  const [type, api] =
+    isResponses === "refused"
+      ? ["responses", "Responses API"]
+      : ["openai-compatible", "chat completions API"];
   return {
-    seen: `models of the chat completions API, the first of ${models.length} is ${model}`,
-    agent: { type: "openai-compatible", baseUrl: base, model },
+    seen: `models of the ${api}, the first of ${models.length} is ${model}`,
+    agent: { type, baseUrl: base, model },
   };
+}
+
+/** The Responses API of one agent, such as a hosted one of Microsoft Foundry. It lists no models. */
+async function readAgentApi(ask: Ask, url: URL): Promise<ProbeResult | undefined> {
+  if (!/\/(v1|openai|responses)\/?$/.test(url.pathname)) return undefined;
+  const base = new URL(url);
+  base.pathname = toApiPath(url);
+  const responses = new URL(base);
+  responses.pathname += "/responses";
+  return (await refuseEmpty(ask, responses)) === "refused"
+    ? { seen: "the Responses API", agent: { type: "responses", baseUrl: base.href } }
+    : undefined;
+}
+
+/** The path of an API without that of a call. */
+function toApiPath({ pathname }: URL): string {
+  return pathname.replace(/\/$/, "").replace(/\/(responses|chat\/completions)$/, "");
+}
+
+/** `refused`: the endpoint misses the members that every request has. */
+async function refuseEmpty(ask: Ask, url: URL): Promise<"refused" | "absent" | "unknown"> {
+  const { status, json } = await ask({ method: "POST", url, body: {} }).catch(toNothing);
+  if (status === 404 || status === 405) return "absent";
+  const isRefused = status === 400 || status === 422;
+  return isRefused && /\b(input|model)\b/.test(JSON.stringify(json) ?? "") ? "refused" : "unknown";
 }
 
 /** A GET that fails says nothing about the address: many endpoints take only a POST. */

@@ -134,6 +134,42 @@ describe("sekisho agents add", () => {
     expect(readFileSync(file, "utf8")).not.toContain("hunter2");
   });
 
+  /** An API of models: the paths that it takes, with a request without members refused as OpenAI refuses it. */
+  const apiOf = (...paths: string[]) =>
+    serve(({ target, request }) => {
+      if (!paths.includes(target)) return new Response(null, { status: 404 });
+      return request.method === "GET"
+        ? Response.json({ data: [{ id: "m" }] })
+        : Response.json(
+            { error: { message: "Missing required parameter: 'model'." } },
+            { status: 400 },
+          );
+    });
+
+  it.each([
+    [
+      ["/agent/v1/models", "/agent/v1/chat/completions", "/agent/v1/responses"],
+      "openai-compatible",
+    ],
+    [["/agent/v1/models", "/agent/v1/responses"], "responses"],
+    [["/agent/v1/models"], "openai-compatible"],
+  ])("writes for an API with %j the agent %s", async (paths, type) => {
+    const url = await apiOf(...paths);
+    await add([`${url}/v1/responses`]);
+    expect(written().execution.agents.agent).toEqual({ type, baseUrl: `${url}/v1`, model: "m" });
+  });
+
+  it("recognizes the Responses API of one agent, with its query and its token", async () => {
+    const base = "/agent/endpoint/protocols/openai";
+    const url = await apiOf(`${base}/responses?api-version=v1`);
+    const address = `${url}/endpoint/protocols/openai?api-version=v1`;
+    await add([address, "--token-env", "KEY"], { KEY: "hunter2" });
+    expect(written().execution.agents.agent).toEqual({
+      ...{ type: "responses", baseUrl: address },
+      authorizer: { type: "bearer", token: { env: "KEY" } },
+    });
+  });
+
   it("takes any other endpoint for one that takes a prompt, and says so", async () => {
     const url = await serve(() => Response.json({ result: "hello" }));
     const { stdout } = await add([url]);

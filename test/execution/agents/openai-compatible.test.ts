@@ -160,6 +160,39 @@ async function answerOf(
   return result?.response_text ?? error?.data.reason;
 }
 
+describe("calls of tools in chat completions", () => {
+  const call = (members: object) => ({ tool_calls: [{ index: 0, id: "c1", ...members }] });
+
+  it("reports the names of tools that the endpoint calls, without their arguments", async () => {
+    const deltas = [
+      { content: null, ...call({ type: "function", function: { name: "search", arguments: "" } }) },
+      call({ function: { arguments: '{"password":"hunter2"}' } }),
+      { content: "Found", tool_calls: null },
+    ];
+    const chunks = deltas.map((each) => `data: ${JSON.stringify({ choices: [{ delta: each }] })}`);
+    const agent = await agentOf((response) =>
+      stream(response).end(`${[...chunks, "data: [DONE]"].join("\n\n")}\n\n`),
+    );
+    const updates: TaskUpdate[] = [];
+    for await (const update of runAgent(agent, agentTask(hello), agentContext()))
+      updates.push(update);
+    expect(updates).toEqual([
+      { type: "progress", text: "search" },
+      { type: "answer", text: "Found" },
+    ]);
+  });
+
+  it.each([
+    [{ tool_calls: {} }],
+    [{ tool_calls: [null, 7, {}] }],
+    [call({ function: null })],
+    [call({ function: { name: 7 } })],
+    [call({ function: { name: "\u0000" } })],
+  ])("gives its answer beside a call that cannot be read: %j", async (broken) => {
+    expect(await answerOf([{ content: "HEL" }, broken, { content: "LO" }])).toBe("HELLO");
+  });
+});
+
 const thinking = { type: "thinking", thinking: [{ type: "text", text: "secret" }] };
 
 describe("reasoning in chat completions", () => {
