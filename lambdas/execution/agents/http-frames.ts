@@ -2,6 +2,7 @@
  * Reads the text of an answer from a stream of events, of which there is no standard: texts, events of Bedrock as Strands passes them on,
  * JSON objects, and lines that are no JSON.
  */
+import { createBedrockReader, type Piece } from "./bedrock-events.ts";
 import {
   answerMembers,
   createUnreadable,
@@ -13,14 +14,6 @@ import {
 } from "./http-answer.ts";
 import { RemoteError } from "./remote-call.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
-
-export type Piece = {
-  text: string;
-  /** True if the text before this frame was no part of the answer. */
-  isFirst?: boolean;
-  /** Nothing after it belongs to the answer. */
-  isLast?: boolean;
-};
 
 export type FrameReader = {
   /** Throws a RemoteError for a failure that the stream reports. */
@@ -38,9 +31,6 @@ const pieceTypes: readonly unknown[] = [
   ...[undefined, "token", "text", "delta", "text-delta", "text_delta", "chunk", "content"],
 ];
 const pieceMembers = ["data", "token", "delta", "text", "content"];
-const bedrockEvents = [
-  ...["messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop"],
-];
 const nothing: Piece = { text: "" };
 
 /** `path` is where each event has its piece of the answer. `onJson` gets each event that is JSON. */
@@ -101,49 +91,11 @@ export function createFrameReader(options: {
       return piece;
     },
     end() {
-      if (bedrock.isOpen()) throw createCut("before messageStop");
+      if (bedrock.isOpen()) throw createCut("before the last messageStop");
       if (dify.isOpen()) throw createCut("before message_end");
       if (!hasText && wholeText === "")
         throw createUnreadable(`no event has a text ${path === undefined ? "" : `at ${path}`}`);
-      return { text: hasText ? "" : wholeText, stopReason: bedrock.stopReason() };
-    },
-  };
-}
-
-/** Events of Converse. An agent that uses tools sends several messages, of which each may have text. */
-function createBedrockReader() {
-  let isUsed = false;
-  let isOpen = false;
-  let isBetween = false;
-  let hasText = false;
-  let stopReason = "end_turn";
-
-  function readDelta(text: unknown): string {
-    if (!isText(text) || text === "") return "";
-    const separator = isBetween && hasText ? "\n\n" : "";
-    isBetween = false;
-    hasText = true;
-    return separator + text;
-  }
-
-  return {
-    isUsed: () => isUsed,
-    isOpen: () => isOpen,
-    stopReason: () => stopReason,
-    /** Undefined if it is no such event. */
-    read(event: unknown): Piece | undefined {
-      const name = bedrockEvents.find((each) => readMember(event, each) !== undefined);
-      if (name === undefined) return undefined;
-      const isFirst = !isUsed;
-      isUsed = true;
-      const content = readMember(event, name);
-      if (name === "messageStart") isOpen = true;
-      if (name === "messageStop") {
-        isOpen = false;
-        isBetween = true;
-        stopReason = readText(readMember(content, "stopReason")) ?? stopReason;
-      }
-      return { text: readDelta(readPath(content, "$.delta.text")), isFirst };
+      return { text: hasText ? "" : wholeText, stopReason: bedrock.stopReason() ?? "end_turn" };
     },
   };
 }

@@ -381,7 +381,19 @@ describe("a stream", () => {
     [
       "an end before messageStop",
       message("end_turn", "Hello").slice(0, -1),
-      "before messageStop",
+      "before the last messageStop",
+      true,
+    ],
+    [
+      "an end after a call of a tool",
+      message("tool_use", "Let me look."),
+      "before the last messageStop",
+      true,
+    ],
+    [
+      "an end after the result of a tool",
+      [...message("tool_use", "Let me look."), ...message("tool_result")],
+      "before the last messageStop",
       true,
     ],
     ["an end within an event", [frame("Hel"), 'data: "hunter2'], "within an event", true],
@@ -398,6 +410,8 @@ describe("a stream", () => {
       "timeout_exceeded",
       "Hello\n\nThis answer was cut off because the agent reached a limit of time or steps.",
     ],
+    ["interrupted", "Hello\n\nThe agent was stopped before it finished this answer."],
+    ["hook_stopped", "Hello\n\nThe agent was stopped before it finished this answer."],
   ])("says that the answer is cut after the stop reason %s", async (reason, answer) => {
     expect(await answerTo(() => sse(...message(reason, "Hello")))).toBe(answer);
   });
