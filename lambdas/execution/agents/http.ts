@@ -26,7 +26,7 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
     );
   const { request, resume, answer, question } = config;
   const callRemote = createRemoteCall({ config, dependencies });
-  const beginAnswer = createModelAnswers({ now: Date.now });
+  const beginAnswer = createModelAnswers({ now: Date.now, isFirstTextUrgent: true });
 
   async function* run(task: AgentTask, context: AgentContext): AsyncGenerator<TaskUpdate> {
     const template = task.answers.length === 0 ? request : resume;
