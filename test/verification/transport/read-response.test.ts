@@ -26,8 +26,8 @@ describe("a peer that does not know the method", () => {
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: "1", error }));
     const params = { task_id: "t" } as never;
     const call = { method, params, id: "1", requestId: "1", dialect };
-    const thrown = await Promise.try(() =>
-      readResponse({ response: { body, status: 200 }, ...call }),
+    const thrown = await new Promise((resolve) =>
+      resolve(readResponse({ response: { body, status: 200 }, ...call })),
     ).catch((each: unknown) => each);
     expect(thrown).toMatchObject({ reason: "method_not_found" });
     const { cause, message } = Object(thrown);
