@@ -1,8 +1,7 @@
 /** Keeps what the next request of a conversation needs, such as the id that the other side gave it. */
-import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import type { AgentContext, TaskUpdate } from "./agent.ts";
 import { isEmpty, readMember, readPath } from "./http-answer.ts";
-import { RemoteError } from "./remote-call.ts";
+import { keepForNextTask, RemoteError } from "./remote-call.ts";
 
 /** Gets each JSON of a response: the body, or the events of a stream. */
 export type OnJson = (json: unknown) => void;
@@ -27,7 +26,9 @@ export async function* continueConversation(options: {
     const value = readPath(json, path);
     if (!isEmpty(value)) newValue = value;
   };
-  const keep = () => keepValue(newValue, context);
+  const keep = async () => {
+    if (newValue !== undefined) await keepForNextTask({ conversation: newValue }, context);
+  };
   try {
     yield* withKeeping(post(keptValue ?? "", onJson), keep);
   } catch (error) {
@@ -52,12 +53,4 @@ async function* withKeeping(
     await keep();
     throw error;
   }
-}
-
-/** An answer is worth more than its conversation, so a failure is only logged. */
-async function keepValue(value: unknown, { conversation, log }: AgentContext): Promise<void> {
-  if (value === undefined) return;
-  await conversation.write({ conversation: value }).catch((error: unknown) => {
-    log.warn("remote_conversation_not_kept", { cause_kind: errorKind(error) });
-  });
 }

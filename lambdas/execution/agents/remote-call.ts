@@ -174,6 +174,16 @@ export async function* withRemoteFailure(
   }
 }
 
+/** Stores the value of the conversation. An answer is worth more than its conversation, so a failure is only logged. */
+export async function keepForNextTask(
+  value: unknown,
+  { conversation, log }: Pick<AgentContext, "conversation" | "log">,
+): Promise<void> {
+  await conversation.write(value).catch((error: unknown) => {
+    log.warn("remote_conversation_not_kept", { cause_kind: errorKind(error) });
+  });
+}
+
 /** A runtime of AgentCore has its address below that of its region (InvokeAgentRuntime). */
 function resolveUrl({ url, runtimeArn, qualifier = "DEFAULT" }: RemoteTarget): URL {
   if (runtimeArn === undefined) return parseCheckedUrl(url ?? "");
