@@ -65,8 +65,10 @@ export type ResponsesServer = {
 export async function startResponsesServer(options: {
   plan: (request: CreateRequest, count: number) => Plan | Promise<Plan>;
   read?: (stored: Stored, count: number) => object | Response;
+  /** The files of the code interpreter by their paths. */
+  files?: Readonly<Record<string, string>>;
 }): Promise<ResponsesServer> {
-  const { plan, read = (stored) => ({ ...stored }) } = options;
+  const { plan, read = (stored) => ({ ...stored }), files = {} } = options;
   const server: Omit<ResponsesServer, "baseUrl"> = {
     ...{ requests: [], received: [], problems: [], stored: new Map() },
   };
@@ -113,6 +115,9 @@ export async function startResponsesServer(options: {
       async handle(call) {
         server.received.push(call);
         const [path = ""] = call.target.split("?");
+        const file = files[path];
+        if (file !== undefined && call.request.method === "GET")
+          return new Response(file, { headers: { "content-type": "text/csv; charset=utf-8" } });
         const [, id, action] = /^\/v1\/responses(?:\/([^/]+)(?:\/(cancel))?)?$/.exec(path) ?? [];
         const method = `${call.request.method} ${action ?? (id === undefined ? "" : "one")}`.trim();
         if (method === "POST") return create(call);

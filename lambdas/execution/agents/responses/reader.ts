@@ -135,8 +135,9 @@ export function createBroken(problem: string): RemoteError {
   return new RemoteError(problem, { lost: true });
 }
 
+/** A dot or two would be a step of the path that an id is part of. */
 export function isId(value: unknown): value is string {
-  return isText(value) && value !== "" && value.length <= maxIdLength;
+  return isText(value) && value.length <= maxIdLength && !/^\.{0,2}$/.test(value);
 }
 
 export function isText(value: unknown): value is string {
