@@ -183,7 +183,11 @@ export function messageOf(text: string, more: object = {}): OutputItem {
 /** The events of a whole response: each item begins, has its text in two pieces, and ends. */
 export function streamOf(
   output: readonly OutputItem[],
-  { id = "resp_1", status = "completed", ...more }: { id?: string; status?: string } = {},
+  {
+    id = "resp_1",
+    status = "completed",
+    ...more
+  }: { id?: string; status?: string; output?: readonly OutputItem[] } = {},
 ): ServerEvent[] {
   const response = { id, object: "response", status: "in_progress", error: null, output: [] };
   return [

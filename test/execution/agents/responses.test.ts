@@ -218,15 +218,28 @@ describe("a response", () => {
   });
 
   it("shows the answer while it is written", async () => {
-    const pieces = ["Hel", "lo, ", "you"].map((delta) => ({
-      ...{ type: "response.output_text.delta", output_index: 0, content_index: 0, delta },
+    const pieces = ["Hel", "lo.", "And you?"].map((delta, index) => ({
+      ...{ type: "response.output_text.delta", output_index: Math.floor(index / 2), delta },
     }));
     const end = { type: "response.completed", response: { status: "completed" } };
     const text = [...pieces, end].map((event) => encode([event]).padEnd(200, ":\n")).join("");
     const plan = streaming(new TextEncoder().encode(text), { pieceSize: 200, pauseMs: 300 });
     const { partials, last } = await runWith(plan);
-    expect(partials).toEqual(["Hello, ", "Hello, you"]);
-    expect(last).toEqual({ type: "answer", text: "Hello, you" });
+    expect(partials).toEqual(["Hello.", "Hello.\n\nAnd you?"]);
+    expect(last).toEqual({ type: "answer", text: "Hello.\n\nAnd you?" });
+  });
+
+  it("has the items of its stream if the end has none", async () => {
+    const image = { type: "image_generation_call", id: "i", result: "AAAA" };
+    const events = streamOf([messageOf("Here"), image], { output: [] });
+    const { updates } = await runWith({ output: [], events });
+    expect(updates.slice(1)).toEqual([
+      {
+        type: "artifact",
+        artifact: { name: "image.png", mimetype: "image/png", base64: "AAAA" },
+      },
+      { type: "answer", text: "Here" },
+    ]);
   });
 
   it("leaves out the commentary of a model that tells it from its answer", async () => {
