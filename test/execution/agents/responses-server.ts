@@ -35,7 +35,7 @@ const agentReference = z.strictObject({
 });
 const createRequest = z.strictObject({
   model: z.string().optional(),
-  agent: agentReference.optional(),
+  agent_reference: agentReference.optional(),
   instructions: z.string().optional(),
   previous_response_id: z.string().optional(),
   input: z.array(z.union([message, approval])).min(1),

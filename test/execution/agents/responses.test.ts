@@ -108,7 +108,7 @@ describe("a request for a response", () => {
     });
     const reference = { type: "agent_reference", ...agent };
     expect(requests).toEqual([
-      { agent: reference, store: false, stream: true, input: [messageHi] },
+      { agent_reference: reference, store: false, stream: true, input: [messageHi] },
     ]);
   });
 

@@ -33,8 +33,8 @@ export type ResponseReader = {
 const endStatuses: readonly unknown[] = ["completed", "incomplete", "failed", "cancelled"];
 const textEvent = /^response\.(?:output_text|refusal)\.(delta|done)$/;
 const calls = /^(.+)_call$/;
-/** Ids have some 50 characters. */
-const maxIdLength = 512;
+/** Ids have some 50 characters, those of gateways a few hundred. */
+const maxIdLength = 1024;
 
 export function createResponseReader(): ResponseReader {
   let id: string | undefined;

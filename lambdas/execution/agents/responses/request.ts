@@ -25,7 +25,8 @@ export function createBody(request: {
   const { model, agent, system, background, store = background || undefined } = options;
   return {
     ...(model !== undefined && { model }),
-    ...(agent !== undefined && { agent: { type: "agent_reference", ...agent } }),
+    // Foundry has refused the older name of the member, "agent", since the spring of 2026.
+    ...(agent !== undefined && { agent_reference: { type: "agent_reference", ...agent } }),
     ...(system !== undefined && { instructions: system }),
     ...(previousId !== undefined && { previous_response_id: previousId }),
     input,
