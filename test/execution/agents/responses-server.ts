@@ -207,10 +207,13 @@ function itemEvents(item: OutputItem, index: number): ServerEvent[] {
     const text = String(content.text ?? content.refusal);
     const place = { ...at, content_index: contentIndex };
     const half = Math.ceil(text.length / 2);
+    const emptyPart = { ...content, [isRefusal ? "refusal" : "text"]: "" };
     return [
+      { type: "response.content_part.added", ...place, part: emptyPart },
       { type: `${kind}.delta`, ...place, delta: text.slice(0, half) },
       { type: `${kind}.delta`, ...place, delta: text.slice(half) },
       { type: `${kind}.done`, ...place, [isRefusal ? "refusal" : "text"]: text },
+      { type: "response.content_part.done", ...place, part: content },
     ];
   });
   const emptyItem = item.type === "message" ? { ...item, content: [] } : item;
