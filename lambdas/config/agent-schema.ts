@@ -163,7 +163,6 @@ export const agentSchema = z.union(
             system: z.string().optional().describe("The system prompt. Default: none."),
           })
           .describe("Calls an endpoint with OpenAI's chat completions API and streaming."),
-        responsesSchema,
         z
           .strictObject({
             type: z.literal("bedrock"),
@@ -191,6 +190,7 @@ export const agentSchema = z.union(
               .describe("The Bedrock guardrail that checks messages and answers. Default: none."),
           })
           .describe("Calls a model of Amazon Bedrock (ConverseStream)."),
+        responsesSchema,
         withOneTarget(
           z.strictObject({
             type: z.literal("ag-ui"),
@@ -253,7 +253,7 @@ export const agentSchema = z.union(
             'Posts JSON to an endpoint that answers with JSON or a stream of events, such as {"prompt": "…"} of AgentCore\'s templates.',
           ),
       ],
-      oneOf("openai-compatible", "responses", "bedrock", "ag-ui", "http"),
+      oneOf("openai-compatible", "bedrock", "responses", "ag-ui", "http"),
     ),
   ],
   'must be "echo", the path of your agent file such as ./agent.ts, or an object with a type',

@@ -56,6 +56,8 @@ export type RemoteResponse = {
   events(): AsyncGenerator<ServerSentEvent>;
   /** The whole body as text. Rejects likewise. */
   text(): Promise<string>;
+  /** The whole body. Rejects likewise. */
+  bytes(): Promise<Buffer>;
 };
 
 /**
@@ -149,6 +151,7 @@ export function createRemoteCall(options: {
         isStream: mediaType.trim() === "text/event-stream",
         events: () => readEvents({ chunks, maxBytes: request.maxBytes ?? maxResponseBytes }),
         text: () => readText(chunks),
+        bytes: () => readBytes(chunks),
       });
     } finally {
       limit.end();
@@ -233,11 +236,16 @@ async function* readEvents(
   }
 }
 
-async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+async function readBytes(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for await (const chunk of chunks) pieces.push(chunk);
+  return Buffer.concat(pieces);
+}
+
+async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const bytes = await readBytes(chunks);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces));
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw new RemoteError("the response is not in UTF-8", { lost: true });
   }

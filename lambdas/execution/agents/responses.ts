@@ -1,19 +1,14 @@
 /** An agent that calls an endpoint of the Responses API (https://platform.openai.com/docs/api-reference/responses), with a model or an agent behind it. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import type { Agent, AgentContext, AgentTask, TaskUpdate } from "./agent.ts";
 import type { AgentDependencies, CreateAgent } from "./create-agent.ts";
 import { createModelAnswers, type ModelAnswer } from "./model-answer.ts";
-import {
-  createRemoteCall,
-  RemoteError,
-  type RemoteResponse,
-  withRemoteFailure,
-} from "./remote-call.ts";
+import { RemoteError, type RemoteResponse, withRemoteFailure } from "./remote-call.ts";
 import { createArtifactReports, reportTool } from "./reports.ts";
+import { createResponsesApi, type ResponsesApi, type ResponsesConfig } from "./responses/api.ts";
 import { createDecisions, readApprovalState } from "./responses/approvals.ts";
-import { createOutcome } from "./responses/outcome.ts";
+import { createOutcome, listContainerFiles } from "./responses/outcome.ts";
 import {
   createBroken,
   createResponseReader,
@@ -22,11 +17,7 @@ import {
 } from "./responses/reader.ts";
 import { createBody, createUserMessage, listThread, readFiles } from "./responses/request.ts";
 
-type ResponsesConfig = Extract<AgentConfig, { type: "responses" }>;
-
-const accept = "text/event-stream, application/json";
 const defaultIdleTimeoutMs = 120_000;
-const maxCancelMs = 5000;
 /** The statuses of an endpoint that does not know the response before, or cannot read a file. It has done nothing then. */
 const refusalStatuses: readonly unknown[] = [400, 404, 413, 415, 422];
 
@@ -39,98 +30,73 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
   return createResponsesAgent({ config, dependencies });
 };
 
+/** What the parts of one run share. */
+type Run = {
+  api: ResponsesApi;
+  config: ResponsesConfig;
+  reader: ResponseReader;
+  context: AgentContext;
+};
+
 /** With `background`, the response goes on without a connection, so that one that breaks loses nothing: the response is read again. */
 export function createResponsesAgent(options: {
   config: ResponsesConfig;
   dependencies: Omit<AgentDependencies, "config">;
   pollIntervalMs?: number;
 }): Agent {
-  const { config, dependencies, pollIntervalMs = 2000 } = options;
-  const { background, headers, idleTimeoutMs = defaultIdleTimeoutMs } = config;
-  const url = resolveUrl(config.baseUrl);
-  const callRemote = createRemoteCall({ config: { ...config, url: url.href }, dependencies });
+  const { config, pollIntervalMs = 2000 } = options;
+  const api = createResponsesApi(options);
   const beginAnswer = createModelAnswers({ now: Date.now });
 
-  async function* run(task: AgentTask, context: AgentContext): AsyncGenerator<TaskUpdate> {
+  async function* runTask(task: AgentTask, context: AgentContext): AsyncGenerator<TaskUpdate> {
     const begin = () => beginAnswer({ task, log: context.log });
     const reader = createResponseReader();
+    const run: Run = { api, config, reader, context };
     const answer = begin();
     try {
-      yield* create({ bodies: await listBodies(config, task, context), reader, answer, context });
+      yield* create({ run, answer, bodies: await listBodies(run, task) });
       if (answer.isTooLarge()) {
         yield answer.end({ stopReason: "stop" });
         return;
       }
-      if (background && reader.id() !== undefined) yield* poll(reader, context);
+      if (config.background) yield* poll(run, pollIntervalMs);
       if (reader.end() === undefined) throw createBroken("the stream ends before the response");
       const reportArtifact = createArtifactReports(context);
-      const updates = createOutcome({ reader, task, begin, reportArtifact });
-      if (config.store && updates.at(-1)?.type === "answer") await keep(reader.id(), context);
+      const canGoOn = config.store !== false;
+      const updates = createOutcome({ reader, task, canGoOn, begin, reportArtifact });
+      if (updates.at(-1)?.type === "answer") {
+        if (config.store) await keep(run);
+        yield* reportFiles(run, reportArtifact);
+      }
       yield* updates;
     } finally {
-      if (background && reader.end() === undefined) await cancel(reader.id(), context);
+      const id = reader.id();
+      if (config.background && id !== undefined && reader.end() === undefined)
+        await api.cancel(id, context);
     }
   }
+  return (task, context) => withRemoteFailure(runTask(task, context), context);
+}
 
-  /** Sends the next body if the endpoint refuses one. */
-  async function* create(request: {
-    bodies: readonly unknown[];
-    reader: ResponseReader;
-    answer: ModelAnswer;
-    context: AgentContext;
-  }): AsyncGenerator<TaskUpdate> {
-    const { bodies, reader, answer, context } = request;
-    for (const [index, body] of bodies.entries()) {
-      try {
-        yield* callRemote({ body, accept, headers, context }, (response) =>
-          readResponse({ response, reader, answer }),
-        );
-        return;
-      } catch (error) {
-        if (!(error instanceof RemoteError)) throw error;
-        const isRefused = refusalStatuses.includes(error.status) && index + 1 < bodies.length;
-        const canReadAgain = background && error.lost && reader.id() !== undefined;
-        if (canReadAgain) return;
-        if (!isRefused) throw error;
-      }
+/** Sends the next body if the endpoint refuses one. */
+async function* create(request: {
+  run: Run;
+  bodies: readonly unknown[];
+  answer: ModelAnswer;
+}): AsyncGenerator<TaskUpdate> {
+  const { run, bodies, answer } = request;
+  const { api, config, reader, context } = run;
+  for (const [index, body] of bodies.entries()) {
+    try {
+      yield* api.create(body, context, (response) => readResponse({ response, reader, answer }));
+      return;
+    } catch (error) {
+      if (!(error instanceof RemoteError)) throw error;
+      if (config.background && error.lost && reader.id() !== undefined) return;
+      const isRefused = refusalStatuses.includes(error.status);
+      if (!isRefused || index + 1 === bodies.length) throw error;
     }
   }
-
-  /** A read that fails is repeated, because it does nothing, until the endpoint has been silent for too long. */
-  async function* poll(reader: ResponseReader, context: AgentContext): AsyncGenerator<TaskUpdate> {
-    const address = addPath(url, reader.id() ?? "");
-    let heardAtMs = Date.now();
-    while (reader.end() === undefined) {
-      await wait(pollIntervalMs, undefined, { signal: context.signal });
-      try {
-        yield* callRemote(
-          { method: "GET", url: address, accept: "application/json", headers, context },
-          (response) => readResponse({ response, reader }),
-        );
-        heardAtMs = Date.now();
-      } catch (error) {
-        if (!(error instanceof RemoteError)) throw error;
-        const { kind, status } = error;
-        if (Date.now() - heardAtMs > idleTimeoutMs)
-          throw new RemoteError(kind, { lost: true, status });
-      }
-    }
-  }
-
-  /** Nobody waits for whether it helped: the endpoint may have ended the work already. */
-  async function cancel(id: string | undefined, context: AgentContext): Promise<void> {
-    if (id === undefined) return;
-    const call = callRemote(
-      {
-        ...{ url: addPath(addPath(url, id), "cancel"), accept: "application/json", headers },
-        context: { ...context, signal: AbortSignal.timeout(maxCancelMs) },
-      },
-      async function* () {},
-    );
-    await call.next().catch(() => {});
-  }
-
-  return (task, context) => withRemoteFailure(run(task, context), context);
 }
 
 async function* readResponse(request: {
@@ -152,10 +118,48 @@ async function* readResponse(request: {
   }
 }
 
+/** A read that fails is repeated, because it does nothing, until the endpoint has been silent for too long. */
+async function* poll(
+  { api, config, reader, context }: Run,
+  intervalMs: number,
+): AsyncGenerator<TaskUpdate> {
+  const { idleTimeoutMs = defaultIdleTimeoutMs } = config;
+  const id = reader.id();
+  let heardAtMs = Date.now();
+  while (id !== undefined && reader.end() === undefined) {
+    await wait(intervalMs, undefined, { signal: context.signal });
+    try {
+      yield* api.read(id, context, (response) => readResponse({ response, reader }));
+      heardAtMs = Date.now();
+    } catch (error) {
+      if (!(error instanceof RemoteError)) throw error;
+      const { kind, status } = error;
+      if (Date.now() - heardAtMs > idleTimeoutMs)
+        throw new RemoteError(kind, { lost: true, status });
+    }
+  }
+}
+
+/** An answer is worth more than the files that it names. */
+async function* reportFiles(
+  { api, reader, context }: Run,
+  reportArtifact: ReturnType<typeof createArtifactReports>,
+): AsyncGenerator<TaskUpdate> {
+  for (const { path, name } of listContainerFiles(reader.items())) {
+    try {
+      yield* api.readFile(path, context, async function* ({ mediaType: mimetype, bytes }) {
+        const base64 = (await bytes()).toString("base64");
+        yield* reportArtifact({ name, mimetype, base64 });
+      });
+    } catch (error) {
+      if (!(error instanceof RemoteError)) throw error;
+      context.log.warn("agent_artifact_left_out", { cause_kind: error.kind });
+    }
+  }
+}
+
 /** The body of the request, and those to send instead if the endpoint refuses it. */
-async function listBodies(
-  ...[config, task, context]: [ResponsesConfig, AgentTask, AgentContext]
-): Promise<unknown[]> {
+async function listBodies({ config, context }: Run, task: AgentTask): Promise<unknown[]> {
   const reply = task.answers.at(-1);
   if (reply !== undefined) {
     const state = readApprovalState(reply.state);
@@ -166,16 +170,16 @@ async function listBodies(
   }
   const previousId = config.store ? await readKept(context) : undefined;
   const files = await readFiles(task, context);
-  const create = (isContinued: boolean, namesFiles: boolean) =>
+  const toBody = (isContinued: boolean, namesFiles: boolean) =>
     createBody({
       options: config,
       input: [...listThread(task, isContinued), createUserMessage({ task, files, namesFiles })],
       previousId: isContinued ? previousId : undefined,
     });
   return [
-    ...(previousId === undefined ? [] : [create(true, false)]),
-    create(false, false),
-    ...(files.some(({ content }) => content !== undefined) ? [create(false, true)] : []),
+    ...(previousId === undefined ? [] : [toBody(true, false)]),
+    toBody(false, false),
+    ...(files.some(({ content }) => content !== undefined) ? [toBody(false, true)] : []),
   ];
 }
 
@@ -191,24 +195,10 @@ async function readKept({ conversation, log }: AgentContext): Promise<string | u
 }
 
 /** An answer is worth more than the place in the conversation. */
-async function keep(
-  responseId: string | undefined,
-  { conversation, log }: AgentContext,
-): Promise<void> {
+async function keep({ reader, context: { conversation, log } }: Run): Promise<void> {
   try {
-    await conversation.write(responseId === undefined ? undefined : { responseId });
+    await conversation.write({ responseId: reader.id() });
   } catch (error) {
     log.warn("conversation_unavailable", { cause_kind: errorKind(error) });
   }
-}
-
-/** The query of the configured URL, such as a version, belongs to every call. */
-function resolveUrl(baseUrl: string): URL {
-  return addPath(new URL(baseUrl), "responses");
-}
-
-function addPath(url: URL, segment: string): URL {
-  const extendedUrl = new URL(url);
-  extendedUrl.pathname = `${url.pathname.replace(/\/+$/, "")}/${encodeURIComponent(segment)}`;
-  return extendedUrl;
 }

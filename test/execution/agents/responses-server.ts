@@ -35,7 +35,7 @@ const agentReference = z.strictObject({
 });
 const createRequest = z.strictObject({
   model: z.string().optional(),
-  agent: agentReference.optional(),
+  agent_reference: agentReference.optional(),
   instructions: z.string().optional(),
   previous_response_id: z.string().optional(),
   input: z.array(z.union([message, approval])).min(1),
@@ -65,8 +65,10 @@ export type ResponsesServer = {
 export async function startResponsesServer(options: {
   plan: (request: CreateRequest, count: number) => Plan | Promise<Plan>;
   read?: (stored: Stored, count: number) => object | Response;
+  /** The files of the code interpreter by their paths. */
+  files?: Readonly<Record<string, string>>;
 }): Promise<ResponsesServer> {
-  const { plan, read = (stored) => ({ ...stored }) } = options;
+  const { plan, read = (stored) => ({ ...stored }), files = {} } = options;
   const server: Omit<ResponsesServer, "baseUrl"> = {
     ...{ requests: [], received: [], problems: [], stored: new Map() },
   };
@@ -113,6 +115,9 @@ export async function startResponsesServer(options: {
       async handle(call) {
         server.received.push(call);
         const [path = ""] = call.target.split("?");
+        const file = files[path];
+        if (file !== undefined && call.request.method === "GET")
+          return new Response(file, { headers: { "content-type": "text/csv; charset=utf-8" } });
         const [, id, action] = /^\/v1\/responses(?:\/([^/]+)(?:\/(cancel))?)?$/.exec(path) ?? [];
         const method = `${call.request.method} ${action ?? (id === undefined ? "" : "one")}`.trim();
         if (method === "POST") return create(call);
@@ -178,7 +183,11 @@ export function messageOf(text: string, more: object = {}): OutputItem {
 /** The events of a whole response: each item begins, has its text in two pieces, and ends. */
 export function streamOf(
   output: readonly OutputItem[],
-  { id = "resp_1", status = "completed", ...more }: { id?: string; status?: string } = {},
+  {
+    id = "resp_1",
+    status = "completed",
+    ...more
+  }: { id?: string; status?: string; output?: readonly OutputItem[] } = {},
 ): ServerEvent[] {
   const response = { id, object: "response", status: "in_progress", error: null, output: [] };
   return [
@@ -198,10 +207,13 @@ function itemEvents(item: OutputItem, index: number): ServerEvent[] {
     const text = String(content.text ?? content.refusal);
     const place = { ...at, content_index: contentIndex };
     const half = Math.ceil(text.length / 2);
+    const emptyPart = { ...content, [isRefusal ? "refusal" : "text"]: "" };
     return [
+      { type: "response.content_part.added", ...place, part: emptyPart },
       { type: `${kind}.delta`, ...place, delta: text.slice(0, half) },
       { type: `${kind}.delta`, ...place, delta: text.slice(half) },
       { type: `${kind}.done`, ...place, [isRefusal ? "refusal" : "text"]: text },
+      { type: "response.content_part.done", ...place, part: content },
     ];
   });
   const emptyItem = item.type === "message" ? { ...item, content: [] } : item;

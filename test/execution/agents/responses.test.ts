@@ -12,7 +12,7 @@ import { createResponsesAgent } from "@sekisho/execution/agents/responses.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { connectionReset } from "../../doubles/web-server.ts";
 import { credentials } from "../../verification/transport/agentcore/sample.ts";
-import { eventually } from "../test-host.ts";
+import { createTestHost, eventually, hello } from "../test-host.ts";
 import { agentContext, agentTask, memoryConversation } from "./agent-context.ts";
 import {
   encode,
@@ -32,12 +32,11 @@ type Run = {
   pollIntervalMs?: number;
 };
 
-/** All updates but partial ones, and what the log says. Nothing of it repeats what the endpoint wrote in an error. */
-async function run(baseUrl: string, { options = {}, task = {}, context, pollIntervalMs = 5 }: Run) {
+function agentOf(baseUrl: string, { options = {}, pollIntervalMs = 5 }: Run = {}) {
   const json = { execution: { agent: { type: "responses", baseUrl, ...options } } };
   const { agent: config } = parseConfig({ json }).execution;
   if (typeof config === "string" || config.type !== "responses") throw new Error("not responses");
-  const agent = createResponsesAgent({
+  return createResponsesAgent({
     config,
     dependencies: {
       ...{ region: undefined, credentials: async () => credentials },
@@ -45,6 +44,12 @@ async function run(baseUrl: string, { options = {}, task = {}, context, pollInte
     },
     pollIntervalMs,
   });
+}
+
+/** All updates but partial ones, and what the log says. Nothing of it repeats what the endpoint wrote in an error. */
+async function run(baseUrl: string, request: Run) {
+  const { task = {}, context } = request;
+  const agent = agentOf(baseUrl, request);
   const { log, lines, entries } = collectLog({ service: "execution" });
   const updates: TaskUpdate[] = [];
   const partials: string[] = [];
@@ -103,7 +108,7 @@ describe("a request for a response", () => {
     });
     const reference = { type: "agent_reference", ...agent };
     expect(requests).toEqual([
-      { agent: reference, store: false, stream: true, input: [messageHi] },
+      { agent_reference: reference, store: false, stream: true, input: [messageHi] },
     ]);
   });
 
@@ -213,15 +218,28 @@ describe("a response", () => {
   });
 
   it("shows the answer while it is written", async () => {
-    const pieces = ["Hel", "lo, ", "you"].map((delta) => ({
-      ...{ type: "response.output_text.delta", output_index: 0, content_index: 0, delta },
+    const pieces = ["Hel", "lo.", "And you?"].map((delta, index) => ({
+      ...{ type: "response.output_text.delta", output_index: Math.floor(index / 2), delta },
     }));
     const end = { type: "response.completed", response: { status: "completed" } };
     const text = [...pieces, end].map((event) => encode([event]).padEnd(200, ":\n")).join("");
     const plan = streaming(new TextEncoder().encode(text), { pieceSize: 200, pauseMs: 300 });
     const { partials, last } = await runWith(plan);
-    expect(partials).toEqual(["Hello, ", "Hello, you"]);
-    expect(last).toEqual({ type: "answer", text: "Hello, you" });
+    expect(partials).toEqual(["Hello.", "Hello.\n\nAnd you?"]);
+    expect(last).toEqual({ type: "answer", text: "Hello.\n\nAnd you?" });
+  });
+
+  it("has the items of its stream if the end has none", async () => {
+    const image = { type: "image_generation_call", id: "i", result: "AAAA" };
+    const events = streamOf([messageOf("Here"), image], { output: [] });
+    const { updates } = await runWith({ output: [], events });
+    expect(updates.slice(1)).toEqual([
+      {
+        type: "artifact",
+        artifact: { name: "image.png", mimetype: "image/png", base64: "AAAA" },
+      },
+      { type: "answer", text: "Here" },
+    ]);
   });
 
   it("leaves out the commentary of a model that tells it from its answer", async () => {
@@ -350,6 +368,48 @@ describe("a response", () => {
   });
 });
 
+describe("the files of a code interpreter", () => {
+  const cite = (more: object) => ({
+    ...{ type: "container_file_citation", container_id: "cntr_1", file_id: "cfile/1" },
+    ...more,
+  });
+  const output = (...annotations: object[]) => [
+    messageOf("", { content: [{ type: "output_text", text: "See a.csv", annotations }] }),
+  ];
+  const path = "/v1/containers/cntr_1/files/cfile%2F1/content";
+
+  it("become files of the answer, each once", async () => {
+    const server = await startResponsesServer({
+      plan: () => ({ output: output(cite({ filename: "a.csv" }), cite({ filename: "a.csv" })) }),
+      files: { [path]: "a,b" },
+    });
+    const { updates } = await run(`${server.baseUrl}?api-version=v1`, {});
+    const artifact = { name: "a.csv", mimetype: "text/csv", base64: "YSxi" };
+    expect(updates).toEqual([
+      { type: "artifact", artifact },
+      { type: "answer", text: "See a.csv" },
+    ]);
+    const targets = server.received.slice(1).map(({ target }) => target);
+    expect(targets).toEqual([`${path}?api-version=v1`]);
+  });
+
+  it.each<[string, object, string, string[]]>([
+    ["one that is gone", { container_id: "cntr_2" }, "", ["HTTP 405: it refuses the request"]],
+    ["one that is larger than a result", {}, "x".repeat(300_000), ["too_large"]],
+    ["one for which a result has no room", {}, "x".repeat(200_000), ["artifact: too_large"]],
+    ["one without an id", { file_id: null }, "a", []],
+    ["one whose id is a step of a path", { container_id: ".." }, "a", []],
+  ])("leave out %s, and the answer stays", async (_what, more, file, expectedCauses) => {
+    const server = await startResponsesServer({
+      plan: () => ({ output: output(cite(more)) }),
+      files: { [path]: file },
+    });
+    const { updates, causes } = await run(server.baseUrl, {});
+    expect(updates).toEqual([{ type: "answer", text: "See a.csv" }]);
+    expect(causes).toEqual(expectedCauses);
+  });
+});
+
 describe("an approval that a response waits for", () => {
   const request = (id: string, name: string) => ({
     ...{ type: "mcp_approval_request", id, name, server_label: "github" },
@@ -433,6 +493,33 @@ describe("an approval that a response waits for", () => {
     const { last } = await reply({ option_id: "approve" });
     expect(last).toEqual(failure(false));
     expect(server.requests).toHaveLength(2);
+  });
+
+  it("gets its answer through the host", async () => {
+    const server = await startResponsesServer({
+      plan: (_request, count) => answering(...(count === 1 ? asking : [messageOf("Merged")])),
+    });
+    const { call } = createTestHost({
+      agent: agentOf(server.baseUrl, { options: { store: true } }),
+    });
+    const started = await call("execute_task", { ...hello, session_id: "s".repeat(40) });
+    const { task_id, status } = started.result ?? {};
+    expect(status).toBe("input_required");
+    await call("answer_task", { task_id, text: "Approve", option_id: "approve" });
+    const wait = async () => (await call("get_task", { task_id, wait_ms: 1000 })).result;
+    await eventually(async () => (await wait())?.status === "success");
+    expect((await wait())?.response_text).toBe("Merged");
+    expect(server.requests.map(({ input }) => input.map(({ type }) => type))).toEqual([
+      ["message"],
+      ["mcp_approval_response", "mcp_approval_response"],
+    ]);
+  });
+
+  it("fails at once if the endpoint is to store nothing", async () => {
+    const options = { store: false };
+    const { last, causes } = await runWith(answering(...asking), { options });
+    expect(last).toEqual(failure(false));
+    expect(causes).toEqual(["mcp_approval_request: needs a stored response"]);
   });
 
   it("fails if the question was one of another agent", async () => {

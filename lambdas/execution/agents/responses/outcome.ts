@@ -1,20 +1,29 @@
 /** Decides what came of a response that is over: an answer with its files, a question, or a failure. */
 import type { Artifact } from "@sekisho/contracts/methods.ts";
-import { isJsonObject, parseUrl } from "@sekisho/runtime/untrusted-input.ts";
+import { isJsonObject, lastOfEachId, parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import type { AgentTask, TaskUpdate } from "../agent.ts";
 import type { ModelAnswer } from "../model-answer.ts";
 import { RemoteError } from "../remote-call.ts";
 import { addUsage, createApprovalQuestion, readApprovalState } from "./approvals.ts";
-import { isText, joinMessages, type OutputItem, type ResponseReader, toWord } from "./reader.ts";
+import {
+  isId,
+  isText,
+  joinMessages,
+  type OutputItem,
+  type ResponseReader,
+  toWord,
+} from "./reader.ts";
 
 /** Returns the updates, of which the last one ends the task. Throws a RemoteError for a response that has no answer. */
 export function createOutcome(request: {
   reader: ResponseReader;
   task: AgentTask;
+  /** False if the endpoint does not store the response, so that it cannot go on. */
+  canGoOn: boolean;
   begin: () => ModelAnswer;
   reportArtifact: (artifact: Artifact) => TaskUpdate[];
 }): TaskUpdate[] {
-  const { reader, task, begin, reportArtifact } = request;
+  const { reader, task, canGoOn, begin, reportArtifact } = request;
   const { status, reason } = reader.end() ?? { status: "failed", reason: undefined };
   if (status === "failed" || status === "cancelled")
     throw new RemoteError(`response.${status}${reason === undefined ? "" : `: ${reason}`}`, {
@@ -28,6 +37,8 @@ export function createOutcome(request: {
   const question = createApprovalQuestion({
     ...{ items, text, responseId: reader.id(), message: task.text, usage },
   });
+  if (question !== undefined && !canGoOn)
+    throw new RemoteError("mcp_approval_request: needs a stored response", { lost: false });
   if (question !== undefined) return [question];
   refuseOpenCalls(items);
   const artifacts = items.flatMap((item) => {
@@ -107,10 +118,8 @@ const maxUrlLength = 2048;
 /** Pages that the answer cites without a link to them. */
 function addSources(update: TaskUpdate, items: readonly OutputItem[]): TaskUpdate {
   if (update.type !== "answer") return update;
-  const urls = listMessages(items)
-    .flatMap(listContents)
-    .flatMap(({ annotations }) => (Array.isArray(annotations) ? annotations : []))
-    .map((annotation) => readUrl(annotation))
+  const urls = listAnnotations(items)
+    .map(readUrl)
     .filter((url) => url !== undefined && !update.text.includes(url));
   const sources = [...new Set(urls)].slice(0, maxSources).map((url) => `- ${url}`);
   return sources.length === 0
@@ -118,10 +127,35 @@ function addSources(update: TaskUpdate, items: readonly OutputItem[]): TaskUpdat
     : { ...update, text: `${update.text.trimEnd()}\n\n${sources.join("\n")}` };
 }
 
-function readUrl(annotation: unknown): string | undefined {
-  const { type, url } = Object(annotation) as { type?: unknown; url?: unknown };
+function listAnnotations(items: readonly OutputItem[]): Record<string, unknown>[] {
+  return listMessages(items)
+    .flatMap(listContents)
+    .flatMap(({ annotations }) => (Array.isArray(annotations) ? annotations : []))
+    .filter(isJsonObject);
+}
+
+function readUrl({ type, url }: Record<string, unknown>): string | undefined {
   if (type !== "url_citation" || !isText(url) || url.length > maxUrlLength) return undefined;
   // A space would end the link.
   const isLink = /^https?:$/.test(parseUrl(url)?.protocol ?? "") && !/\s/.test(url);
   return isLink ? url : undefined;
+}
+
+const maxFiles = 10;
+
+/** The files that the code interpreter made and that the answer names, with the paths to them in the API. */
+export function listContainerFiles(
+  items: readonly OutputItem[],
+): { path: string[]; name: string | undefined }[] {
+  const files = listAnnotations(items).flatMap(
+    ({ type, container_id: container, file_id: id, filename: name }) =>
+      type === "container_file_citation" && isId(container) && isId(id)
+        ? [{ id, path: ["containers", container, "files", id, "content"], name: toName(name) }]
+        : [],
+  );
+  return lastOfEachId(files).slice(0, maxFiles);
+}
+
+function toName(name: unknown): string | undefined {
+  return isText(name) ? name : undefined;
 }

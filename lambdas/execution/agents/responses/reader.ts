@@ -33,8 +33,8 @@ export type ResponseReader = {
 const endStatuses: readonly unknown[] = ["completed", "incomplete", "failed", "cancelled"];
 const textEvent = /^response\.(?:output_text|refusal)\.(delta|done)$/;
 const calls = /^(.+)_call$/;
-/** Ids have some 50 characters. */
-const maxIdLength = 512;
+/** Ids have some 50 characters, those of gateways a few hundred. */
+const maxIdLength = 1024;
 
 export function createResponseReader(): ResponseReader {
   let id: string | undefined;
@@ -135,8 +135,9 @@ export function createBroken(problem: string): RemoteError {
   return new RemoteError(problem, { lost: true });
 }
 
+/** A dot or two would be a step of the path that an id is part of. */
 export function isId(value: unknown): value is string {
-  return isText(value) && value !== "" && value.length <= maxIdLength;
+  return isText(value) && value.length <= maxIdLength && !/^\.{0,2}$/.test(value);
 }
 
 export function isText(value: unknown): value is string {

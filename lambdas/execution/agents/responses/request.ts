@@ -25,7 +25,8 @@ export function createBody(request: {
   const { model, agent, system, background, store = background || undefined } = options;
   return {
     ...(model !== undefined && { model }),
-    ...(agent !== undefined && { agent: { type: "agent_reference", ...agent } }),
+    // Foundry has refused the older name of the member, "agent", since the spring of 2026.
+    ...(agent !== undefined && { agent_reference: { type: "agent_reference", ...agent } }),
     ...(system !== undefined && { instructions: system }),
     ...(previousId !== undefined && { previous_response_id: previousId }),
     input,
@@ -67,15 +68,21 @@ const imageTypes = /^image\/(?:png|jpeg|gif|webp)$/;
 /** The documents that the API reads (https://platform.openai.com/docs/guides/pdf-files), text and code among them. */
 const documentTypes =
   /^(?:text\/.+|application\/(?:pdf|json|xml|rtf|msword|vnd\.ms-.+|vnd\.openxmlformats-.+|javascript|x-yaml))$/;
-/** A request holds the bytes of these files in base64. */
-const maxFileBytes = 8 * 1024 * 1024;
+/** A request holds the bytes of files in base64, and this many of all of them. */
+const maxDataLength = 12 * 1024 * 1024;
 
-export function readFiles(
+export async function readFiles(
   { parts }: AgentTask,
   context: Pick<AgentContext, "readAttachment">,
 ): Promise<InputFile[]> {
-  const files = parts.filter(({ url, raw }) => url !== undefined || raw !== undefined);
-  return Promise.all(files.map((part) => readFile(part, context)));
+  const files: InputFile[] = [];
+  let dataLength = 0;
+  for (const part of parts.filter(({ url, raw }) => url !== undefined || raw !== undefined)) {
+    const file = await readFile(part, context);
+    dataLength += JSON.stringify(file).length;
+    files.push(dataLength > maxDataLength ? { ...file, content: undefined } : file);
+  }
+  return files;
 }
 
 async function readFile(
@@ -105,7 +112,7 @@ async function readAddress(
   if (raw !== undefined) return `data:${type};base64,${raw}`;
   if (url === undefined || parseUrl(url)?.protocol === "https:") return url;
   const bytes = await context
-    .readAttachment({ attachment: { url }, maxBytes: maxFileBytes })
+    .readAttachment({ attachment: { url }, maxBytes: maxDataLength / 2 })
     .catch(() => undefined);
   return bytes && `data:${type};base64,${Buffer.from(bytes).toString("base64")}`;
 }
