@@ -1,7 +1,7 @@
 /** An agent that calls an endpoint of AG-UI 1.0 (https://docs.ag-ui.com), such as one of LangGraph, CrewAI, Mastra or Pydantic AI. */
 
 import { waitAtMost } from "@sekisho/runtime/async/deadline.ts";
-import { createEventError, parseEvent } from "./ag-ui/events.ts";
+import { parseEvent } from "./ag-ui/events.ts";
 import { readMedia } from "./ag-ui/media.ts";
 import { createOutcome } from "./ag-ui/outcome.ts";
 import {
@@ -17,6 +17,7 @@ import type { Agent, AgentContext, TaskUpdate } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { createPartialReporter } from "./partial-reporter.ts";
 import {
+  createEventError,
   createRemoteCall,
   RemoteError,
   type RemoteResponse,
