@@ -298,7 +298,7 @@ function loopbackProblem(request: {
   const { agent, path, stageName } = request;
   if (typeof agent === "string" || agent.type === "bedrock") return [];
   const place = readAgentAddress(agent);
-  // A runtime's permission needs its ARN only.
+  // The permission to call AgentCore needs the ARN only.
   if (place === undefined) return [];
   if (!isLoopbackHost(URL.parse(place.address)?.hostname ?? "")) {
     if (!isRemote(agent)) return [];

@@ -2,7 +2,7 @@
  * Reads the text of an answer from a stream of events, of which there is no standard: texts, events of Bedrock as Strands passes them on,
  * JSON objects, and lines that are no JSON.
  */
-import { createBedrockReader, type Piece } from "./bedrock-events.ts";
+import { createBedrockReader, type Piece } from "./converse-events.ts";
 import {
   answerMembers,
   createUnreadable,
@@ -12,7 +12,7 @@ import {
   readText,
   refuseError,
 } from "./http-answer.ts";
-import { RemoteError } from "./remote-call.ts";
+import { createEventError } from "./remote-call.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
 
 export type FrameReader = {
@@ -51,7 +51,7 @@ export function createFrameReader(options: {
     if (event === "error") throw createUnreadable("an event error reports a failure");
     const json = parseJson(data);
     if (json === undefined) {
-      if (isCut && /^["{[]/.test(data)) throw createCut("within an event");
+      if (isCut && /^["{[]/.test(data)) throw createEventError("the stream ends within an event");
       if (path !== undefined || bedrock.isUsed() || !textEvents.includes(event)) return nothing;
       hasRawText = true;
       return { text: data };
@@ -91,8 +91,8 @@ export function createFrameReader(options: {
       return piece;
     },
     end() {
-      if (bedrock.isOpen()) throw createCut("before the last messageStop");
-      if (dify.isOpen()) throw createCut("before message_end");
+      if (bedrock.isOpen()) throw createEventError("the stream ends before the last messageStop");
+      if (dify.isOpen()) throw createEventError("the stream ends before message_end");
       if (!hasText && wholeText === "")
         throw createUnreadable(`no event has a text ${path === undefined ? "" : `at ${path}`}`);
       return { text: hasText ? "" : wholeText, stopReason: bedrock.stopReason() ?? "end_turn" };
@@ -121,10 +121,6 @@ function createDifyReader() {
       return { text: answer };
     },
   };
-}
-
-function createCut(where: string): RemoteError {
-  return new RemoteError(`the stream ends ${where}`, { lost: true });
 }
 
 function isText(value: unknown): value is string {
