@@ -48,7 +48,7 @@ export function createFrameReader(path: string | undefined): FrameReader {
   let hasText = false;
   let hasRawText = false;
   /** The answer as a whole, which some send beside its pieces. */
-  let wholeText = "";
+  const whole = createWholeReader();
   const bedrock = createBedrockReader();
 
   function readFrame({ event, data, isCut }: ServerSentEvent): Piece {
@@ -82,7 +82,7 @@ export function createFrameReader(path: string | undefined): FrameReader {
     const piece = members.map((name) => readMember(json, name)).find((each) => isText(each));
     if (piece !== undefined) return { text: piece };
     const text = findText(json, answerMembers);
-    wholeText += text ?? "";
+    if (text !== undefined) whole.add(text);
     return text === undefined ? undefined : nothing;
   }
 
@@ -94,10 +94,26 @@ export function createFrameReader(path: string | undefined): FrameReader {
     },
     end() {
       if (bedrock.isOpen()) throw createCut("before messageStop");
+      const wholeText = whole.text();
       if (!hasText && wholeText === "")
         throw createUnreadable(`no event has a text ${path === undefined ? "" : `at ${path}`}`);
       return { text: hasText ? "" : wholeText, stopReason: bedrock.stopReason() };
     },
+  };
+}
+
+/** Joins texts. Those of which each begins with the one before are one answer that grows, so the latest has it all. */
+function createWholeReader() {
+  let joinedText = "";
+  let latestText = "";
+  let isGrowing = true;
+  return {
+    add(text: string): void {
+      isGrowing &&= text.startsWith(latestText);
+      joinedText += text;
+      latestText = text;
+    },
+    text: () => (isGrowing ? latestText : joinedText),
   };
 }
 
