@@ -42,7 +42,7 @@ export function createFrameReader(options: {
   let hasText = false;
   let hasRawText = false;
   /** The answer as a whole, which some send beside its pieces. */
-  let wholeText = "";
+  const whole = createWholeReader();
   const bedrock = createBedrockReader();
   const dify = createDifyReader();
 
@@ -80,7 +80,7 @@ export function createFrameReader(options: {
     const piece = members.map((name) => readMember(json, name)).find((each) => isText(each));
     if (piece !== undefined) return { text: piece };
     const text = findText(json, answerMembers);
-    wholeText += text ?? "";
+    if (text !== undefined) whole.add(text);
     return text === undefined ? undefined : nothing;
   }
 
@@ -93,10 +93,26 @@ export function createFrameReader(options: {
     end() {
       if (bedrock.isOpen()) throw createEventError("the stream ends before the last messageStop");
       if (dify.isOpen()) throw createEventError("the stream ends before message_end");
+      const wholeText = whole.text();
       if (!hasText && wholeText === "")
         throw createUnreadable(`no event has a text ${path === undefined ? "" : `at ${path}`}`);
       return { text: hasText ? "" : wholeText, stopReason: bedrock.stopReason() ?? "end_turn" };
     },
+  };
+}
+
+/** Joins texts. Those of which each begins with the one before are one answer that grows, so the latest has it all. */
+function createWholeReader() {
+  let joinedText = "";
+  let latestText = "";
+  let isGrowing = true;
+  return {
+    add(text: string): void {
+      isGrowing &&= text.startsWith(latestText);
+      joinedText += text;
+      latestText = text;
+    },
+    text: () => (isGrowing ? latestText : joinedText),
   };
 }
 
