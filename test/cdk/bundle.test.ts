@@ -137,9 +137,7 @@ describe("a bundle", () => {
   it.each(bundleNames)(
     "the bundle of %s contains no code of the other zone, of the stacks or of CDK",
     (name) => {
-      const isExecution = ["executionUrl", "executionWorker", "agentcore", "container"].includes(
-        name,
-      );
+      const isExecution = !["ingress", "worker", "deadLetters", "installFlow"].includes(name);
       const [own, other] = isExecution
         ? ["execution", "verification"]
         : ["verification", "execution"];
@@ -234,7 +232,13 @@ describe("a bundle", () => {
       },
     };
     const config = createStageConfig({ config: parseConfig({ json }), stageName: "dev" });
-    for (const name of ["container", "agentcore", "executionUrl", "executionWorker"] as const) {
+    for (const name of [
+      "container",
+      "agentcore",
+      "agentcoreA2a",
+      "executionUrl",
+      "executionWorker",
+    ] as const) {
       const { files } = bundler.bundle({ name, config, configDirectory });
       const sections = JSON.parse(Buffer.from(files.get("config.json") ?? "").toString());
       expect(Object.keys(sections)).toEqual(["execution", "telemetry"]);
@@ -315,6 +319,7 @@ const budgets: Record<BundleName, readonly string[]> = {
   executionUrl: ["zod", ...tracing, "jose", "canonicalize"],
   executionWorker: ["zod", ...tracing],
   agentcore: ["zod", ...prometheus, ...tracing, ...sdk],
+  agentcoreA2a: ["zod", ...prometheus, ...tracing, ...sdk, "jose", "canonicalize"],
   container: ["undici", "zod", ...prometheus, ...tracing, "jose", "canonicalize"],
 };
 
