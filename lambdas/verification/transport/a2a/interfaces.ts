@@ -8,12 +8,19 @@ import { parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { createCardError, foreignText, joinNames } from "./card-problem.ts";
 
+export type BindingName = "JSONRPC" | "HTTP+JSON";
+
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */
-export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
+export type UsableInterface = {
+  url: URL;
+  version: A2aVersion;
+  binding: BindingName;
+  tenant: string | undefined;
+};
 
 /**
- * Lists the JSON-RPC interfaces, highest version first, and in the card's order within a version. A relative address is resolved with the
- * card's. Leaves out addresses outside the card's origin, because credentials must not go there, and interfaces of another tenant than the first one's. `url` replaces all addresses.
+ * Lists the interfaces over JSON-RPC and HTTP+JSON: the highest version first, JSON-RPC first within a version, and else in the card's order. A
+ * relative address is resolved with the card's. Leaves out addresses outside the card's origin, because credentials must not go there, and interfaces of another tenant than the first one's. `url` replaces all addresses.
  * Throws `version_not_supported` without a common version, and `invalid_response` without a usable address.
  */
 export function listUsableInterfaces(request: {
@@ -27,9 +34,10 @@ export function listUsableInterfaces(request: {
   const supportedInterfaces = offeredInterfaces.flatMap(
     ({ url: address, protocolBinding, protocolVersion, tenant }) => {
       const version = readVersion(protocolVersion);
-      const isSupported = isJsonRpc({ protocolBinding }) && version !== undefined;
+      const binding = readBinding({ protocolBinding });
+      const isSupported = binding !== undefined && version !== undefined;
       return isSupported && version === (pinnedVersion ?? version)
-        ? [{ address, version, tenant }]
+        ? [{ address, version, binding, tenant }]
         : [];
     },
   );
@@ -40,7 +48,7 @@ export function listUsableInterfaces(request: {
       const usableUrl = url ?? resolveAddress(cardUrl, address);
       return usableUrl === undefined ? [] : [{ ...members, url: usableUrl }];
     })
-    .toSorted((one, other) => Number(other.version) - Number(one.version));
+    .toSorted((one, other) => rankOf(other) - rankOf(one));
   if (firstInterface === undefined) {
     const message =
       "Its agent card names an address at another origin than the card's own, where its credentials do not go. If that address is right, set the destination's url to it.";
@@ -52,8 +60,16 @@ export function listUsableInterfaces(request: {
   ];
 }
 
-function isJsonRpc({ protocolBinding }: Pick<AgentInterface, "protocolBinding">): boolean {
-  return protocolBinding.toUpperCase() === "JSONRPC";
+function rankOf({ version, binding }: Pick<UsableInterface, "version" | "binding">): number {
+  return Number(version) + (binding === "JSONRPC" ? 0.1 : 0);
+}
+
+/** Google's registries write `HTTP_JSON`. */
+function readBinding({
+  protocolBinding,
+}: Pick<AgentInterface, "protocolBinding">): BindingName | undefined {
+  const name = protocolBinding.toUpperCase().replace("_", "+");
+  return name === "JSONRPC" || name === "HTTP+JSON" ? name : undefined;
 }
 
 /** Says what the card offers instead. */
@@ -69,20 +85,20 @@ function createVersionError(request: {
     );
   }
   const versions = joinNames(
-    offeredInterfaces.filter(isJsonRpc).map(({ protocolVersion }) => protocolVersion),
+    offeredInterfaces.filter(readBinding).map(({ protocolVersion }) => protocolVersion),
   );
   if (versions === "") {
     const bindings = joinNames(offeredInterfaces.map(({ protocolBinding }) => protocolBinding));
-    const message = `Its agent card offers ${bindings} only, and Sekisho calls agents over JSON-RPC. Ask its maker for a JSON-RPC interface, or put a gateway in front of it.`;
-    return createCardError("CardWithoutJsonRpc", message);
+    const message = `Its agent card offers ${bindings} only, and Sekisho calls agents over JSON-RPC or HTTP+JSON. Ask its maker for one of these, or put a gateway in front of it.`;
+    return createCardError("CardOfOtherBinding", message);
   }
   const isPinned =
     pinnedVersion !== undefined &&
-    offeredInterfaces.some((one) => isJsonRpc(one) && readVersion(one.protocolVersion));
+    offeredInterfaces.some((one) => readBinding(one) && readVersion(one.protocolVersion));
   const advice = isPinned
     ? `the destination's version is ${pinnedVersion}. Set it to "highest".`
     : "Sekisho supports 1.0, 0.3 and 0.2. Ask its maker for one of them.";
-  const message = `Its agent card offers JSON-RPC in version ${versions} of A2A only, and ${advice}`;
+  const message = `Its agent card offers version ${versions} of A2A only, and ${advice}`;
   return createCardError("CardOfOtherVersion", message);
 }
 

@@ -1,4 +1,4 @@
-/** Calls an A2A agent (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC. Maps the zone contract's methods to A2A operations. */
+/** Calls an A2A agent (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC or HTTP+JSON. Maps the zone contract's methods to A2A operations. */
 import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
 import type { A2aVersion, OperationParams } from "@sekisho/contracts/a2a/operations.ts";
 import { requestSchema } from "@sekisho/contracts/envelope.ts";

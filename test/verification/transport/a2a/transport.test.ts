@@ -14,7 +14,7 @@ import { collectLog } from "../../../doubles/collect-log.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
 import { describeTransport } from "../../../tables/transport.ts";
 import { clientOver, execute } from "../sample.ts";
-import { agentOf, answerWith, hello, sessionId } from "./sample.ts";
+import { type agentOf, agentsOver, answerWith, bindings, hello, sessionId } from "./sample.ts";
 
 const task = (state: string, more: object = {}) => ({
   id: "t1",
@@ -53,7 +53,9 @@ const fullTask = {
   bot_token: "xoxb-of-nobody",
 };
 
-describe("a task over A2A", () => {
+describe.each(bindings)("a task over A2A in %s", (binding) => {
+  const agentOf = agentsOver(binding);
+
   it.each(["1.0", "0.3"] as const)(
     "sends a task as a message that the agent may accept without waiting, in %s",
     async (version) => {
@@ -154,7 +156,7 @@ describe("a task over A2A", () => {
           supportedInterfaces: [
             {
               url: `${base}/rpc`,
-              protocolBinding: "JSONRPC",
+              protocolBinding: binding,
               protocolVersion: "1.0",
               tenant: "Acme/1",
             },
@@ -214,7 +216,9 @@ describe("a task over A2A", () => {
   });
 });
 
-describe("the other methods over A2A", () => {
+describe.each(bindings)("the other methods over A2A in %s", (binding) => {
+  const agentOf = agentsOver(binding);
+
   it("gets a task with the end of its history", async () => {
     const agent = await agentOf({ answer: () => ({ result: task("TASK_STATE_SUBMITTED") }) });
     expect(await agent.call("get_task", { task_id: "t1", wait_ms: 10_000 })).toEqual({
@@ -307,7 +311,8 @@ describe("the other methods over A2A", () => {
 
   it.each([
     [-32001, "task_not_found"],
-    [-32004, "invalid_state"],
+    // The number alone has two meanings, and the reason beside it in HTTP+JSON has one.
+    [-32004, binding === "JSONRPC" ? "invalid_state" : "unsupported_operation"],
     [-32005, "content_type_not_supported"],
     [-32602, "invalid_params"],
   ] as const)("passes on a refusal of the agent with code %i", async (code, reason) => {
@@ -385,7 +390,9 @@ const agents: Record<string, Parameters<typeof agentOf>[0]> = {
   },
 };
 
-describe("secrets of the A2A transport", () => {
+describe.each(bindings)("secrets of the A2A transport in %s", (binding) => {
+  const agentOf = agentsOver(binding);
+
   it.each(Object.keys(agents))(
     "shows no secret in an error, a log or a tap if the agent %s",
     async (behaviour) => {
@@ -419,15 +426,22 @@ describe("secrets of the A2A transport", () => {
   );
 });
 
-for (const version of ["1.0", "0.3"] as const) {
+const interfaces = bindings.flatMap((binding) =>
+  (["1.0", "0.3"] as const).map((version) => ({ binding, version })),
+);
+
+for (const { binding, version } of interfaces) {
   describeTransport({
-    name: `a2a (${version})`,
+    name: `a2a (${version} over ${binding})`,
     dialect: "a2a",
     unsupported: {
       "extra-fields": "A2A's tasks have no place for a result's fields that nobody knows.",
+      ...(binding === "HTTP+JSON" && {
+        "response-ids": "A response over HTTP+JSON belongs to its request, and has no id.",
+      }),
     },
     async open({ script, maxResponseBytes, unreachable }) {
-      const { cardUrl, calls, close } = await startA2aPeer({ script, version });
+      const { cardUrl, calls, close } = await startA2aPeer({ script, version, binding });
       if (unreachable) await close();
       const transport = createA2aTransport({ cardUrl, authorizer: noAuthorizer, maxResponseBytes });
       return { transport, calls, close: unreachable ? async () => {} : close };
