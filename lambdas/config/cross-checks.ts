@@ -97,6 +97,8 @@ function destinationProblems({ destinations }: Config): Problem[] {
       const message = "must be an https URL, because the authorizer is a client certificate (mtls)";
       return fieldsWithoutTls(destination).map((field) => ({ path: [...path, field], message }));
     }
+    if (takesAccessTokens(destination))
+      return [{ path: [...path, "authorizer", "scope"], message: needsScope }];
     if (type !== "none" || !listAddresses(destination).some(({ address }) => isElsewhere(address)))
       return [];
     return [{ path: [...path, "authorizer"], message: needsAuthorizer }];
@@ -105,6 +107,21 @@ function destinationProblems({ destinations }: Config): Problem[] {
 
 const needsAuthorizer =
   'must not be "none" for an address beyond loopback; choose another authorizer';
+
+const needsScope =
+  'is missing; set it, usually to "https://www.googleapis.com/auth/cloud-platform", because the APIs of Google refuse ID tokens';
+
+/** True for an API of Google that would get an ID token. */
+function takesAccessTokens(destination: Destination): boolean {
+  const authorizer = resolveAuthorizerConfig(destination);
+  return (
+    authorizer?.type === "google" &&
+    authorizer.scope === undefined &&
+    listAddresses(destination).some(({ address }) =>
+      URL.parse(address)?.hostname.endsWith(".googleapis.com"),
+    )
+  );
+}
 
 /** The Execution host of the local run has no TLS either. */
 function fieldsWithoutTls(destination: Destination): string[] {

@@ -14,9 +14,10 @@ export type RestCall = {
 };
 
 const route =
-  /^(?<base>\/[^/?]+)(?:\/(?<tenant>[^/?]+))??\/(?:(?<send>message:send)|tasks(?:\/(?<id>[^/?:]+)(?<cancel>:cancel)?)?)(?:\?(?<query>.*))?$/;
+  /^(?:\/(?<tenant>[^/?]+))??\/(?:(?<send>message:send)|tasks(?:\/(?<id>[^/?:]+)(?<cancel>:cancel)?)?)(?:\?(?<query>.*))?$/;
 
-type RestRequest = { target: string; request: Request; body: Uint8Array };
+/** `base` is the path of the interface. Default: the first segment. */
+type RestRequest = { target: string; request: Request; body: Uint8Array; base?: string };
 
 /** Undefined for a request that is none of A2A's operations, such as one for a card. Returns the response to one that a server refuses. */
 export function readRestCall(received: RestRequest): RestCall | Response | undefined {
@@ -29,9 +30,11 @@ export function readRestCall(received: RestRequest): RestCall | Response | undef
 }
 
 function readCall(received: RestRequest): RestCall | undefined {
-  const { target, request, body } = received;
-  const { base = "", tenant, send, id, cancel, query } = route.exec(target)?.groups ?? {};
-  if (base === "" || base === "/.well-known") return undefined;
+  const { target, request, body, base = /^\/[^/?]+/.exec(target)?.[0] ?? "" } = received;
+  const path = target.startsWith(base) ? target.slice(base.length) : "";
+  const parts = base === "/.well-known" ? undefined : route.exec(path)?.groups;
+  if (parts === undefined) return undefined;
+  const { tenant, send, id, cancel, query } = parts;
   const version: A2aVersion = tenant === "v1" ? "0.3" : "1.0";
   if (request.headers.get("a2a-version") !== version)
     throw restError({ error: { code: -32009, message: "no such version" }, version: "1.0" });
