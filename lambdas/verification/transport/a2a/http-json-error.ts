@@ -35,6 +35,16 @@ export function readHttpError(response: ErrorResponse): JsonRpcErrorObject | und
   return reason && { code: toCode(reason, operation), message, data };
 }
 
+/**
+ * True if nothing is at the path of a message, so that nothing was processed. Every agent has that path, so its version is another one. An error in
+ * an agent's own words may come from its work.
+ */
+export function isPathMissing(response: ErrorResponse): boolean {
+  const { status, operation } = response;
+  const isMissing = status === 404 || status === 405;
+  return operation === "SendMessage" && isMissing && readErrorBody(response) === undefined;
+}
+
 type ErrorBody = { message: string; code: unknown; statusName: unknown; data: unknown };
 
 /** An error is a google.rpc.Status in the member `error`. SDKs of 0.3 send it bare, with `message` and perhaps `code` and `data`. */
@@ -69,7 +79,7 @@ function toCode(reason: Reason, operation: CalledOperation): number {
   return toErrorCode({ reason, dialect: "a2a", target });
 }
 
-/** Every agent has a path for messages. A missing one means another version, and not a missing operation. */
+/** A missing path for messages means another version, and not a missing operation. */
 function lacksOperation({ status, operation, namesTask }: ErrorResponse): boolean {
   return operation !== "SendMessage" && (status === 405 || (status === 404 && !namesTask));
 }

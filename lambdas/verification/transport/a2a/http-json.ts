@@ -5,7 +5,7 @@ import { resultFromProto, sendParamsToProto } from "@sekisho/contracts/a2a/v03/p
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { parseBody } from "../read-response.ts";
 import type { Binding, BindingRequest, CalledOperation } from "./binding.ts";
-import { readHttpError } from "./http-json-error.ts";
+import { isPathMissing, readHttpError } from "./http-json-error.ts";
 import type { UsableInterface } from "./interfaces.ts";
 
 export const httpJson: Binding = {
@@ -17,7 +17,8 @@ export const httpJson: Binding = {
     const { status = 200, body, ...head } = response;
     const json = parseBody({ body, repairs: true });
     const namesTask = operation !== "ListTasks" && readTaskId(params) !== undefined;
-    const error = readHttpError({ json, status, operation, namesTask });
+    const errorResponse = { json, status, operation, namesTask };
+    const error = readHttpError(errorResponse);
     if (error !== undefined) {
       const envelope = { jsonrpc: "2.0", id, error };
       return {
@@ -27,8 +28,7 @@ export const httpJson: Binding = {
     }
     if (status >= 200 && status < 300 && json !== undefined)
       return { result: to.version === "0.3" ? resultFromProto(json) : json };
-    const isPathUnknown = operation === "SendMessage" && (status === 404 || status === 405);
-    return { passed: response, isVersionRefused: isPathUnknown };
+    return { passed: response, isVersionRefused: isPathMissing(errorResponse) };
   },
 };
 

@@ -311,6 +311,22 @@ describe("an agent with several bindings", () => {
     expect(agent.paths()).toEqual(["/JSONRPC/1.0"]);
   });
 
+  it.each([
+    { error: { code: 404, status: "NOT_FOUND", message: "no" } },
+    { message: "Task not found" },
+    { code: -32001, message: "Task not found" },
+  ])("never tries another version after a 404 in the agent's own words: %j", async (body) => {
+    const offers: [string, string][] = [
+      ["HTTP+JSON", "1.0"],
+      ["HTTP+JSON", "0.3"],
+    ];
+    const agent = await agentWith(offers, () => json(body, { status: 404 }));
+    await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
+      certainty: "refused",
+    });
+    expect(agent.paths()).toEqual(["/HTTP+JSON/1.0/message:send"]);
+  });
+
   it.each([404, 405])(
     "explains a path that answers %i in every binding as a wrong address",
     async (status) => {
