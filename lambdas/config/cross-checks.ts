@@ -91,16 +91,16 @@ function destinationHint(name: string, knownNames: readonly string[] = []): stri
 
 function destinationProblems({ destinations }: Config): Problem[] {
   return Object.entries(destinations).flatMap(([name, destination]) => {
-    const type = resolveAuthorizerConfig(destination)?.type;
+    const authorizer = resolveAuthorizerConfig(destination);
+    const addresses = listAddresses(destination).map(({ address }) => address);
     const path = ["destinations", name];
-    if (type === "mtls") {
+    if (authorizer?.type === "mtls") {
       const message = "must be an https URL, because the authorizer is a client certificate (mtls)";
       return fieldsWithoutTls(destination).map((field) => ({ path: [...path, field], message }));
     }
-    if (takesAccessTokens(destination))
+    if (sendsIdToken(authorizer, addresses))
       return [{ path: [...path, "authorizer", "scope"], message: needsScope }];
-    if (type !== "none" || !listAddresses(destination).some(({ address }) => isElsewhere(address)))
-      return [];
+    if (authorizer?.type !== "none" || !addresses.some(isElsewhere)) return [];
     return [{ path: [...path, "authorizer"], message: needsAuthorizer }];
   });
 }
@@ -111,16 +111,13 @@ const needsAuthorizer =
 const needsScope =
   'is missing; set it, usually to "https://www.googleapis.com/auth/cloud-platform", because the APIs of Google refuse ID tokens';
 
-/** True for an API of Google that would get an ID token. */
-function takesAccessTokens(destination: Destination): boolean {
-  const authorizer = resolveAuthorizerConfig(destination);
-  return (
-    authorizer?.type === "google" &&
-    authorizer.scope === undefined &&
-    listAddresses(destination).some(({ address }) =>
-      URL.parse(address)?.hostname.endsWith(".googleapis.com"),
-    )
-  );
+/** True if an API of Google would get an ID token. */
+function sendsIdToken(
+  authorizer: AuthorizerConfig | undefined,
+  addresses: readonly string[],
+): boolean {
+  if (authorizer?.type !== "google" || authorizer.scope !== undefined) return false;
+  return addresses.some((address) => URL.parse(address)?.hostname.endsWith(".googleapis.com"));
 }
 
 /** The Execution host of the local run has no TLS either. */
@@ -292,9 +289,14 @@ function agentProblems(config: Config): Problem[] {
     return [{ path: ["destinations", name, "agent"], message }];
   });
   const unauthorized = listAgents(config.execution).flatMap(({ name, agent }): Problem[] => {
-    if (!isRemote(agent) || resolveAgentAuthorizer(agent).type !== "none") return [];
-    if (agent.url !== undefined && !isElsewhere(agent.url)) return [];
-    return [{ path: [...toAgentPath(name), "authorizer"], message: needsAuthorizer }];
+    if (!isRemote(agent)) return [];
+    const authorizer = resolveAgentAuthorizer(agent);
+    const path = [...toAgentPath(name), "authorizer"];
+    if (sendsIdToken(authorizer, agent.url === undefined ? [] : [agent.url]))
+      return [{ path: [...path, "scope"], message: needsScope }];
+    if (authorizer.type !== "none" || (agent.url !== undefined && !isElsewhere(agent.url)))
+      return [];
+    return [{ path, message: needsAuthorizer }];
   });
   return [...unknown, ...unauthorized];
 }

@@ -71,7 +71,7 @@ function readErrorBody({ status, json }: ErrorResponse): ErrorBody | undefined {
 function readCode({ code, data }: ErrorBody, operation: CalledOperation): number | undefined {
   const reason = findReason(data);
   if (reason !== undefined) return toCode(reason, operation);
-  return Number.isInteger(code) && Number(code) < 0 ? Number(code) : undefined;
+  return Number.isSafeInteger(code) && Number(code) < 0 ? Number(code) : undefined;
 }
 
 function toCode(reason: Reason, operation: CalledOperation): number {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import { errorObjectSchema } from "@sekisho/contracts/envelope.ts";
 import type { ExecuteTaskParams } from "@sekisho/contracts/methods.ts";
 import type { CalledOperation } from "@sekisho/verification/transport/a2a/binding.ts";
 import { httpJson } from "@sekisho/verification/transport/a2a/http-json.ts";
@@ -8,7 +9,9 @@ import {
   createAnswerParams,
   createTaskMessage,
 } from "@sekisho/verification/transport/a2a/messages.ts";
+import fc from "fast-check";
 import { json, raw } from "../../../doubles/answers.ts";
+import { forAll } from "../../../doubles/for-all.ts";
 import { serve } from "../../../doubles/serving.ts";
 import { clientTo, hello, sessionId } from "./sample.ts";
 
@@ -246,6 +249,20 @@ describe("the errors of A2A over HTTP+JSON", () => {
     expect(codeOf(403, body)).toBeUndefined();
   });
 
+  it("reads any error of any status without throwing, as one of JSON-RPC or none", () => {
+    const statuses = fc.integer({ min: 200, max: 599 });
+    const names = fc.constantFrom("error", "message", "code", "details", "data", "status");
+    const members = fc.dictionary(names, fc.jsonValue());
+    const bodies = fc.oneof(members, fc.record({ error: members }), fc.jsonValue());
+    const operations = fc.constantFrom<CalledOperation>("SendMessage", "GetTask", "CancelTask");
+    forAll(statuses, bodies, operations, fc.boolean()).hold(
+      (status, json, operation, namesTask) => {
+        const error = readHttpError({ status, json, operation, namesTask });
+        if (error !== undefined) expect(errorObjectSchema.safeParse(error).success).toBe(true);
+      },
+    );
+  });
+
   it("drops details that are nested too deeply", () => {
     const depth = 100_000;
     const details = JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
@@ -399,6 +416,19 @@ describe("the answers of A2A over HTTP+JSON", () => {
     for (const version of ["0.3", "1.0"]) {
       await expect(callWith(body, version)).rejects.toMatchObject({ reason: "invalid_response" });
     }
+  });
+
+  it("reads no result from an answer that is cut off anywhere", () => {
+    const body = JSON.stringify({ task: task("TASK_STATE_COMPLETED") });
+    const to = interfaceAt("https://agent.example/a2a");
+    const read = (text: string) =>
+      httpJson.read({
+        ...{ to, operation: "GetTask", params: { id: "t1" }, id: "r1" },
+        response: { status: 200, body: Buffer.from(text) },
+      });
+    expect(read(body)).toEqual({ result: JSON.parse(body) });
+    for (let end = 0; end < body.length; end += 1)
+      expect(read(body.slice(0, end))).not.toHaveProperty("result");
   });
 
   it("ends a completed task whose answer cannot be read", async () => {
