@@ -38,9 +38,12 @@ function readCall(received: RestRequest): RestCall | undefined {
   const version: A2aVersion = tenant === "v1" ? "0.3" : "1.0";
   if (request.headers.get("a2a-version") !== version)
     throw restError({ error: { code: -32009, message: "no such version" }, version: "1.0" });
+  const type = version === "1.0" ? "application/a2a+json" : "application/json";
+  if (!request.headers.get("accept")?.includes(type)) throw new Response(null, { status: 406 });
   const isPost = send !== undefined || cancel !== undefined;
   if (request.method !== (isPost ? "POST" : "GET")) throw new Response(null, { status: 405 });
-  if (isPost) requireType(request, version);
+  if (isPost && request.headers.get("content-type") !== type)
+    throw restError({ error: { code: -32005, message: "wrong type" }, version });
   const tenantParams = version === "1.0" && tenant ? { tenant: decodeURIComponent(tenant) } : {};
   const call = { base, version };
   if (send !== undefined) {
@@ -60,12 +63,6 @@ function readCall(received: RestRequest): RestCall | undefined {
     return { ...call, method: version === "1.0" ? "GetTask" : "tasks/get", params };
   if (version === "0.3") throw new Response(null, { status: 404 });
   return { ...call, method: "ListTasks", params };
-}
-
-function requireType(request: Request, version: A2aVersion): void {
-  const types = version === "1.0" ? ["application/a2a+json"] : ["application/json"];
-  if (!types.includes(request.headers.get("content-type") ?? ""))
-    throw restError({ error: { code: -32005, message: "wrong type" }, version });
 }
 
 const numbers = ["pageSize", "historyLength"];

@@ -17,7 +17,8 @@ export type OperationCall<O extends CalledOperation> = {
 export type BindingRequest = {
   method: HttpMethod;
   url: URL;
-  contentType: string;
+  /** The types of the request and of the response, where they are not both `application/json`. */
+  headers?: Readonly<Record<string, string>>;
   body: Uint8Array;
 };
 

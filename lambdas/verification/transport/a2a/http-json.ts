@@ -63,6 +63,11 @@ const routes: {
 };
 
 const noBody = new Uint8Array();
+/** A2A 1.0, section 11.1. A server that negotiates strictly may have no other type, and others answer with plain JSON. */
+const currentTypes = {
+  "content-type": "application/a2a+json",
+  accept: "application/a2a+json, application/json",
+};
 
 /** Keeps the path and the query of the interface's address. The tenant is a segment of the path in 1.0; 0.3 has none. */
 function toRequest({ url, version, tenant }: UsableInterface, route: Route): BindingRequest {
@@ -77,7 +82,7 @@ function toRequest({ url, version, tenant }: UsableInterface, route: Route): Bin
   return {
     method,
     url: address,
-    contentType: version === "0.3" ? "application/json" : "application/a2a+json",
+    ...(version === "1.0" && { headers: currentTypes }),
     body: body === undefined ? noBody : Buffer.from(JSON.stringify(body)),
   };
 }

@@ -16,7 +16,7 @@ export const jsonRpc: Binding = {
     const versionParams =
       version === "1.0" ? { ...params, tenant } : paramsToV03({ operation: inV03, params });
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: versionParams }));
-    return { method: "POST", url, contentType: "application/json", body };
+    return { method: "POST", url, body };
   },
   read({ response, operation, id }) {
     const envelope = parseEnvelope({ body: response.body, repairs: true });

@@ -51,12 +51,12 @@ export async function postOperation<O extends CalledOperation>(request: {
   const binding = bindings[to.binding];
   const bindingRequest = binding.write({ to, operation, params, id });
   if (bindingRequest === undefined) throw new SekishoError("unsupported_operation");
-  const { contentType, ...target } = bindingRequest;
+  const { headers: bindingHeaders, ...target } = bindingRequest;
   const response = await http.send({
     ...target,
     headers: {
       ...requestHeaders({ sessionId, trace }),
-      "content-type": contentType,
+      ...bindingHeaders,
       "a2a-version": to.version,
       [extensionsHeader[to.version]]: extensions,
     },

@@ -106,8 +106,8 @@ describe("the requests of A2A over HTTP+JSON", () => {
   };
 
   it("writes a message of 0.3 as its Protocol Buffers do", () => {
-    const { body, contentType } = writeMessage(task, "0.3");
-    expect(contentType).toBe("application/json");
+    const { body, headers } = writeMessage(task, "0.3");
+    expect(headers).toBeUndefined();
     expect(body).toMatchObject({
       message: {
         messageId: "m1",
@@ -143,11 +143,12 @@ describe("the requests of A2A over HTTP+JSON", () => {
   });
 
   it("writes a message of 1.0 as the operation's params", () => {
-    const { body, contentType, url } = writeMessage(task, "1.0");
-    expect([url?.href, contentType]).toEqual([
-      "https://agent.example/a2a/message:send",
-      "application/a2a+json",
-    ]);
+    const { body, headers, url } = writeMessage(task, "1.0");
+    expect(url?.href).toBe("https://agent.example/a2a/message:send");
+    expect(headers).toEqual({
+      "content-type": "application/a2a+json",
+      accept: "application/a2a+json, application/json",
+    });
     expect(body).toMatchObject({
       message: { role: "ROLE_USER", parts: [{ text: "hello" }, { url: "https://x.example/a" }] },
       configuration: { returnImmediately: true, historyLength: 5 },
