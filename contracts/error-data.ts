@@ -233,6 +233,11 @@ function detailsToArray(request: {
   ];
 }
 
+/** The reason that the details of an error name. Undefined for details that name none. */
+export function findReason(data: unknown): Reason | undefined {
+  return findInData(data).reason;
+}
+
 /** Our own reason counts before A2A's. Skips what is malformed or unknown. Never throws. */
 function detailsFromArray(data: readonly unknown[]): DecodedData {
   const infos = data.flatMap((item) => errorInfoSchema.safeParse(item).data ?? []);

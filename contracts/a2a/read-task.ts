@@ -65,13 +65,14 @@ const entry = z.unknown().transform((value, context): Part[] => {
   return [];
 });
 const parts = optionalValue(z.array(entry)).transform((entryParts = []) => entryParts.flat());
-const message = z.object({
+const messageObject = z.object({
   messageId: idSchema.optional().catch(undefined),
   role: roleOfAnySchema.optional().catch(undefined),
   parts,
   metadata: readMetadata([questionKey, hitlKey]),
   extensions: optionalValue(readableList(z.string())).catch(undefined),
 });
+const message = z.preprocess(toCurrentMessage, messageObject);
 export const readStatusSchema = z.object({
   state: stateSchema,
   message: optionalValue(message).catch(undefined),
@@ -93,10 +94,20 @@ const task = z.object({
 export type ReadTask = z.output<typeof task>;
 
 /** A message that is the answer itself must have a part that can be read. */
-const answer = message.extend({
-  taskId: optionalText(maxTaskIdLength),
-  parts: parts.refine((parts) => parts.length > 0, "no part that can be read"),
-});
+const answer = z.preprocess(
+  toCurrentMessage,
+  messageObject.extend({
+    taskId: optionalText(maxTaskIdLength),
+    parts: parts.refine((parts) => parts.length > 0, "no part that can be read"),
+  }),
+);
+
+/** In Protocol Buffers, a message of 0.3 has its parts in `content`. */
+function toCurrentMessage(value: unknown): unknown {
+  if (!isObject(value) || !("content" in value) || "parts" in value) return value;
+  const { content, ...members } = value;
+  return { ...members, parts: content };
+}
 
 /**
  * Writes a part as one of 1.0. 0.3 has files in a member of their own, marks values that are no objects, and names the kind, which the content
@@ -143,7 +154,8 @@ export function hasTooManyEntries(answer: unknown): boolean {
   ];
   const holders = [...messages, task, ...artifacts];
   const parts = holders.reduce(
-    (total: number, holder) => total + listOf(holder, "parts").length,
+    (total: number, holder) =>
+      total + listOf(holder, "parts").length + listOf(holder, "content").length,
     0,
   );
   return artifacts.length + parts > maxEntries;
@@ -202,7 +214,7 @@ function guessKind(result: Members): string | undefined {
   if ("id" in result && "status" in result) return "task";
   if ("taskId" in result && "status" in result) return "status-update";
   if ("taskId" in result && "artifact" in result) return "artifact-update";
-  return "parts" in result ? "message" : undefined;
+  return "parts" in result || "content" in result ? "message" : undefined;
 }
 
 /**

@@ -133,6 +133,11 @@ export const authorizerSchema = z.discriminatedUnion(
           .describe(
             "The audience of the ID token. Default: the origin of the destination's URL, as Cloud Run expects.",
           ),
+        scope: scope
+          .optional()
+          .describe(
+            "Sends an access token with these scopes instead of an ID token, as Google's own APIs expect, such as https://www.googleapis.com/auth/cloud-platform. Default: an ID token.",
+          ),
         tokenAudience: audience
           .optional()
           .describe(
@@ -140,8 +145,12 @@ export const authorizerSchema = z.discriminatedUnion(
           ),
         ...stsRegion,
       })
+      .refine(({ audience, scope }) => audience === undefined || scope === undefined, {
+        path: ["audience"],
+        message: "has no effect with scope, because an access token has no audience; remove one",
+      })
       .describe(
-        "Exchanges a token of AWS STS for a Google ID token (workload identity federation). Stores no secret.",
+        "Exchanges a token of AWS STS for a Google ID token or access token (workload identity federation). Stores no secret.",
       ),
     z
       .strictObject({

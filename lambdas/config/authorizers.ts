@@ -57,6 +57,7 @@ export function createAuthorizer(
         workloadIdentityProvider,
         serviceAccount,
         audience = new URL(url).origin,
+        scope,
       } = authorizer;
       const { sts, audience: tokenAudience } = tokensFor(authorizer);
       const bases = google && { stsBase: google, iamCredentialsBase: google };
@@ -65,6 +66,7 @@ export function createAuthorizer(
         workloadIdentityProvider,
         serviceAccount,
         audience,
+        scope,
         tokenAudience,
         ...bases,
       });

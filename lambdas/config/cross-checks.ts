@@ -104,20 +104,34 @@ function destinationHint(name: string, knownNames: readonly string[] = []): stri
 
 function destinationProblems({ destinations }: Config): Problem[] {
   return Object.entries(destinations).flatMap(([name, destination]) => {
-    const type = resolveAuthorizerConfig(destination)?.type;
+    const authorizer = resolveAuthorizerConfig(destination);
+    const addresses = listAddresses(destination).map(({ address }) => address);
     const path = ["destinations", name];
-    if (type === "mtls") {
+    if (authorizer?.type === "mtls") {
       const message = "must be an https URL, because the authorizer is a client certificate (mtls)";
       return fieldsWithoutTls(destination).map((field) => ({ path: [...path, field], message }));
     }
-    if (type !== "none" || !listAddresses(destination).some(({ address }) => isElsewhere(address)))
-      return [];
+    if (sendsIdToken(authorizer, addresses))
+      return [{ path: [...path, "authorizer", "scope"], message: needsScope }];
+    if (authorizer?.type !== "none" || !addresses.some(isElsewhere)) return [];
     return [{ path: [...path, "authorizer"], message: needsAuthorizer }];
   });
 }
 
 const needsAuthorizer =
   'must not be "none" for an address beyond loopback; choose another authorizer';
+
+const needsScope =
+  'is missing; set it, usually to "https://www.googleapis.com/auth/cloud-platform", because the APIs of Google refuse ID tokens';
+
+/** True if an API of Google would get an ID token. */
+function sendsIdToken(
+  authorizer: AuthorizerConfig | undefined,
+  addresses: readonly string[],
+): boolean {
+  if (authorizer?.type !== "google" || authorizer.scope !== undefined) return false;
+  return addresses.some((address) => URL.parse(address)?.hostname.endsWith(".googleapis.com"));
+}
 
 /** The Execution host of the local run has no TLS either. */
 function fieldsWithoutTls(destination: Destination): string[] {
@@ -288,10 +302,14 @@ function agentProblems(config: Config): Problem[] {
     return [{ path: ["destinations", name, "agent"], message }];
   });
   const unauthorized = listAgents(config.execution).flatMap(({ name, agent }): Problem[] => {
-    if (!isRemote(agent) || resolveAgentAuthorizer(agent).type !== "none") return [];
+    if (!isRemote(agent)) return [];
+    const authorizer = resolveAgentAuthorizer(agent);
+    const path = [...toAgentPath(name), "authorizer"];
     const { address } = readAgentAddress(agent) ?? {};
-    if (address !== undefined && !isElsewhere(address)) return [];
-    return [{ path: [...toAgentPath(name), "authorizer"], message: needsAuthorizer }];
+    if (sendsIdToken(authorizer, address === undefined ? [] : [address]))
+      return [{ path: [...path, "scope"], message: needsScope }];
+    if (authorizer.type !== "none" || (address !== undefined && !isElsewhere(address))) return [];
+    return [{ path, message: needsAuthorizer }];
   });
   return [...unknown, ...unauthorized];
 }

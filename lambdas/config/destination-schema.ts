@@ -227,7 +227,9 @@ export const destinationSchema = z.discriminatedUnion("transport", [
       ...destination,
       idempotent: destination.idempotent ?? destination.card === undefined,
     }))
-    .describe("Calls an A2A agent with JSON-RPC over HTTPS (http on loopback only)."),
+    .describe(
+      "Calls an A2A agent over HTTPS (http on loopback only), with JSON-RPC or HTTP+JSON as its card offers.",
+    ),
   z
     .strictObject({
       transport: z.literal("agentcore"),

@@ -111,6 +111,19 @@ describe("an agent elsewhere", () => {
       'execution.agent.authorizer: must not be "none" for an address beyond loopback; choose another authorizer',
     ],
     [
+      "an ID token for an API of Google",
+      {
+        ...{ type: "http", url: "https://europe-west1-aiplatform.googleapis.com/v1/x:streamQuery" },
+        authorizer: {
+          type: "google",
+          workloadIdentityProvider:
+            "projects/1/locations/global/workloadIdentityPools/pool/providers/aws-dev",
+          serviceAccount: "s@p.iam.gserviceaccount.com",
+        },
+      },
+      'execution.agent.authorizer.scope: is missing; set it, usually to "https://www.googleapis.com/auth/cloud-platform", because the APIs of Google refuse ID tokens',
+    ],
+    [
       "plain HTTP beyond loopback",
       { type: "http", url: "http://agents.example/" },
       "execution.agent.url: must be an https URL without credentials in it; http is allowed on loopback only",

@@ -99,6 +99,19 @@ describe("a configured authorizer", () => {
     expect(decodeJwt(await tokenOf(otherAudience)).aud).toBe("https://other.example");
   });
 
+  it("google exchanges a token for an access token if there is a scope", async () => {
+    const sts = await startSts();
+    const isSubject = (token: string) => sts.tokens.issued.includes(token);
+    const google = closeAfterTest(await startGoogle({ isSubject }));
+    const scope = "https://www.googleapis.com/auth/cloud-platform openid";
+    const config = { type: "google", workloadIdentityProvider, serviceAccount, scope };
+    const authorizer = authorizerOf(config, { issuers: { google: google.url } });
+    expect(await tokenOf(authorizer)).toBe(google.accessTokens[0]);
+    expect(JSON.parse(google.asked[1]?.text ?? "")).toEqual({
+      ...{ scope: scope.split(" "), lifetime: "3600s" },
+    });
+  });
+
   it("azure sends a token of the audience that Entra ID expects for its tenant, client and scope", async () => {
     const sts = await startSts();
     const isAssertion = (token: string) =>

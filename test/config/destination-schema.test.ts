@@ -167,6 +167,13 @@ describe("an authorizer", () => {
       /projects\/NUMBER/,
     ],
     [
+      {
+        ...{ type: "google", workloadIdentityProvider: provider, audience: "an-audience" },
+        ...{ serviceAccount: "s@p.iam.gserviceaccount.com", scope: "a-scope" },
+      },
+      /authorizer\.audience: has no effect with scope/,
+    ],
+    [
       { type: "google", workloadIdentityProvider: provider, serviceAccount: "me@example.com" },
       /serviceAccount: must be the e-mail/,
     ],
@@ -347,6 +354,20 @@ describe("A2A", () => {
       ],
     ])("refuses an A2A destination with %s", (_what, agent, words) => {
       expect(problemsWith(agent)).toEqual([expect.stringMatching(words)]);
+    });
+
+    it.each([
+      "https://europe-west1-aiplatform.googleapis.com/v1beta1/projects/p/a2a/v1/card",
+      "https://discoveryengine.googleapis.com/v1/projects/1/a2a/v1/card",
+    ])("refuses an ID token for the API of Google at %s", (googleCard) => {
+      const serviceAccount = "s@p.iam.gserviceaccount.com";
+      const google = { type: "google", workloadIdentityProvider: provider, serviceAccount };
+      expect(problemsWith({ card: googleCard, authorizer: google })).toEqual([
+        expect.stringMatching(/agent\.authorizer\.scope: is missing; set it, usually to/),
+      ]);
+      const scope = "https://www.googleapis.com/auth/cloud-platform";
+      expect(problemsWith({ card: googleCard, authorizer: { ...google, scope } })).toEqual([]);
+      expect(problemsWith({ card, authorizer: google })).toEqual([]);
     });
 
     it.each([

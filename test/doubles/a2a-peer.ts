@@ -5,6 +5,7 @@ import { type A2aVersion, operations, toA2aOperation } from "@sekisho/contracts/
 import { joinTextParts } from "@sekisho/contracts/a2a/part.ts";
 import { v03Operations } from "@sekisho/contracts/a2a/v03/params.ts";
 import { type AnsweredOperation, a2aAnswer } from "./a2a-peer-answer.ts";
+import { type RestCall, readRestCall, restAnswer } from "./a2a-rest.ts";
 import { json } from "./answers.ts";
 import { createPeer, type Peer, type Script } from "./execution-peer.ts";
 
@@ -15,19 +16,26 @@ import { createPeer, type Peer, type Script } from "./execution-peer.ts";
 export function createA2aPeer({
   script,
   version,
+  binding = "JSONRPC",
   path,
 }: {
   script: Script;
   version: A2aVersion;
+  binding?: BindingName;
   path: string;
 }): Peer {
   const { handle, calls } = createPeer({ script });
   return {
     calls,
     async handle(request) {
+      const { pathname, search } = new URL(request.url);
+      const target = pathname + search;
+      const body = new Uint8Array(await request.clone().arrayBuffer());
+      const restCall = binding === "JSONRPC" ? undefined : readRestCall({ target, request, body });
+      if (restCall instanceof Response) return restCall;
+      if (restCall !== undefined) return answerRest({ restCall, request, handle });
       if (request.method === "GET")
-        return json(cardOf({ url: new URL(path, request.url).href, version }));
-      const { pathname } = new URL(request.url);
+        return json(cardOf({ url: new URL(path, request.url).href, version, binding }));
       const requestedVersion = request.headers.get("a2a-version") ?? "0.3";
       if (pathname !== path || requestedVersion !== version)
         return new Response(null, { status: 400 });
@@ -43,13 +51,17 @@ export function createA2aPeer({
   };
 }
 
+export type BindingName = "JSONRPC" | "HTTP+JSON";
+
 /** The smallest card of each version. */
 export function cardOf({
   url,
   version,
+  binding = "JSONRPC",
 }: {
   url: string;
   version: A2aVersion;
+  binding?: BindingName;
 }): Record<string, unknown> {
   const about = {
     name: "an agent",
@@ -60,10 +72,13 @@ export function cardOf({
     defaultOutputModes: ["text/plain"],
     skills: [{ id: "talk", name: "talk", description: "talks", tags: ["talk"] }],
   };
-  if (version === "0.3") return { ...about, protocolVersion: "0.3.0", url };
+  if (version === "0.3") {
+    const preferred = binding === "JSONRPC" ? {} : { preferredTransport: binding };
+    return { ...about, protocolVersion: "0.3.0", url, ...preferred };
+  }
   return {
     ...about,
-    supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+    supportedInterfaces: [{ url, protocolBinding: binding, protocolVersion: "1.0" }],
   };
 }
 
@@ -88,6 +103,50 @@ function toZone({
     method: "execute_task",
     params: { ...Object(message.metadata?.[slackMessageKey]), text: joinTextParts(message.parts) },
   };
+}
+
+async function answerRest({
+  restCall,
+  request,
+  handle,
+}: {
+  restCall: RestCall;
+  request: Request;
+  handle: Peer["handle"];
+}): Promise<Response> {
+  const { method, params, version } = restCall;
+  const operation = toA2aOperation(method)?.operation as AnsweredOperation;
+  const id = Object(params.message).messageId ?? "no message";
+  const body = JSON.stringify({ id, ...toZone({ operation, version, params }) });
+  const { url, headers, signal } = request;
+  const answer = await handle(new Request(url, { method: "POST", headers, body, signal }));
+  const reader = answer.body?.getReader();
+  const { value: chunk } = (await reader?.read()) ?? {};
+  if (reader === undefined || chunk === undefined) return new Response("", answer);
+  const text = Buffer.from(a2aAnswer({ chunk, operation, version })).toString();
+  const init = {
+    ...(answer.status === 200 ? {} : { status: answer.status }),
+    headers: Object.fromEntries(answer.headers),
+  };
+  if (text.includes('"jsonrpc"') && text.trim().endsWith("}")) {
+    const response = restAnswer({ envelope: JSON.parse(text), call: restCall, init });
+    const said = Buffer.from(await response.arrayBuffer());
+    const padding = Buffer.alloc(Math.max(0, chunk.byteLength - said.byteLength), " ");
+    return new Response(Buffer.concat([said, padding]), response);
+  }
+  return new Response(ReadableStream.from(followedBy(chunk, reader)), init);
+}
+
+async function* followedBy(
+  chunk: Uint8Array,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  try {
+    yield chunk;
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
 }
 
 /** Translates a complete response of the zone contract. Everything else stays as it is. */

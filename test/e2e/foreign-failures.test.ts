@@ -1,5 +1,6 @@
 /** An agent of somebody else that fails is quoted in the thread with its own words. */
 import { describe, expect, it } from "@jest/globals";
+import type { BindingName } from "../doubles/a2a-peer.ts";
 import { startAgent } from "../doubles/a2a-peer-agent.ts";
 import { result } from "../doubles/answers.ts";
 import { startExecutionPeer } from "../doubles/execution-peer.ts";
@@ -14,11 +15,19 @@ const old = (text: string) => ({
   parts: [{ kind: "text", text }],
 });
 
-async function askA2aAgent(version: "1.0" | "0.3", status: object) {
+async function askA2aAgent({
+  version,
+  binding,
+  status,
+}: {
+  version: "1.0" | "0.3";
+  binding: BindingName;
+  status: object;
+}) {
   const task = { id: "t1", contextId: "c1", status };
   const agent = closeAfterTest(
     await startAgent({
-      version,
+      ...{ version, binding },
       answer: () => ({ result: version === "1.0" ? { task } : { kind: "task", ...task } }),
     }),
   );
@@ -37,45 +46,48 @@ async function askLegacyAgent(answer: object) {
   return { ...(await ask()), lines, calls: peer.calls };
 }
 
-describe("an A2A agent that does not do the task", () => {
-  it.each([
-    [
-      "1.0",
-      { state: "TASK_STATE_REJECTED", message: said("We deploy on Mondays only.") },
-      "take this on",
-    ],
-    ["0.3", { state: "rejected", message: old("We deploy on Mondays only.") }, "take this on"],
-    [
-      "1.0",
-      { state: "TASK_STATE_FAILED", message: said("We deploy on Mondays only.") },
-      "finish this",
-    ],
-    ["0.3", { state: "failed", message: old("We deploy on Mondays only.") }, "finish this"],
-  ] as const)(
-    "quotes an A2A agent of version %s that rejects or fails a task: %j",
-    async (version, status, happened) => {
-      const { shown: shownText, lines, task } = await askA2aAgent(version, status);
-      expect(shownText).toContain(happened);
-      expect(shownText).toContain("It says:\\n> We deploy on Mondays only.");
-      expect(lines.join("")).not.toContain("Mondays");
-      expect(task.outcome).toMatchObject({ type: "failed" });
-    },
-  );
+describe.each(["JSONRPC", "HTTP+JSON"] as const)(
+  "an A2A agent that does not do the task (%s)",
+  (binding) => {
+    it.each([
+      [
+        "1.0",
+        { state: "TASK_STATE_REJECTED", message: said("We deploy on Mondays only.") },
+        "take this on",
+      ],
+      ["0.3", { state: "rejected", message: old("We deploy on Mondays only.") }, "take this on"],
+      [
+        "1.0",
+        { state: "TASK_STATE_FAILED", message: said("We deploy on Mondays only.") },
+        "finish this",
+      ],
+      ["0.3", { state: "failed", message: old("We deploy on Mondays only.") }, "finish this"],
+    ] as const)(
+      "quotes an A2A agent of version %s that rejects or fails a task: %j",
+      async (version, status, happened) => {
+        const { shown: shownText, lines, task } = await askA2aAgent({ version, binding, status });
+        expect(shownText).toContain(happened);
+        expect(shownText).toContain("It says:\\n> We deploy on Mondays only.");
+        expect(lines.join("")).not.toContain("Mondays");
+        expect(task.outcome).toMatchObject({ type: "failed" });
+      },
+    );
 
-  it.each(["1.0", "0.3"] as const)(
-    "shows the login request of an A2A agent in its own words, in %s",
-    async (version) => {
-      const text = "Log in at https://login.example first.";
-      const status =
-        version === "1.0"
-          ? { state: "TASK_STATE_AUTH_REQUIRED", message: said(text) }
-          : { state: "auth-required", message: old(text) };
-      const { shown: shownText } = await askA2aAgent(version, status);
-      expect(shownText).toContain("https://login.example");
-      expect(shownText).toContain("needs you to sign in");
-    },
-  );
-});
+    it.each(["1.0", "0.3"] as const)(
+      "shows the login request of an A2A agent in its own words, in %s",
+      async (version) => {
+        const text = "Log in at https://login.example first.";
+        const status =
+          version === "1.0"
+            ? { state: "TASK_STATE_AUTH_REQUIRED", message: said(text) }
+            : { state: "auth-required", message: old(text) };
+        const { shown: shownText } = await askA2aAgent({ version, binding, status });
+        expect(shownText).toContain("https://login.example");
+        expect(shownText).toContain("needs you to sign in");
+      },
+    );
+  },
+);
 
 describe("an agent of the legacy dialect", () => {
   it("reports a throttled legacy agent as busy, and does not call it again", async () => {

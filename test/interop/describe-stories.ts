@@ -14,7 +14,7 @@ import { stories, type Teller } from "./stories.ts";
 type Peer = { cardUrl: string; close: () => Promise<void> };
 
 export const lackedBy03 = {
-  "a task is found by the request that began it": "0.3 has no listing of tasks over JSON-RPC.",
+  "a task is found by the request that began it": "0.3 has no listing of tasks.",
 };
 
 /** `version` pins one. `lacks` has the stories that the peer cannot run, with the reason. */

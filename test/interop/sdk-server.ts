@@ -10,7 +10,12 @@ import {
   InMemoryTaskStore,
   type RequestContext,
 } from "@a2a-js/sdk/server";
-import { agentCardHandler, jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/server/express";
+import {
+  agentCardHandler,
+  jsonRpcHandler,
+  restHandler,
+  UserBuilder,
+} from "@a2a-js/sdk/server/express";
 import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
 import { joinTextParts } from "@sekisho/contracts/a2a/part.ts";
 import { toA2aState } from "@sekisho/contracts/a2a/task.ts";
@@ -23,6 +28,7 @@ import {
 } from "@sekisho/execution/agents/agent.ts";
 import { closeServer, startListening } from "@sekisho/runtime/http/server.ts";
 import express from "express";
+import type { BindingName } from "../doubles/a2a-peer.ts";
 import { agentContext } from "../execution/agents/agent-context.ts";
 
 const about = {
@@ -37,9 +43,11 @@ const about = {
 
 export async function startSdkServer({
   versions,
+  bindings = ["JSONRPC"],
   ...code
 }: ({ agent: Agent } | { executor: AgentExecutor }) & {
   versions: readonly A2aVersion[];
+  bindings?: readonly BindingName[];
 }): Promise<{ cardUrl: string; close: () => Promise<void> }> {
   const app = express();
   const server = createServer(app);
@@ -50,9 +58,12 @@ export async function startSdkServer({
     portSetting: "none",
   });
   const base = `http://127.0.0.1:${port}`;
-  const supportedInterfaces = versions.map((protocolVersion) => {
-    return { url: `${base}/rpc`, protocolBinding: "JSONRPC", protocolVersion };
-  });
+  const supportedInterfaces = versions.flatMap((protocolVersion) =>
+    bindings.map((protocolBinding) => {
+      const path = protocolBinding === "JSONRPC" ? "rpc" : "rest";
+      return { url: `${base}/${path}`, protocolBinding, protocolVersion };
+    }),
+  );
   const card = AgentCard.fromJSON({ ...about, supportedInterfaces });
   const requestHandler = new DefaultRequestHandler(
     card,
@@ -67,6 +78,10 @@ export async function startSdkServer({
   app.use(
     "/rpc",
     jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication, ...options }),
+  );
+  app.use(
+    "/rest",
+    restHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication, ...options }),
   );
   return { cardUrl: `${base}/.well-known/agent-card.json`, close: () => closeServer(server) };
 }

@@ -6,7 +6,7 @@ import type { Transport } from "@sekisho/verification/transport/transport.ts";
 import type { PeerCall, Script } from "../doubles/execution-peer.ts";
 
 /** Features that some transports lack. */
-export type Feature = "http-status" | "connection" | "extra-fields";
+export type Feature = "http-status" | "connection" | "extra-fields" | "response-ids";
 
 export type CaseRun = {
   client: ExecutionClient;

@@ -12,9 +12,17 @@ const wellFormed = JSON.stringify({
 });
 
 /** Answers that break the contract. They are never retried. */
-const breaches: readonly Pick<TransportCase, "name" | "script" | "maxResponseBytes">[] = [
-  { name: "a result with another id", script: () => success({ id: "other" }) },
-  { name: "an error with another id", script: () => failure({ id: "other" }, "unavailable") },
+const breaches: readonly Pick<TransportCase, "name" | "script" | "needs">[] = [
+  {
+    name: "a result with another id",
+    script: () => success({ id: "other" }),
+    needs: ["response-ids"],
+  },
+  {
+    name: "an error with another id",
+    script: () => failure({ id: "other" }, "unavailable"),
+    needs: ["response-ids"],
+  },
   { name: "a result of another shape", script: (call) => result(call, { status: "success" }) },
   { name: "text that is not JSON", script: () => raw("oops") },
   { name: "no body", script: () => raw("") },
@@ -29,9 +37,9 @@ const breaches: readonly Pick<TransportCase, "name" | "script" | "maxResponseByt
 
 export const faultCases: readonly TransportCase[] = [
   ...breaches.map(
-    ({ name, script }): TransportCase => ({
+    ({ name, ...breach }): TransportCase => ({
+      ...breach,
       name: `rejects ${name} as an invalid response, and does not repeat the call`,
-      script,
       async check({ execute, calls }) {
         await expect(execute()).rejects.toMatchObject({ reason: "invalid_response" });
         expect(calls).toHaveLength(1);

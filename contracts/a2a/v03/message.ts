@@ -57,7 +57,7 @@ function readData({
 }
 
 /** Drops `mediaType` and `filename` of text and data parts, which 0.3 lacks. */
-function partToV03(part: Part): V03Part {
+export function partToV03(part: Part): V03Part {
   const { text, raw, url, data, mediaType, filename, metadata } = part;
   if (text !== undefined) return { kind: "text", text, metadata };
   if (raw !== undefined || url !== undefined) {

@@ -1,6 +1,7 @@
 /**
  * The authorizer `google`: workload identity federation (https://cloud.google.com/iam/docs/workload-identity-federation). It exchanges a
- * token of AWS STS for a federated token, and that for a service account's ID token, which Cloud Run requires. No secret is stored.
+ * token of AWS STS for a federated token, and that for a token of a service account: an ID token, which Cloud Run requires, or an access token,
+ * which Google's own APIs require. No secret is stored.
  */
 
 import { decodeJwt } from "jose";
@@ -16,7 +17,10 @@ import {
   readTokenResponse,
 } from "./token-authorizer.ts";
 
-/** `audience` is for the ID token, `tokenAudience` for the AWS token. The bases replace Google's own addresses. */
+/**
+ * With `scope` it sends an access token with these scopes, else an ID token for `audience`. `tokenAudience` is for the AWS token. The bases replace
+ * Google's own addresses.
+ */
 export function createGoogleAuthorizer(
   options: CredentialCacheOptions & {
     sts: Pick<Sts, "getWebIdentityToken">;
@@ -24,15 +28,16 @@ export function createGoogleAuthorizer(
     workloadIdentityProvider: string;
     serviceAccount: string;
     audience: string;
+    scope?: string | undefined;
     tokenAudience: string;
     stsBase?: URL;
     iamCredentialsBase?: URL;
   },
 ): Authorizer {
-  const { sts, workloadIdentityProvider, serviceAccount, audience, tokenAudience } = options;
+  const { sts, workloadIdentityProvider, serviceAccount, audience, scope, tokenAudience } = options;
   const { stsBase = new URL("https://sts.googleapis.com") } = options;
   const { iamCredentialsBase = new URL("https://iamcredentials.googleapis.com") } = options;
-  const account = `/v1/projects/-/serviceAccounts/${encodeURIComponent(serviceAccount)}:generateIdToken`;
+  const account = `/v1/projects/-/serviceAccounts/${encodeURIComponent(serviceAccount)}`;
 
   /** Token exchange, RFC 8693, section 2.1. */
   async function fetchFederatedToken(subjectToken: string, signal: AbortSignal): Promise<string> {
@@ -58,17 +63,27 @@ export function createGoogleAuthorizer(
       const headers = {
         authorization: `Bearer ${await fetchFederatedToken(subjectToken, signal)}`,
       };
-      const url = new URL(account, iamCredentialsBase);
-      const { token } = await postToIssuer({
-        url,
-        headers,
-        body: { audience, includeEmail: true },
-        signal,
+      const post = (method: string, body: Record<string, unknown>) =>
+        postToIssuer({
+          ...{ headers, body, signal },
+          url: new URL(`${account}:${method}`, iamCredentialsBase),
+        });
+      if (scope === undefined) {
+        const { token } = await post("generateIdToken", { audience, includeEmail: true });
+        return withLifetime(token);
+      }
+      const lifetime = `${accessTokenSeconds}s`;
+      const { accessToken } = await post("generateAccessToken", {
+        ...{ scope: scope.split(" "), lifetime },
       });
-      return withLifetime(token);
+      if (!isToken(accessToken)) throw createCredentialError({ code: "NoToken" });
+      return { token: accessToken, lifetimeMs: accessTokenSeconds * 1000 };
     },
   });
 }
+
+/** The longest that Google allows without a policy of its own. It is requested, because the time in the response depends on clocks. */
+const accessTokenSeconds = 3600;
 
 /** Takes the lifetime from the token's own times, because Google's response has none. Their difference does not depend on clocks. */
 function withLifetime(token: unknown): FreshToken {

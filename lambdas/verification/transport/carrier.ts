@@ -4,11 +4,15 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import type { HttpMethod } from "@sekisho/runtime/http/client.ts";
+import type { BindingName } from "./a2a/interfaces.ts";
 import type { TakeResponse } from "./read-events.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
 
 /** One request of A2A, with the headers of its version. */
 export type CarriedRequest = TransportRequest & {
+  /** Default: POST. */
+  method?: HttpMethod;
   /** The address in the card. A carrier that replaces it with its own `url` gets that. */
   url: URL;
   headers: Readonly<Record<string, string>>;
@@ -38,6 +42,8 @@ export type A2aCarrier = Pick<Transport, "stopSession" | "close"> & {
   cardUrl: URL;
   /** The address of the agent, which replaces those in the card. */
   url: URL | undefined;
+  /** The bindings that it can carry: one without paths carries JSON-RPC only. */
+  bindings: readonly BindingName[];
   /** The limit for reading the card. */
   cardTimeoutMs: number;
   send(request: CarriedRequest): Promise<TransportResponse>;

@@ -138,7 +138,7 @@ export function createResponseProblem(response: {
   const { status, body } = response;
   const note = status === undefined ? "" : ` (HTTP ${status})`;
   if (status === undefined || status < 400) {
-    const message = `Its response is not JSON-RPC${note}: ${describeBody(body)}. Check the url, and the peer's log.`;
+    const message = `Its response cannot be read${note}: ${describeBody(body)}. Check the url, and the peer's log.`;
     return new PeerProblem("ResponseIsNotJsonRpc", message, { status });
   }
   return new PeerProblem("ResponseStatus", `${describeStatus(status)}${note}. Check the url.`, {
@@ -151,7 +151,7 @@ function describeStatus(status: number): string {
   if (status === 404 || status === 410) return "Nothing accepts calls at this path";
   if (status === 405) return "Nothing accepts POST requests at this path";
   if (status === 406 || status === 415) return "It does not accept JSON at this path";
-  return "It refuses the request, and not by JSON-RPC";
+  return "It refuses the request, with an error that is not of its protocol";
 }
 
 /** Keeps a byte order mark. */

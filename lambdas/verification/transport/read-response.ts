@@ -73,20 +73,24 @@ function noteLargeAnswer(
   return isLarge ? { ...result, [answerBytesMember]: receivedBytes } : result;
 }
 
-/**
- * Returns undefined if the body is not a JSON-RPC response. A byte order mark and repeated keys are refused, as by the host (RFC 8259,
- * section 8.1, and RFC 7493, section 2.3), and so is invalid UTF-8, unless `repairs` replaces it by U+FFFD.
- */
+/** Returns undefined if the body is not a JSON-RPC response. `repairs` is that of `parseBody`. */
 export function parseEnvelope(request: {
   body: Uint8Array;
   repairs: boolean;
 }): JsonRpcResponse | undefined {
+  return responseSchema.safeParse(parseBody(request)).data;
+}
+
+/**
+ * Returns undefined if the body is not JSON. A byte order mark and repeated keys are refused, as by the host (RFC 8259, section 8.1, and RFC
+ * 7493, section 2.3), and so is invalid UTF-8, unless `repairs` replaces it by U+FFFD.
+ */
+export function parseBody(request: { body: Uint8Array; repairs: boolean }): unknown {
   const text = decodeText(request);
   if (text === undefined) return undefined;
   const json = repairHalfCharacters(text);
   const value = parseJson(json);
-  const { data } = responseSchema.safeParse(value);
-  return data === undefined || hasRepeatedKey({ json, value }) ? undefined : data;
+  return value === undefined || hasRepeatedKey({ json, value }) ? undefined : value;
 }
 
 /** Both keep a byte order mark, so that it fails as JSON. */

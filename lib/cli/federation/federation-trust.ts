@@ -67,7 +67,11 @@ function ownHost({ issuer, audience, roleArn }: Issued): Description {
   };
 }
 
-type GoogleTrust = Issued & { workloadIdentityProvider: string; serviceAccount: string };
+type GoogleTrust = Issued & {
+  workloadIdentityProvider: string;
+  serviceAccount: string;
+  scope?: string | undefined;
+};
 
 /** https://cloud.google.com/iam/docs/workload-identity-federation-with-other-providers */
 function googleCommands({
@@ -76,12 +80,13 @@ function googleCommands({
   roleArn,
   workloadIdentityProvider,
   serviceAccount,
+  scope,
 }: GoogleTrust) {
   const [pool = "", provider = ""] = workloadIdentityProvider.split("/providers/");
   const poolId = pool.split("/").at(-1);
   const where = `--location=global --project=PROJECT_ID`;
   return [
-    `Once, with gcloud; PROJECT_ID is the project with the number ${pool.split("/")[1]}, SERVICE and REGION are those of Cloud Run:`,
+    `Once, with gcloud; PROJECT_ID is the project with the number ${pool.split("/")[1]}${scope === undefined ? ", SERVICE and REGION are those of Cloud Run" : ", and ROLE the one that the agent's API asks for, such as roles/aiplatform.user for Agent Engine"}:`,
     "gcloud services enable iam.googleapis.com sts.googleapis.com iamcredentials.googleapis.com --project=PROJECT_ID",
     `gcloud iam workload-identity-pools create ${poolId} ${where}`,
     `gcloud iam workload-identity-pools providers create-oidc ${provider} --workload-identity-pool=${poolId} ${where} \\`,
@@ -90,9 +95,15 @@ function googleCommands({
     ...createCommand(serviceAccount),
     `gcloud iam service-accounts add-iam-policy-binding ${serviceAccount} --role=roles/iam.workloadIdentityUser \\`,
     `  --member=${quoteForShell(`principal://iam.googleapis.com/${pool}/subject/${roleArn}`)}`,
-    `gcloud run services add-iam-policy-binding SERVICE --region=REGION --project=PROJECT_ID \\`,
-    `  --role=roles/run.invoker --member=serviceAccount:${serviceAccount}`,
-    `A Sekisho host on Cloud Run trusts the callers that Cloud Run has authenticated: "authenticator": { "type": "platform" }`,
+    ...(scope === undefined
+      ? [
+          `gcloud run services add-iam-policy-binding SERVICE --region=REGION --project=PROJECT_ID \\`,
+          `  --role=roles/run.invoker --member=serviceAccount:${serviceAccount}`,
+          `A Sekisho host on Cloud Run trusts the callers that Cloud Run has authenticated: "authenticator": { "type": "platform" }`,
+        ]
+      : [
+          `gcloud projects add-iam-policy-binding PROJECT_ID --role=ROLE --member=serviceAccount:${serviceAccount}`,
+        ]),
   ];
 }
 

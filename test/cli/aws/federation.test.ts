@@ -167,6 +167,22 @@ describe("sekisho federation show", () => {
     );
   });
 
+  it("grants the role of an API of Google where the destination sends access tokens", async () => {
+    aws.federation.state = "on";
+    const scope = "https://www.googleapis.com/auth/cloud-platform";
+    const run = at({ ...(federated.destinations.run.authorizer as object), scope });
+    const { stdout } = await federation(["show"], {
+      ...federated,
+      destinations: { run },
+      routes: [],
+    });
+    expect(stdout).toContain(
+      "gcloud projects add-iam-policy-binding PROJECT_ID --role=ROLE --member=serviceAccount:agents@p.iam.gserviceaccount.com",
+    );
+    expect(stdout).toContain("--role=roles/iam.workloadIdentityUser");
+    expect(stdout).not.toContain("gcloud run");
+  });
+
   it("creates no service account that Google creates itself", async () => {
     aws.federation.state = "on";
     const serviceAccount = "123456789-compute@developer.gserviceaccount.com";

@@ -154,16 +154,26 @@ const agents: Record<string, Peer> = {
   },
   "is-too-old": withCard(
     card("JSONRPC 0.1.0"),
-    /^failed: .*JSON-RPC in version 0\.1\.0 of A2A only.*supports 1\.0, 0\.3 and 0\.2/,
+    /^failed: Its agent card offers version 0\.1\.0 of A2A only.*supports 1\.0, 0\.3 and 0\.2/,
   ),
-  "is-rest-only": withCard(
-    card("HTTP+JSON 1.0", "GRPC 1.0"),
-    /^failed: Its agent card offers HTTP\+JSON, GRPC only, and .*gateway/,
-  ),
+  "speaks-http-json": {
+    card: card("HTTP+JSON 1.0", "GRPC 1.0"),
+    answer: () => {
+      const type = "type.googleapis.com/google.rpc.ErrorInfo";
+      const info = { "@type": type, reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" };
+      return json({ error: { code: 404, message: "no", details: [info] } }, { status: 404 });
+    },
+    found: /^ok: An agent\[31m, A2A 1\.0 at http.*\/speaks-http-json /,
+  },
+  "has-no-paths": {
+    card: card("HTTP+JSON 0.3"),
+    answer: html(404),
+    found: /^failed: Nothing accepts calls at this path \(HTTP 404\)/,
+  },
   "is-grpc-only": withCard(
     ({ base }) =>
       json({ name: "old", protocolVersion: "0.3.0", url: base, preferredTransport: "GRPC" }),
-    /^failed: Its agent card offers GRPC only/,
+    /^failed: Its agent card offers GRPC only, and Sekisho .*JSON-RPC or HTTP\+JSON.*gateway/,
   ),
   "is-pinned": {
     ...withCard(card("JSONRPC 1.0"), /^failed: .*1\.0 of A2A only, .*is 0\.3.*"highest"/),
@@ -233,6 +243,8 @@ beforeAll(async () => {
       const { answer = others[name], card, models } = namedPeer;
       const base = `${peer.url}/${kind}/${name}`;
       const { signal } = call.request;
+      if (target.includes("/tasks/"))
+        return answer?.({ id: "", base, params: {}, signal }) ?? raw("", { status: 404 });
       if (call.request.method === "GET") {
         const document = target.endsWith("/v1/models") ? models : card;
         return document?.({ id: "", base, params: {}, signal }) ?? raw("", { status: 404 });

@@ -8,19 +8,27 @@ export const serviceAccount = "caller@a-project.iam.gserviceaccount.com";
 
 const federatedToken = "federated-token-of-nobody";
 
-/** https://cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token and …/credentials/rest/v1/projects.serviceAccounts/generateIdToken */
+/**
+ * https://cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token and …/credentials/rest/v1/projects.serviceAccounts with generateIdToken and
+ * generateAccessToken. `accessTokens` are those that it issued.
+ */
 export async function startGoogle({
   isSubject,
+  provider = workloadIdentityProvider,
+  account = serviceAccount,
 }: {
   isSubject: (token: string) => boolean;
-}): Promise<Issuer> {
+  provider?: string;
+  account?: string;
+}): Promise<Issuer & { accessTokens: string[] }> {
+  const accessTokens: string[] = [];
   const key = crypto.getRandomValues(new Uint8Array(32));
 
   function exchange({ form }: Asked): Response {
     const { subject_token = "", ...rest } = form;
     const expectedResult = {
       grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
-      audience: `//iam.googleapis.com/${workloadIdentityProvider}`,
+      audience: `//iam.googleapis.com/${provider}`,
       scope: "https://www.googleapis.com/auth/cloud-platform",
       requested_token_type: "urn:ietf:params:oauth:token-type:access_token",
       subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
@@ -41,7 +49,7 @@ export async function startGoogle({
     if (headers.get("authorization") !== `Bearer ${federatedToken}`)
       return apiError(401, "UNAUTHENTICATED");
     const { audience, includeEmail } = JSON.parse(text) as Record<string, unknown>;
-    const email = includeEmail === true ? { email: serviceAccount, email_verified: true } : {};
+    const email = includeEmail === true ? { email: account, email_verified: true } : {};
     // The issuer's clock is an hour off.
     const iat = Math.floor(Date.now() / 1000) - 3600;
     const claims = {
@@ -56,13 +64,29 @@ export async function startGoogle({
     });
   }
 
-  return startIssuer({
+  function grant({ headers, text }: Asked): Response {
+    if (headers.get("authorization") !== `Bearer ${federatedToken}`)
+      return apiError(401, "UNAUTHENTICATED");
+    const { scope, lifetime, ...others } = JSON.parse(text) as Record<string, unknown>;
+    const isValid = Array.isArray(scope) && scope.length > 0 && lifetime === "3600s";
+    if (!isValid || Object.keys(others).length > 0) return apiError(400, "INVALID_ARGUMENT");
+    const accessToken = `ya29.${scope.join("+")}.${accessTokens.length}`;
+    accessTokens.push(accessToken);
+    // The issuer's clock is an hour off.
+    return Response.json({ accessToken, expireTime: new Date().toISOString() });
+  }
+
+  const issuer = await startIssuer({
     answer(tokenRequest) {
-      if (tokenRequest.target === "/v1/token") return exchange(tokenRequest);
-      const account = `/v1/projects/-/serviceAccounts/${encodeURIComponent(serviceAccount)}:generateIdToken`;
-      return tokenRequest.target === account ? identify(tokenRequest) : apiError(404, "NOT_FOUND");
+      const { target } = tokenRequest;
+      if (target === "/v1/token") return exchange(tokenRequest);
+      const path = `/v1/projects/-/serviceAccounts/${encodeURIComponent(account)}`;
+      if (target === `${path}:generateIdToken`) return identify(tokenRequest);
+      if (target === `${path}:generateAccessToken`) return grant(tokenRequest);
+      return apiError(404, "NOT_FOUND");
     },
   });
+  return Object.assign(issuer, { accessTokens });
 }
 
 /** https://cloud.google.com/apis/design/errors */

@@ -10,18 +10,24 @@ export type TokenEndpoint = Issuer & { issued: string[] };
 /** https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow, with a federated credential. */
 export function startEntra({
   isAssertion,
+  tenant = tenantId,
+  client = clientId,
+  scope: expectedScope = scope,
 }: {
   isAssertion: (token: string) => boolean;
+  tenant?: string;
+  client?: string;
+  scope?: string;
 }): Promise<TokenEndpoint> {
   return startTokenEndpoint({
-    path: `/${tenantId}/oauth2/v2.0/token`,
+    path: `/${tenant}/oauth2/v2.0/token`,
     lifetime: { expires_in: 3599, ext_expires_in: 3599 },
     refuse({ form }) {
       const { client_assertion = "", ...rest } = form;
       const expectedResult = {
         grant_type: "client_credentials",
-        client_id: clientId,
-        scope,
+        client_id: client,
+        scope: expectedScope,
         client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
       };
       if (JSON.stringify(rest) !== JSON.stringify(expectedResult))

@@ -46,6 +46,17 @@ const authorizers: Record<string, (world: World) => Authorizer> = {
       stsBase: issuer,
       iamCredentialsBase: issuer,
     }),
+  "google with a scope": ({ issuer }) =>
+    createGoogleAuthorizer({
+      sts: { getWebIdentityToken: async () => token },
+      workloadIdentityProvider: "p",
+      serviceAccount: "s",
+      audience: "a",
+      scope: "s",
+      tokenAudience: "t",
+      stsBase: issuer,
+      iamCredentialsBase: issuer,
+    }),
   azure: ({ issuer }) =>
     createAzureAuthorizer({
       sts: { getWebIdentityToken: async () => token },

@@ -220,7 +220,13 @@ describe("the google authorizer", () => {
 
   const tokenAudience = `https://iam.googleapis.com/${workloadIdentityProvider}`;
 
-  async function setUp({ provider = workloadIdentityProvider } = {}) {
+  async function setUp({
+    provider = workloadIdentityProvider,
+    scope,
+  }: {
+    provider?: string;
+    scope?: string;
+  } = {}) {
     const aws = closeAfterTest(await startAwsSts({ credentials, region }));
     const isSubject = (token: string) =>
       aws.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
@@ -231,6 +237,7 @@ describe("the google authorizer", () => {
       workloadIdentityProvider: provider,
       serviceAccount,
       audience,
+      scope,
       tokenAudience,
       stsBase: google.url,
       iamCredentialsBase: google.url,
@@ -296,6 +303,28 @@ describe("the google authorizer", () => {
       reason: "unavailable",
       cause: { code: "NoToken" },
     });
+  });
+
+  it.each([{}, { accessToken: 7 }, { accessToken: "a\r\nx-injected: yes" }, { token: "a.b.c" }])(
+    "rejects a response of Google without a usable access token: %j",
+    async (body) => {
+      const { google, authorizer } = await setUp({ scope: "a-scope" });
+      google.instead = ({ target }) =>
+        Response.json(target === "/v1/token" ? { access_token: "f", token_type: "Bearer" } : body);
+      await expect(addCredentials(authorizer)).rejects.toMatchObject({
+        reason: "unavailable",
+        cause: { code: "NoToken" },
+      });
+    },
+  );
+
+  it("caches an access token for the hour that it requests", async () => {
+    const { google, clock, authorizer } = await setUp({ scope: "a-scope" });
+    const first = await tokenOf(authorizer);
+    clock.nowMs += 2800_000;
+    expect(await tokenOf(authorizer)).toBe(first);
+    clock.nowMs += 800_000;
+    expect(await tokenOf(authorizer)).toBe(google.accessTokens[1]);
   });
 
   function segment(json: object): string {

@@ -1,6 +1,7 @@
 /** Every carrier with every protocol, each through the conformance suite of transports once. */
 import { expect } from "@jest/globals";
 import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
 import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { createHttpsCarrier } from "@sekisho/verification/transport/a2a/https-carrier.ts";
 import { createA2aTransport } from "@sekisho/verification/transport/a2a/transport.ts";
@@ -9,7 +10,7 @@ import type { A2aCarrier } from "@sekisho/verification/transport/carrier.ts";
 import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
 import { createInProcessTransport } from "@sekisho/verification/transport/in-process/transport.ts";
 import type { Transport } from "@sekisho/verification/transport/transport.ts";
-import { createA2aPeer } from "../../doubles/a2a-peer.ts";
+import { type BindingName, createA2aPeer } from "../../doubles/a2a-peer.ts";
 import { startAgentCoreStub } from "../../doubles/agentcore-stub.ts";
 import { createPeer, type Peer, type Script } from "../../doubles/execution-peer.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
@@ -20,19 +21,25 @@ import { credentials, runtimeArn } from "./agentcore/sample.ts";
 type Protocol = {
   name: string;
   dialect: "zone" | "a2a";
+  /** HTTP+JSON has paths, which only HTTPS can carry. Default: JSON-RPC. */
+  binding?: BindingName;
   unsupported: TransportUnderTest["unsupported"];
   /** The peer, with the path for calls in its card. */
   serve(script: Script, path: string): Peer;
   speak(carrier: Transport & Partial<A2aCarrier>): Transport;
 };
 
-const a2a = (version: "1.0" | "0.3"): Protocol => ({
-  name: `A2A ${version}`,
+const a2a = (version: A2aVersion, binding: BindingName = "JSONRPC"): Protocol => ({
+  name: `A2A ${version}${binding === "JSONRPC" ? "" : ` over ${binding}`}`,
   dialect: "a2a",
+  binding,
   unsupported: {
     "extra-fields": "A2A's tasks have no place for a result's fields that nobody knows.",
+    ...(binding === "HTTP+JSON" && {
+      "response-ids": "A response over HTTP+JSON belongs to its request, and has no id.",
+    }),
   },
-  serve: (script, path) => createA2aPeer({ script, version, path }),
+  serve: (script, path) => createA2aPeer({ script, version, binding, path }),
   speak: (carrier) => createA2aTransport({ carrier: carrier as A2aCarrier }),
 });
 
@@ -46,6 +53,8 @@ const protocols: readonly Protocol[] = [
   },
   a2a("1.0"),
   a2a("0.3"),
+  a2a("1.0", "HTTP+JSON"),
+  a2a("0.3", "HTTP+JSON"),
 ];
 
 type Opened = { carrier: Transport & Partial<A2aCarrier>; close(): Promise<void> };
@@ -123,6 +132,7 @@ const carriers: readonly CarrierUnderTest[] = [
 
 for (const { name, unsupported, path, open } of carriers) {
   for (const protocol of protocols) {
+    if (name !== "https" && protocol.binding === "HTTP+JSON") continue;
     describeTransport({
       name: `${name} carrier with ${protocol.name}`,
       dialect: protocol.dialect,

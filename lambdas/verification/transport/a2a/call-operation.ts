@@ -1,16 +1,14 @@
-/** Calls an operation of the agent in the highest version that it supports. */
+/** Calls an operation of the agent over the best interface that it offers. */
 import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
 import { hitlKey } from "@sekisho/contracts/a2a/extension.ts";
 import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
 import type { A2aCarrier } from "../carrier.ts";
-import { parseEnvelope } from "../read-response.ts";
-import type { TransportResponse } from "../transport.ts";
+import type { CalledOperation } from "./binding.ts";
 import type { CardSource } from "./card-source.ts";
 import { hasHitl } from "./hitl.ts";
 import type { UsableInterface } from "./interfaces.ts";
 import { createSentMessages } from "./messages.ts";
 import {
-  type CalledOperation,
   type OperationAnswer,
   type PeerCall,
   postOperation,
@@ -31,18 +29,18 @@ export function createCallOperation(options: {
   carrier: A2aCarrier;
 }): CallOperation {
   const { cards, interfacesOf, carrier } = options;
-  /** The last interface that refused the version that its card names. It is tried last from then on. */
-  let refusedKey: string | undefined;
+  /** The latest interfaces that refused their version or binding. They are tried last from then on. */
+  let refusedKeys: readonly string[] = [];
   const sentMessages = createSentMessages();
 
-  function choose(card: ReadCard): UsableInterface {
-    const interfaces = interfacesOf(card);
-    return interfaces.find((one) => toInterfaceKey(one) !== refusedKey) ?? interfaces[0];
+  /** The next interface of the card: one that did not refuse lately, or else the best. */
+  function choose(candidates: readonly UsableInterface[]): UsableInterface | undefined {
+    return candidates.find((one) => !refusedKeys.includes(toInterfaceKey(one))) ?? candidates[0];
   }
 
   return async ({ operation, params, call, takeEvent }) => {
     const isRefused = (answer: OperationAnswer<typeof operation>) =>
-      "passed" in answer && isVersionRefused({ answer: answer.passed, operation, id: call.id });
+      "passed" in answer && answer.isVersionRefused;
     const post = (to: UsableInterface, card: ReadCard) => {
       const extensions = hasHitl(card) ? [hitlKey] : [];
       const request = { to, operation, params, call, carrier, extensions, takeEvent };
@@ -55,43 +53,34 @@ export function createCallOperation(options: {
         isUntouched: isRefused,
       });
     };
-    const card = await cards.current(call);
-    const firstInterface = choose(card);
-    const answer = await post(firstInterface, card);
-    if (!isRefused(answer)) return answer;
-    // Nothing was processed. The agent may have changed since its card was read.
-    refusedKey = toInterfaceKey(firstInterface);
-    cards.forget(card);
-    const secondCard = await cards.current(call).catch(() => card);
-    const secondInterface = choose(secondCard);
-    const mayFollow =
-      toInterfaceKey(secondInterface) !== toInterfaceKey(firstInterface) &&
-      secondInterface.tenant === firstInterface.tenant;
-    return mayFollow ? post(secondInterface, secondCard) : answer;
+    let card = await cards.current(call);
+    const interfaces = interfacesOf(card);
+    const firstInterface = choose(interfaces) ?? interfaces[0];
+    const triedKeys: string[] = [];
+    for (let to = firstInterface; ; ) {
+      const answer = await post(to, card);
+      if (!isRefused(answer)) return answer;
+      // Nothing was processed. The agent may have changed since its card was read.
+      const key = toInterfaceKey(to);
+      refusedKeys = [key, ...refusedKeys].slice(0, maxTries);
+      if (triedKeys.push(key) === 1) {
+        const oldCard = card;
+        cards.forget(oldCard);
+        card = await cards.current(call).catch(() => oldCard);
+      }
+      const untriedInterfaces = interfacesOf(card).filter(
+        (one) => one.tenant === firstInterface.tenant && !triedKeys.includes(toInterfaceKey(one)),
+      );
+      const nextInterface = choose(untriedInterfaces);
+      if (nextInterface === undefined || triedKeys.length === maxTries) return answer;
+      to = nextInterface;
+    }
   };
 }
 
-const versionNotSupported = -32009;
-const methodNotFound = -32601;
+/** Two versions over two bindings. */
+const maxTries = 4;
 
-/**
- * True if the agent refused the version, so that nothing was processed. Every agent of a version has its `SendMessage`, so "method not
- * found" for it means a wrong version. Other methods may be missing in any version.
- */
-function isVersionRefused(request: {
-  answer: TransportResponse;
-  operation: CalledOperation;
-  id: string;
-}): boolean {
-  const { answer, operation, id } = request;
-  const envelope = parseEnvelope({ body: answer.body, repairs: true });
-  if (envelope === undefined || !("error" in envelope)) return false;
-  const { code } = envelope.error;
-  // An agent that does not support the version may be unable to read the id.
-  if (code === versionNotSupported) return envelope.id === id || envelope.id === null;
-  return code === methodNotFound && operation === "SendMessage" && envelope.id === id;
-}
-
-function toInterfaceKey({ url, version, tenant }: UsableInterface): string {
-  return JSON.stringify([url.href, version, tenant]);
+function toInterfaceKey({ url, version, binding, tenant }: UsableInterface): string {
+  return JSON.stringify([url.href, version, binding, tenant]);
 }

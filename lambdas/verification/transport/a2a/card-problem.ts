@@ -13,12 +13,12 @@ export type CardProblemName =
   | "CardTooLarge"
   | "CardRedirects"
   | "CardAtOtherOrigin"
-  | "CardWithoutJsonRpc"
+  | "CardOfOtherBinding"
   | "CardOfOtherVersion";
 
 /** The error of a call that the card has ended before anything was sent. */
 export function createCardError(name: CardProblemName, message: string): SekishoError {
-  const isUnsupported = name === "CardWithoutJsonRpc" || name === "CardOfOtherVersion";
+  const isUnsupported = name === "CardOfOtherBinding" || name === "CardOfOtherVersion";
   const reason = isUnsupported ? "version_not_supported" : "invalid_response";
   return new SekishoError(reason, {
     cause: new PeerProblem(name, message),

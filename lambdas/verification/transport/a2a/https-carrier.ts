@@ -1,4 +1,4 @@
-/** Carries A2A over HTTPS: the card by GET, and each operation by POST to the address in the card. */
+/** Carries A2A over HTTPS: the card by GET, and each operation as its binding writes it. */
 import { type Authorizer, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import type { A2aCarrier } from "../carrier.ts";
 import { createAuthorizedSend, requestHeaders } from "../http/transport.ts";
@@ -25,11 +25,12 @@ export function createHttpsCarrier(options: {
   return {
     cardUrl,
     url,
+    bindings: ["JSONRPC", "HTTP+JSON"],
     cardTimeoutMs,
-    send({ headers, sessionId, trace, ...request }) {
+    send({ method = "POST", headers, sessionId, trace, ...request }) {
       return http.send({
         ...request,
-        method: "POST",
+        method,
         headers: { ...requestHeaders({ sessionId, trace }), ...headers },
         maxResponseBytes,
         shortens: true,

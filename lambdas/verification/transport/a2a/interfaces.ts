@@ -8,39 +8,50 @@ import { parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { createCardError, foreignText, joinNames } from "./card-problem.ts";
 
+export type BindingName = "JSONRPC" | "HTTP+JSON";
+
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */
-export type UsableInterface = { url: URL; version: A2aVersion; tenant: string | undefined };
+export type UsableInterface = {
+  url: URL;
+  version: A2aVersion;
+  binding: BindingName;
+  tenant: string | undefined;
+};
 
 /**
- * Lists the JSON-RPC interfaces, highest version first, and in the card's order within a version. A relative address is resolved with the
- * card's. Leaves out addresses outside the card's origin, because credentials must not go there, and interfaces of another tenant than the first one's. `url` replaces all addresses.
+ * Lists the interfaces over JSON-RPC and HTTP+JSON: the highest version first, JSON-RPC first within a version, and else in the card's order. A
+ * relative address is resolved with the card's. Leaves out addresses outside the card's origin, because credentials must not go there, and interfaces of another tenant than the first one's. `url` replaces all addresses.
  * Throws `version_not_supported` without a common version, and `invalid_response` without a usable address.
  */
 export function listUsableInterfaces(request: {
   card: ReadCard;
   cardUrl: URL;
   url: URL | undefined;
+  /** Those that the carrier can carry. */
+  bindings: readonly BindingName[];
   version: A2aVersion | undefined;
 }): readonly [UsableInterface, ...UsableInterface[]] {
-  const { card, cardUrl, url, version: pinnedVersion } = request;
+  const { card, cardUrl, url, bindings, version: pinnedVersion } = request;
   const offeredInterfaces = listInterfaces(card);
   const supportedInterfaces = offeredInterfaces.flatMap(
     ({ url: address, protocolBinding, protocolVersion, tenant }) => {
       const version = readVersion(protocolVersion);
-      const isSupported = isJsonRpc({ protocolBinding }) && version !== undefined;
+      const binding = readBinding({ protocolBinding });
+      const isSupported =
+        binding !== undefined && bindings.includes(binding) && version !== undefined;
       return isSupported && version === (pinnedVersion ?? version)
-        ? [{ address, version, tenant }]
+        ? [{ address, version, binding, tenant }]
         : [];
     },
   );
   if (supportedInterfaces.length === 0)
-    throw createVersionError({ offeredInterfaces, pinnedVersion });
+    throw createVersionError({ offeredInterfaces, bindings, pinnedVersion });
   const [firstInterface, ...otherInterfaces] = supportedInterfaces
     .flatMap(({ address, ...members }) => {
       const usableUrl = url ?? resolveAddress(cardUrl, address);
       return usableUrl === undefined ? [] : [{ ...members, url: usableUrl }];
     })
-    .toSorted((one, other) => Number(other.version) - Number(one.version));
+    .toSorted((one, other) => rankOf(other) - rankOf(one));
   if (firstInterface === undefined) {
     const message =
       "Its agent card names an address at another origin than the card's own, where its credentials do not go. If that address is right, set the destination's url to it.";
@@ -52,37 +63,49 @@ export function listUsableInterfaces(request: {
   ];
 }
 
-function isJsonRpc({ protocolBinding }: Pick<AgentInterface, "protocolBinding">): boolean {
-  return protocolBinding.toUpperCase() === "JSONRPC";
+function rankOf({ version, binding }: Pick<UsableInterface, "version" | "binding">): number {
+  return Number(version) + (binding === "JSONRPC" ? 0.1 : 0);
+}
+
+/** Google's registries write `HTTP_JSON`. */
+function readBinding({
+  protocolBinding,
+}: Pick<AgentInterface, "protocolBinding">): BindingName | undefined {
+  const name = protocolBinding.toUpperCase().replace("_", "+");
+  return name === "JSONRPC" || name === "HTTP+JSON" ? name : undefined;
 }
 
 /** Says what the card offers instead. */
 function createVersionError(request: {
   offeredInterfaces: readonly AgentInterface[];
+  bindings: readonly BindingName[];
   pinnedVersion: A2aVersion | undefined;
 }): SekishoError {
-  const { offeredInterfaces, pinnedVersion } = request;
+  const { offeredInterfaces, bindings, pinnedVersion } = request;
   if (offeredInterfaces.length === 0) {
     return createCardError(
       "CardIsForeign",
       `${foreignText} It has a name, but no address to call.`,
     );
   }
-  const versions = joinNames(
-    offeredInterfaces.filter(isJsonRpc).map(({ protocolVersion }) => protocolVersion),
-  );
+  const carriedInterfaces = offeredInterfaces.filter((one) => {
+    const binding = readBinding(one);
+    return binding !== undefined && bindings.includes(binding);
+  });
+  const versions = joinNames(carriedInterfaces.map(({ protocolVersion }) => protocolVersion));
   if (versions === "") {
-    const bindings = joinNames(offeredInterfaces.map(({ protocolBinding }) => protocolBinding));
-    const message = `Its agent card offers ${bindings} only, and Sekisho calls agents over JSON-RPC. Ask its maker for a JSON-RPC interface, or put a gateway in front of it.`;
-    return createCardError("CardWithoutJsonRpc", message);
+    const names = joinNames(offeredInterfaces.map(({ protocolBinding }) => protocolBinding));
+    const wanted = bindings.includes("HTTP+JSON") ? "JSON-RPC or HTTP+JSON" : "JSON-RPC";
+    const message = `Its agent card offers ${names} only, and Sekisho calls it over ${wanted}. Ask its maker for that, or put a gateway in front of it.`;
+    return createCardError("CardOfOtherBinding", message);
   }
   const isPinned =
     pinnedVersion !== undefined &&
-    offeredInterfaces.some((one) => isJsonRpc(one) && readVersion(one.protocolVersion));
+    carriedInterfaces.some((one) => readVersion(one.protocolVersion));
   const advice = isPinned
     ? `the destination's version is ${pinnedVersion}. Set it to "highest".`
     : "Sekisho supports 1.0, 0.3 and 0.2. Ask its maker for one of them.";
-  const message = `Its agent card offers JSON-RPC in version ${versions} of A2A only, and ${advice}`;
+  const message = `Its agent card offers version ${versions} of A2A only, and ${advice}`;
   return createCardError("CardOfOtherVersion", message);
 }
 

@@ -1,33 +1,38 @@
-/** Sends one A2A operation as one JSON-RPC request to one interface, and converts the response of either version to 1.0. */
+/** Sends one A2A operation as one request to one interface, and converts the response of either binding and version to 1.0. */
 
 import { questionKey, slackMessageKey, taskKey } from "@sekisho/contracts/a2a/extension.ts";
-import { type OperationParams, toA2aMethod } from "@sekisho/contracts/a2a/operations.ts";
+import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
 import {
   hasTooManyEntries,
   isCompleted,
   readAnswerSchema,
   readTaskSchema,
 } from "@sekisho/contracts/a2a/read-task.ts";
-import { paramsToV03 } from "@sekisho/contracts/a2a/v03/params.ts";
 import { idSchema, optionalText, readableList } from "@sekisho/contracts/a2a/values.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import * as z from "zod";
 import type { A2aCarrier } from "../carrier.ts";
 import { createMemberProblem } from "../peer-problem.ts";
-import { parseEnvelope } from "../read-response.ts";
+import type { TakeResponse } from "../read-events.ts";
 import { createTooLargeError } from "../response-body.ts";
 import type { TransportRequest, TransportResponse } from "../transport.ts";
-import type { UsableInterface } from "./interfaces.ts";
+import type { Binding, CalledOperation, PassedResponse } from "./binding.ts";
+import { httpJson } from "./http-json.ts";
+import type { BindingName, UsableInterface } from "./interfaces.ts";
+import { jsonRpc } from "./json-rpc.ts";
+
+const bindings: Readonly<Record<BindingName, Binding>> = {
+  JSONRPC: jsonRpc,
+  "HTTP+JSON": httpJson,
+};
 
 /** Sekisho's A2A extensions. An agent that does not know them ignores them. */
 const ownExtensions = [slackMessageKey, questionKey, taskKey];
 const extensionsHeader = { "1.0": "a2a-extensions", "0.3": "x-a2a-extensions" } as const;
 
-/** `id` is the JSON-RPC id of all requests of one call. */
+/** `id` is the same for all requests of one call. */
 export type PeerCall = Omit<TransportRequest, "body"> & { id: string };
 
-/** A response without a result for this call (an error, another id, no JSON-RPC), which the caller passes on unchanged. */
-export type PassedResponse = { passed: TransportResponse };
 export type ReceivedSize = Pick<TransportResponse, "shortened" | "receivedBytes">;
 export type OperationAnswer<O extends CalledOperation> =
   | ({ result: OperationResult<O>; retryAfterMs: number | undefined } & ReceivedSize)
@@ -37,7 +42,7 @@ export type OperationAnswer<O extends CalledOperation> =
 export type TakeEvent = (event: { result: unknown; length: number }) => boolean;
 
 /**
- * Adds the interface's tenant to `params`. Throws `unsupported_operation` if the version lacks the operation. `takeEvent` is for
+ * Adds the interface's tenant to `params`. Throws `unsupported_operation` if the interface lacks the operation. `takeEvent` is for
  * `SubscribeToTask`, whose result is that of the last event that was read.
  */
 export async function postOperation<O extends CalledOperation>(request: {
@@ -50,40 +55,32 @@ export async function postOperation<O extends CalledOperation>(request: {
   extensions: readonly string[];
   takeEvent?: TakeEvent | undefined;
 }): Promise<OperationAnswer<O>> {
-  const { operation, params, carrier, extensions, takeEvent } = request;
-  const { url, version, tenant } = request.to;
+  const { to, operation, params, carrier, extensions, takeEvent } = request;
   const { id, ...exchange } = request.call;
-  const method = toA2aMethod({ operation, version });
-  if (method === undefined) throw new SekishoError("unsupported_operation");
-  // Version 0.3 has no `ListTasks`; `method` was undefined for it.
-  const inV03 = operation as Exclude<O, "ListTasks">;
-  const versionParams =
-    version === "1.0" ? { ...params, tenant } : paramsToV03({ operation: inV03, params });
+  const binding = bindings[to.binding];
+  const bindingRequest = binding.write({ to, operation, params, id });
+  if (bindingRequest === undefined) throw new SekishoError("unsupported_operation");
   const response = await carrier.send({
     ...exchange,
-    url,
+    ...bindingRequest,
     headers: {
-      "a2a-version": version,
+      ...bindingRequest.headers,
+      "a2a-version": to.version,
       // kagent reads the name of 1.0 in 0.3 too.
       ...(extensions.length > 0 && { "a2a-extensions": extensions.join(", ") }),
-      [extensionsHeader[version]]: [...ownExtensions, ...extensions].join(", "),
+      [extensionsHeader[to.version]]: [...ownExtensions, ...extensions].join(", "),
       ...(takeEvent && { accept: "text/event-stream, application/json" }),
     },
-    body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: versionParams })),
-    // Some agents answer every message with a stream.
-    readsEvents: takeEvent
-      ? ({ response, length }) => {
-          const { result } = response;
-          return response.id !== id || result === undefined || takeEvent({ result, length });
-        }
-      : operation === "SendMessage",
+    readsEvents: readEvents({ to, operation, id, takeEvent }),
   });
   const { status, retryAfterMs, body, shortened } = response;
-  const envelope = parseEnvelope({ body, repairs: true });
-  const isOthers = envelope === undefined || "error" in envelope || envelope.id !== id;
-  if (isOthers) return { passed: { status, retryAfterMs, body, shortened } };
+  const answer = binding.read({
+    ...{ to, operation, params, id },
+    response: { status, retryAfterMs, body, shortened },
+  });
+  if ("passed" in answer) return answer;
   try {
-    const result = readResult({ operation, result: envelope.result });
+    const result = readResult({ operation, result: answer.result });
     return { result, retryAfterMs, shortened, receivedBytes: body.byteLength };
   } catch (error) {
     // A cut string may no longer match the schema.
@@ -91,12 +88,20 @@ export async function postOperation<O extends CalledOperation>(request: {
   }
 }
 
-export type CalledOperation =
-  | "SendMessage"
-  | "GetTask"
-  | "SubscribeToTask"
-  | "CancelTask"
-  | "ListTasks";
+function readEvents(request: {
+  to: UsableInterface;
+  operation: CalledOperation;
+  id: string;
+  takeEvent: TakeEvent | undefined;
+}): boolean | TakeResponse {
+  const { to, operation, id, takeEvent } = request;
+  // A stream is never asked for in answer to a message, but some agents answer every message with one.
+  if (takeEvent === undefined) return operation === "SendMessage" && to.binding === "JSONRPC";
+  return ({ response, length }) => {
+    const { result } = response;
+    return response.id !== id || result === undefined || takeEvent({ result, length });
+  };
+}
 
 /** Only the members needed to find a task, so that a broken task in the listing does no harm. */
 const listedTaskSchema = z.object({

@@ -1,10 +1,11 @@
 /** Reads a task of an A2A agent: by its id or its first message, at once or when there is news. */
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { ParamsOf, TaskResult } from "@sekisho/contracts/methods.ts";
+import type { PassedResponse } from "./binding.ts";
 import type { CallOperation } from "./call-operation.ts";
 import type { CardSource } from "./card-source.ts";
 import { historyLength } from "./messages.ts";
-import type { OperationAnswer, PassedResponse, PeerCall, ReceivedSize } from "./post-operation.ts";
+import type { OperationAnswer, PeerCall, ReceivedSize } from "./post-operation.ts";
 import { toZoneResult } from "./task-result.ts";
 import { createTaskWatch } from "./watch-task.ts";
 

@@ -1,4 +1,4 @@
-/** Calls an A2A agent (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC and any carrier. Maps the zone contract's methods to A2A operations. */
+/** Calls an A2A agent (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC or HTTP+JSON and any carrier. Maps the zone contract's methods to A2A operations. */
 import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
 import type { A2aVersion, OperationParams } from "@sekisho/contracts/a2a/operations.ts";
 import { isUnread, mayHaveRun } from "@sekisho/contracts/certainty.ts";
@@ -33,9 +33,10 @@ export function createA2aTransport(options: {
   random?: (() => number) | undefined;
 }): Transport {
   const { carrier, version, now = Date.now, random = Math.random } = options;
-  const { cardUrl, url, stopSession } = carrier;
+  const { cardUrl, url, bindings, stopSession } = carrier;
   const cards = createCardSource({ carrier, version: version ?? "1.0", now, random });
-  const interfacesOf = (card: ReadCard) => listUsableInterfaces({ card, cardUrl, url, version });
+  const interfacesOf = (card: ReadCard) =>
+    listUsableInterfaces({ card, cardUrl, url, bindings, version });
   const ask = createCallOperation({ cards, interfacesOf, carrier });
   const tasks = createTaskReads({ cards, ask });
 

@@ -67,6 +67,7 @@ export function createAgentCoreTransport(options: {
   return {
     url,
     cardUrl: url,
+    bindings: ["JSONRPC"],
     cardTimeoutMs,
     async send({ body: payload, sessionId, signal, trace, headers = {}, readsEvents = false }) {
       const input = {

@@ -54,6 +54,7 @@ export function createInProcessTransport(options: {
   return {
     url,
     cardUrl,
+    bindings: ["JSONRPC"],
     cardTimeoutMs,
     async send({ body, sessionId, signal, trace, headers: protocolHeaders, readsEvents }) {
       const { headers: _headers, ...response } = await exchange({

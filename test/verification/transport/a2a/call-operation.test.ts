@@ -5,7 +5,7 @@ import { createSentMessages } from "@sekisho/verification/transport/a2a/messages
 import { cardOf } from "../../../doubles/a2a-peer.ts";
 import type { AgentCall } from "../../../doubles/a2a-peer-agent.ts";
 import { json, raw } from "../../../doubles/answers.ts";
-import { agentOf, answerWith, clientTo, hello, sessionId } from "./sample.ts";
+import { agentOf, agentsOver, answerWith, bindings, clientTo, hello, sessionId } from "./sample.ts";
 
 const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
 
@@ -25,7 +25,9 @@ const completedResult = {
   },
 };
 
-describe("a task known only by its request id", () => {
+describe.each(bindings)("a task known only by its request id (%s)", (binding) => {
+  const agentOf = agentsOver(binding);
+
   it("finds a task in its context by the message that began it", async () => {
     const agent = await agentOf({
       answer: ({ method }) =>
@@ -145,7 +147,9 @@ const messageOf = (taskId?: string) => ({
   parts: [{ text: secret }],
 });
 
-describe("an answer for another task", () => {
+describe.each(bindings)("an answer for another task (%s)", (binding) => {
+  const agentOf = agentsOver(binding);
+
   const completedTask = taskOf("theirs", "TASK_STATE_COMPLETED");
   it.each([
     ["get_task", { task_id: "mine" }, completedTask],
@@ -188,7 +192,9 @@ describe("an answer for another task", () => {
   );
 });
 
-describe("a task's id", () => {
+describe.each(bindings)("a task's id (%s)", (binding) => {
+  const agentOf = agentsOver(binding);
+
   const call = async (id: string) => {
     const agent = await agentOf({
       answer: () => ({ result: { task: taskOf(id, "TASK_STATE_WORKING") } }),
@@ -217,10 +223,16 @@ describe("a task's id", () => {
 const versionRefused = { error: { code: -32009, message: "VersionNotSupportedError" } };
 
 /** An agent that moves from one path to another as soon as it was called. */
-async function movingAgent(atOld: (method: string) => object | Response) {
+async function movingAgent({
+  binding,
+  atOld,
+}: {
+  binding: (typeof bindings)[number];
+  atOld: (method: string) => object | Response;
+}) {
   let path = "/old";
-  return agentOf({
-    card: (_, base) => json(cardOf({ url: `${base}${path}`, version: "1.0" })),
+  return agentsOver(binding)({
+    card: (_, base) => json(cardOf({ url: `${base}${path}`, version: "1.0", binding })),
     answer: (call) => {
       path = "/new";
       return call.path === "/old" ? atOld(call.method) : answerWith("done");
@@ -228,11 +240,12 @@ async function movingAgent(atOld: (method: string) => object | Response) {
   });
 }
 
-describe("a message that may have arrived", () => {
+describe.each(bindings)("a message that may have arrived (%s)", (binding) => {
   it("never repeats an ambiguous message at a new address, but sends others there", async () => {
-    const agent = await movingAgent((method) =>
-      method === "SendMessage" ? json({}, { status: 502 }) : versionRefused,
-    );
+    const agent = await movingAgent({
+      binding,
+      atOld: (method) => (method === "SendMessage" ? json({}, { status: 502 }) : versionRefused),
+    });
     const { call } = clientTo(agent.cardUrl);
     const id = randomUUID();
     await expect(call("execute_task", hello, { id })).rejects.toMatchObject({
@@ -256,7 +269,7 @@ describe("a message that may have arrived", () => {
 
   it("never repeats an ambiguous message elsewhere, even if the first address now refuses its version", async () => {
     const answers = [json({}, { status: 502 }), versionRefused];
-    const agent = await movingAgent(() => answers.shift() ?? {});
+    const agent = await movingAgent({ binding, atOld: () => answers.shift() ?? {} });
     const { call } = clientTo(agent.cardUrl);
     const id = randomUUID();
     for (const _ of [1, 2]) {
@@ -313,13 +326,15 @@ const refusals = {
   "-32601": { error: { code: -32601, message: "Method not found" } },
 };
 
-const bothVersions = (_: Request, base: string) =>
-  json({
-    name: "an agent",
-    supportedInterfaces: ["1.0", "0.3"].map((protocolVersion) => ({
-      ...{ url: `${base}/a2a`, protocolBinding: "JSONRPC", protocolVersion },
-    })),
-  });
+const cardOfBothVersions =
+  (protocolBinding: string = "JSONRPC") =>
+  (_: Request, base: string) =>
+    json({
+      name: "an agent",
+      supportedInterfaces: ["1.0", "0.3"].map((protocolVersion) => ({
+        ...{ url: `${base}/a2a`, protocolBinding, protocolVersion },
+      })),
+    });
 
 const versionOf = ({ headers }: AgentCall) => headers.get("a2a-version");
 const inV03 = {
@@ -331,7 +346,10 @@ const inV03 = {
   },
 };
 
-describe("an agent that refuses the version on its card", () => {
+describe.each(bindings)("an agent that refuses the version on its card (%s)", (binding) => {
+  const agentOf = agentsOver(binding);
+  const bothVersions = cardOfBothVersions(binding);
+
   it.each(Object.values(refusals))(
     "switches to the other version on the card after the refusal %j and keeps using it",
     async (refusal) => {
@@ -350,7 +368,7 @@ describe("an agent that refuses the version on its card", () => {
   it("follows a new card when the agent has been updated", async () => {
     let version: "1.0" | "0.3" = "0.3";
     const agent = await agentOf({
-      card: (_, base) => json(cardOf({ url: `${base}/${version}`, version })),
+      card: (_, base) => json(cardOf({ url: `${base}/${version}`, version, binding })),
       answer: (call) => {
         if (versionOf(call) !== version) return refusals["-32009"];
         return version === "1.0" ? answerWith("hi") : inV03;
@@ -366,8 +384,10 @@ describe("an agent that refuses the version on its card", () => {
     "fetches the card again if the agent refuses the only version on its card with %j",
     async (refusal) => {
       const agent = await agentOf({ answer: () => refusal });
+      const { code } = refusal.error;
       await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
-        code: refusal.error.code,
+        // A missing path has no number.
+        code: binding === "JSONRPC" || code === -32009 ? code : undefined,
         certainty: expect.not.stringMatching("undelivered"),
       });
       expect([agent.calls.length, agent.gets.length]).toEqual([1, 2]);
@@ -399,13 +419,18 @@ describe("an agent that refuses the version on its card", () => {
         card: bothVersions,
         answer: () => ({ error: { code, message: "no" } }),
       });
-      await expect(agent.call("execute_task", hello)).rejects.toMatchObject({ code });
+      await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
+        // HTTP 500 by itself does not say who failed.
+        code: binding === "HTTP+JSON" && code === -32603 ? undefined : code,
+      });
       expect(agent.calls).toHaveLength(1);
     },
   );
 });
 
 describe("an error for another request", () => {
+  const bothVersions = cardOfBothVersions();
+
   it.each([
     ["-32009", "somebody-elses"],
     ["-32601", "somebody-elses"],
@@ -432,7 +457,9 @@ describe("an error for another request", () => {
   });
 });
 
-describe("an operation that an agent lacks", () => {
+describe.each(bindings)("an operation that an agent lacks (%s)", (binding) => {
+  const agentOf = agentsOver(binding);
+  const bothVersions = cardOfBothVersions(binding);
   const calls = {
     GetTask: ["get_task", { task_id: "t1" }],
     CancelTask: ["cancel_task", { task_id: "t1" }],
@@ -445,8 +472,10 @@ describe("an operation that an agent lacks", () => {
         card: bothVersions,
         answer: (call) => (call.method === lacked ? refusals["-32601"] : answerWith("hi")),
       });
+      // A bare 404 at the path of a task says neither that the task is unknown nor that the operation is.
+      const isUnclear = binding === "HTTP+JSON" && lacked !== "ListTasks";
       await expect(agent.call(method, params)).rejects.toMatchObject({
-        reason: "method_not_found",
+        reason: isUnclear ? "invalid_response" : "method_not_found",
       });
       expect(await agent.call("execute_task", hello)).toMatchObject({ response_text: "hi" });
       expect(agent.calls.map(versionOf)).toEqual(["1.0", "1.0"]);
@@ -455,14 +484,16 @@ describe("an operation that an agent lacks", () => {
   );
 });
 
-describe("another tenant", () => {
+describe.each(bindings)("another tenant (%s)", (binding) => {
+  const agentOf = agentsOver(binding);
+
   const cardFor =
     (...tenants: string[]) =>
     (_: Request, base: string) =>
       json({
         name: "an agent",
         supportedInterfaces: tenants.map((tenant) => ({
-          ...{ url: `${base}/a2a`, protocolBinding: "JSONRPC", protocolVersion: "1.0", tenant },
+          ...{ url: `${base}/a2a`, protocolBinding: binding, protocolVersion: "1.0", tenant },
         })),
       });
   const tenantsOf = (calls: readonly AgentCall[]) => calls.map(({ params }) => params.tenant);
@@ -494,7 +525,10 @@ describe("another tenant", () => {
   });
 });
 
-describe("the version that the configuration pins", () => {
+describe.each(bindings)("the version that the configuration pins (%s)", (binding) => {
+  const agentOf = agentsOver(binding);
+  const bothVersions = cardOfBothVersions(binding);
+
   it("uses the pinned version even if the agent offers a higher one", async () => {
     const agent = await agentOf({ card: bothVersions, answer: () => inV03 });
     await clientTo(agent.cardUrl, { version: "0.3" }).call("execute_task", hello);

@@ -13,6 +13,7 @@ function chooseInterfaces(
     card: readCardSchema.parse({ name: "an agent", ...card }),
     cardUrl: new URL(`${origin}/.well-known/agent-card.json`),
     url: url === undefined ? undefined : new URL(url),
+    bindings: ["JSONRPC", "HTTP+JSON"],
     version,
   });
   return usable.map((one) => ({ ...one, url: one.url.href }));
@@ -61,10 +62,10 @@ describe("the interfaces of a card", () => {
     },
   );
 
-  it("lists the own address of a 0.3 card, if it is JSON-RPC, and its additional interfaces", () => {
+  it("lists the own address of a 0.3 card, if its transport is usable, and its additional interfaces", () => {
     const old = { protocolVersion: "0.3.0", url: `${origin}/old` };
     expect(chooseInterfaces(old)).toEqual([
-      { url: `${origin}/old`, version: "0.3", tenant: undefined },
+      { url: `${origin}/old`, version: "0.3", binding: "JSONRPC", tenant: undefined },
     ]);
     const additionalInterfaces = [{ url: `${origin}/rpc`, transport: "JSONRPC" }];
     expect(
@@ -81,6 +82,7 @@ describe("the interfaces of a card", () => {
     expect(chooseInterfaces(hybrid)[0]).toEqual({
       url: `${origin}/a2a`,
       version: "1.0",
+      binding: "JSONRPC",
       tenant: undefined,
     });
     expect(chooseInterfaces(hybrid, { version: "0.3" }).map(({ version }) => version)).toEqual([
@@ -89,13 +91,46 @@ describe("the interfaces of a card", () => {
     ]);
   });
 
+  it("orders JSON-RPC before HTTP+JSON within a version", () => {
+    const supportedInterfaces = [
+      over("0.3", { protocolBinding: "HTTP+JSON" }),
+      over("0.3"),
+      over("1.0", { protocolBinding: "HTTP+JSON" }),
+      over("1.0"),
+    ];
+    expect(
+      chooseInterfaces({ supportedInterfaces }).map(
+        ({ version, binding }) => `${version} ${binding}`,
+      ),
+    ).toEqual(["1.0 JSONRPC", "1.0 HTTP+JSON", "0.3 JSONRPC", "0.3 HTTP+JSON"]);
+  });
+
+  it.each([
+    { supportedInterfaces: [over("0.3", { protocolBinding: "HTTP+JSON" })] },
+    { supportedInterfaces: [over("0.3", { protocolBinding: "http_json" })] },
+    { protocolVersion: "0.3.0", url: `${origin}/a2a`, preferredTransport: "HTTP+JSON" },
+    {
+      ...{ protocolVersion: "0.3.0", url: `${origin}/grpc`, preferredTransport: "GRPC" },
+      additionalInterfaces: [{ url: `${origin}/a2a`, transport: "HTTP+JSON" }],
+    },
+  ])("lists an interface over HTTP+JSON: %j", (card) => {
+    expect(chooseInterfaces(card)).toEqual([
+      { url: `${origin}/a2a`, version: "0.3", binding: "HTTP+JSON", tenant: undefined },
+    ]);
+  });
+
   it.each([
     { supportedInterfaces: [over("1.0", { protocolBinding: "GRPC" })] },
-    { supportedInterfaces: [over("1.0", { protocolBinding: "HTTP+JSON" })] },
     { protocolVersion: "0.3.0", url: `${origin}/old`, preferredTransport: "GRPC" },
-  ])("rejects a card without a JSON-RPC interface: %j", (card) => {
+  ])("rejects a card without a usable binding, and names those that are usable: %j", (card) => {
     expect(() => chooseInterfaces(card)).toThrow(
-      expect.objectContaining({ reason: "version_not_supported", certainty: "undelivered" }),
+      expect.objectContaining({
+        ...{ reason: "version_not_supported", certainty: "undelivered" },
+        cause: expect.objectContaining({
+          name: "CardOfOtherBinding",
+          message: expect.stringContaining("GRPC only, and Sekisho calls agents over JSON-RPC or"),
+        }),
+      }),
     );
   });
 
@@ -164,7 +199,9 @@ describe("the interfaces of a card", () => {
     ];
     expect(
       chooseInterfaces({ supportedInterfaces }, { url: "https://gateway.example/agent" }),
-    ).toEqual([{ url: "https://gateway.example/agent", version: "1.0", tenant: "acme" }]);
+    ).toEqual([
+      { url: "https://gateway.example/agent", version: "1.0", binding: "JSONRPC", tenant: "acme" },
+    ]);
   });
 
   it("keeps only the interfaces of the first tenant", () => {
@@ -175,8 +212,8 @@ describe("the interfaces of a card", () => {
       over("0.3"),
     ];
     expect(chooseInterfaces({ supportedInterfaces })).toEqual([
-      { url: `${origin}/a2a`, version: "1.0", tenant: "acme" },
-      { url: `${origin}/second`, version: "1.0", tenant: "acme" },
+      { url: `${origin}/a2a`, version: "1.0", binding: "JSONRPC", tenant: "acme" },
+      { url: `${origin}/second`, version: "1.0", binding: "JSONRPC", tenant: "acme" },
     ]);
   });
 });

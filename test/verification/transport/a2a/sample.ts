@@ -18,6 +18,13 @@ export async function agentOf(options: Parameters<typeof startAgent>[0]) {
   return { ...agent, call: clientTo(agent.cardUrl).call };
 }
 
+export const bindings = ["JSONRPC", "HTTP+JSON"] as const;
+
+/** Agents over one binding. */
+export function agentsOver(binding: (typeof bindings)[number]): typeof agentOf {
+  return (options) => agentOf({ ...options, binding });
+}
+
 /** A client without repetitions over the transport, so that a failure is that of one attempt. */
 export function clientTo(
   cardUrl: string,

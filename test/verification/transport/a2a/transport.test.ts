@@ -12,7 +12,7 @@ import { json, raw } from "../../../doubles/answers.ts";
 import { collectLog } from "../../../doubles/collect-log.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
 import { clientOver, execute } from "../sample.ts";
-import { agentOf, answerWith, hello, sessionId } from "./sample.ts";
+import { type agentOf, agentsOver, answerWith, bindings, hello, sessionId } from "./sample.ts";
 
 const task = (state: string, more: object = {}) => ({
   id: "t1",
@@ -51,7 +51,9 @@ const fullTask = {
   bot_token: "xoxb-of-nobody",
 };
 
-describe("a task over A2A", () => {
+describe.each(bindings)("a task over A2A in %s", (binding) => {
+  const agentOf = agentsOver(binding);
+
   it.each(["1.0", "0.3"] as const)(
     "sends a task as a message that the agent may accept without waiting, in %s",
     async (version) => {
@@ -152,7 +154,7 @@ describe("a task over A2A", () => {
           supportedInterfaces: [
             {
               url: `${base}/rpc`,
-              protocolBinding: "JSONRPC",
+              protocolBinding: binding,
               protocolVersion: "1.0",
               tenant: "Acme/1",
             },
@@ -212,7 +214,9 @@ describe("a task over A2A", () => {
   });
 });
 
-describe("the other methods over A2A", () => {
+describe.each(bindings)("the other methods over A2A in %s", (binding) => {
+  const agentOf = agentsOver(binding);
+
   it("gets a task with the end of its history", async () => {
     const agent = await agentOf({ answer: () => ({ result: task("TASK_STATE_SUBMITTED") }) });
     expect(await agent.call("get_task", { task_id: "t1", wait_ms: 10_000 })).toEqual({
@@ -305,7 +309,8 @@ describe("the other methods over A2A", () => {
 
   it.each([
     [-32001, "task_not_found"],
-    [-32004, "invalid_state"],
+    // The number alone has two meanings, and the reason beside it in HTTP+JSON has one.
+    [-32004, binding === "JSONRPC" ? "invalid_state" : "unsupported_operation"],
     [-32005, "content_type_not_supported"],
     [-32602, "invalid_params"],
   ] as const)("passes on a refusal of the agent with code %i", async (code, reason) => {
@@ -383,7 +388,9 @@ const agents: Record<string, Parameters<typeof agentOf>[0]> = {
   },
 };
 
-describe("secrets of the A2A transport", () => {
+describe.each(bindings)("secrets of the A2A transport in %s", (binding) => {
+  const agentOf = agentsOver(binding);
+
   it.each(Object.keys(agents))(
     "shows no secret in an error, a log or a tap if the agent %s",
     async (behaviour) => {

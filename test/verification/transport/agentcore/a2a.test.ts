@@ -109,15 +109,9 @@ describe("the card of a runtime of AgentCore", () => {
       "CardIsForeign",
     ],
     [
-      "offers no JSON-RPC",
-      () =>
-        json({
-          ...cardOf({ url: "http://127.0.0.1:9000/", version: "1.0" }),
-          supportedInterfaces: [
-            { url: "https://a.example/", protocolBinding: "GRPC", protocolVersion: "1.0" },
-          ],
-        }),
-      "CardWithoutJsonRpc",
+      "offers no JSON-RPC, the only binding that AgentCore carries",
+      () => json(cardOf({ url: "http://a.example/", version: "1.0", binding: "HTTP+JSON" })),
+      "CardOfOtherBinding",
     ],
   ])("sends nothing and names the problem if the card %s", async (_title, card, name) => {
     const { stub, execute } = await open({ card });
