@@ -15,6 +15,14 @@ import {
 } from "./values.ts";
 
 const agentFile = /^\.{0,2}\/.+\.(ts|mts|js|mjs)$/;
+/** A URL may have these placeholders only. */
+const urlWith = (...names: string[]) =>
+  httpUrl()
+    .refine(
+      (url) => listPlaceholders(url).every((name) => names.includes(name)),
+      `may have the placeholder ${names.map((name) => `{${name}}`).join(" and ")} only`,
+    )
+    .optional();
 const idleTimeoutSchema = integer(1000, 3600_000)
   .optional()
   .describe(
@@ -22,15 +30,9 @@ const idleTimeoutSchema = integer(1000, 3600_000)
   );
 /** The place at which an agent of another protocol is called: an address, or a runtime of AgentCore. */
 const remoteTarget = {
-  url: httpUrl()
-    .refine(
-      (url) => listPlaceholders(url).every((name) => name === "session"),
-      "may have the placeholder {session} only",
-    )
-    .optional()
-    .describe(
-      "The URL to which requests are posted. {session} in its path or query is replaced by an id of the conversation (a UUID).",
-    ),
+  url: urlWith("session").describe(
+    "The URL to which requests are posted. {session} in its path or query is replaced by an id of the conversation (a UUID).",
+  ),
   runtimeArn: runtimeArnSchema
     .optional()
     .describe("The ARN of the AgentCore runtime that is called instead of a URL."),
@@ -207,6 +209,9 @@ export const agentSchema = z.union(
           z.strictObject({
             type: z.literal("http"),
             ...remoteTarget,
+            url: urlWith("session", "conversation").describe(
+              "The URL to which requests are posted. In its path or query, {session} is replaced by an id of the conversation (a UUID), and {conversation} by what is kept of it.",
+            ),
             request: templateSchema
               .default({ prompt: "{text}" })
               .describe(
@@ -227,12 +232,23 @@ export const agentSchema = z.union(
               .describe(
                 "The body of the request that brings the answer to a question, with the same placeholders as request.",
               ),
+            conversation: pathSchema
+              .optional()
+              .describe(
+                "Where a response of JSON or an event of a stream has what the next request of the conversation needs, such as the id that the agent gave the conversation. It is kept for 30 days, and is {conversation} in request, resume and url. Default: nothing is kept.",
+              ),
           }),
         )
           .refine(({ question, resume }) => (question === undefined) === (resume === undefined), {
             path: ["resume"],
             message: "and question need each other; set both or none",
           })
+          .refine(
+            ({ conversation, url, request, resume }) =>
+              conversation !== undefined ||
+              !listPlaceholders([url, request, resume]).includes("conversation"),
+            { path: ["conversation"], message: "is needed for the placeholder {conversation}" },
+          )
           .describe(
             'Posts JSON to an endpoint that answers with JSON or a stream of events, such as {"prompt": "…"} of AgentCore\'s templates.',
           ),

@@ -10,6 +10,7 @@ import {
   isLocalOnly,
   isOwnExecution,
   listAddresses,
+  protocolOf,
   readHostAgent,
   resolveAuthorizerConfig,
 } from "./destination-address.ts";
@@ -264,7 +265,7 @@ function agentProblems(config: Config): Problem[] {
     const agent = readHostAgent(destination);
     if (agent === undefined && Object.hasOwn(agents, name)) {
       const remedy =
-        destination.transport === "a2a" ? "" : `set destinations.${name}.agent to "${name}", or `;
+        protocolOf(destination) === "a2a" ? "" : `set destinations.${name}.agent to "${name}", or `;
       const message = `is also the name of an agent; ${remedy}rename one of them`;
       return [{ path: ["destinations", name], message }];
     }

@@ -63,7 +63,7 @@ export function refuseError(value: unknown): void {
   if (name !== undefined) throw createUnreadable(`the member "${name}" reports a failure`);
 }
 
-function isEmpty(value: unknown): boolean {
+export function isEmpty(value: unknown): boolean {
   if (typeof value === "string") return !isVisible(value);
   return !value || (typeof value === "object" && Object.keys(value).length === 0);
 }

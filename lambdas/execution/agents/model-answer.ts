@@ -26,12 +26,14 @@ type AnswerContext = { task: Pick<AgentTask, "text">; log: AgentContext["log"] }
  */
 export function createModelAnswers({
   now,
+  isFirstTextUrgent = false,
 }: {
   now: () => number;
+  isFirstTextUrgent?: boolean;
 }): (context: AnswerContext) => ModelAnswer {
   let lacksOpeningTag = false;
   return ({ task, log }) => {
-    const report = createPartialReporter({ now });
+    const report = createPartialReporter({ now, startedAtMs: isFirstTextUrgent ? 0 : now() });
     let modelText = "";
     /** The visible text cannot reach the limit before the written text is as long as this. */
     let checkedAgainAt = maxResultBytes;
@@ -66,9 +68,9 @@ export function createModelAnswers({
           return { type: "failure", reason: "execution_failed" };
         }
         const answerText =
-          stopKind === "cut" || stopKind === "ended"
-            ? addCutNote({ text, question: task.text, stopKind })
-            : text;
+          stopKind === "whole" || stopKind === "failed"
+            ? text
+            : addCutNote({ text, question: task.text, stopKind });
         return { type: "answer", text: answerText, ...(usage && { usage }) };
       },
     };
@@ -93,6 +95,8 @@ const cutReasons: readonly string[] = [
 ];
 /** Stop reasons of an agent that was ended before it was done. */
 const endedReasons: readonly string[] = ["timeout_exceeded", "max_iterations_exceeded"];
+/** Stop reasons of an agent that something else stopped, such as a hook. */
+const stoppedReasons: readonly string[] = ["interrupted", "partial_turn", "hook_stopped"];
 /** Stop reasons of an answer that broke off, or from which a filter removed parts. */
 const failedReasons: readonly string[] = [
   ...[
@@ -116,11 +120,12 @@ const failedReasons: readonly string[] = [
   ...["malformed_model_output", "malformed_tool_use", "malformed_function_call"],
 ];
 
-function readStopKind(stopReason: string | undefined): "whole" | "cut" | "ended" | "failed" {
+function readStopKind(stopReason: string | undefined): "whole" | "failed" | CutKind {
   if (stopReason === undefined) return "failed";
   const reason = stopReason.toLowerCase();
   if (cutReasons.includes(reason)) return "cut";
   if (endedReasons.includes(reason)) return "ended";
+  if (stoppedReasons.includes(reason)) return "stopped";
   return failedReasons.includes(reason) ? "failed" : "whole";
 }
 
@@ -140,14 +145,15 @@ const cutNotes = {
     en: "This answer was cut off because the agent reached a limit of time or steps.",
     ja: "エージェントが時間または手順の上限に達したため、回答が途中で切れています。",
   },
+  stopped: {
+    en: "The agent was stopped before it finished this answer.",
+    ja: "エージェントが途中で止められたため、回答は完了していません。",
+  },
 };
+type CutKind = keyof typeof cutNotes;
 
 /** Says in the language of the conversation that the answer is not whole. The note must not end up in a code block that was cut. */
-function addCutNote(answer: {
-  text: string;
-  question: string;
-  stopKind: keyof typeof cutNotes;
-}): string {
+function addCutNote(answer: { text: string; question: string; stopKind: CutKind }): string {
   const { text, question, stopKind } = answer;
   const note = cutNotes[stopKind][japanese.test(text + question) ? "ja" : "en"];
   const [fence = ""] = findOpenFence(text);

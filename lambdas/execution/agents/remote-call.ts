@@ -42,6 +42,8 @@ export type RemoteRequest = {
   headers?: Readonly<Record<string, string>>;
   /** The most bytes of the whole response. Default: 32 MiB. */
   maxBytes?: number;
+  /** The text of {conversation} in the URL. */
+  conversation?: string;
   context: AgentContext;
 };
 
@@ -95,6 +97,7 @@ export function createRemoteCall(options: {
   ): Promise<{ response: StreamedResponse; credentials: AddedCredentials }> {
     const { method = "POST", url = ownUrl, body, accept, context } = request;
     const { headers: ownHeaders, maxBytes = maxResponseBytes } = request;
+    const values = { session: readSession(context), conversation: request.conversation ?? "" };
     const headers = {
       ...(body !== undefined && { "content-type": "application/json" }),
       ...{ accept, "accept-encoding": "identity" },
@@ -105,7 +108,7 @@ export function createRemoteCall(options: {
       ...ownHeaders,
     };
     const outgoing = {
-      ...{ method, url: nameSession(url, context), headers, signal },
+      ...{ method, url: fillUrl(url, values), headers, signal },
       body: Buffer.from(body === undefined ? "" : JSON.stringify(body)),
     };
     const credentials = await Promise.resolve(authorizer.authorize(outgoing)).catch(
@@ -174,6 +177,16 @@ export async function* withRemoteFailure(
   }
 }
 
+/** Stores the value of the conversation. An answer is worth more than its conversation, so a failure is only logged. */
+export async function keepForNextTask(
+  value: unknown,
+  { conversation, log }: Pick<AgentContext, "conversation" | "log">,
+): Promise<void> {
+  await conversation.write(value).catch((error: unknown) => {
+    log.warn("remote_conversation_not_kept", { cause_kind: errorKind(error) });
+  });
+}
+
 /** A runtime of AgentCore has its address below that of its region (InvokeAgentRuntime). */
 function resolveUrl({ url, runtimeArn, qualifier = "DEFAULT" }: RemoteTarget): URL {
   if (runtimeArn === undefined) return parseCheckedUrl(url ?? "");
@@ -188,9 +201,13 @@ function readSession({ contextId, taskId }: AgentContext): string {
   return contextId ?? taskId;
 }
 
-/** A URL may have {session} in its path or query. */
-function nameSession(url: URL, context: AgentContext): URL {
-  return new URL(url.href.replace(/(?:%7B|\{)session(?:%7D|\})/gi, readSession(context)));
+/** A URL may have placeholders in its path or query. The agent itself chose some values, and none of them may be another path. */
+function fillUrl(url: URL, values: Readonly<Record<"session" | "conversation", string>>): URL {
+  const placeholder = /(?:%7B|\{)(session|conversation)(?:%7D|\})/g;
+  const toPart = (value: string) => (/^\.*$/.test(value) ? "" : encodeURIComponent(value));
+  return new URL(
+    url.href.replace(placeholder, (_, name: keyof typeof values) => toPart(values[name])),
+  );
 }
 
 async function* readChunks(source: {

@@ -42,12 +42,26 @@ export function invokeSigned(resources: string[]): PolicyStatement[] {
   return [new PolicyStatement({ actions: ["execute-api:Invoke"], resources })];
 }
 
-export function invokeRuntime(resources: string[], { stops }: { stops: boolean }): PolicyStatement {
-  const stop = stops ? ["bedrock-agentcore:StopRuntimeSession"] : [];
-  return new PolicyStatement({
-    actions: ["bedrock-agentcore:InvokeAgentRuntime", ...stop],
-    resources,
-  });
+export function invokeRuntime(
+  resources: string[],
+  calls: Parameters<typeof listRuntimeActions>[0],
+): PolicyStatement {
+  return new PolicyStatement({ actions: listRuntimeActions(calls), resources });
+}
+
+/** `stops` is for a caller that stops sessions, `readsCard` for one that speaks A2A. */
+export function listRuntimeActions({
+  stops = false,
+  readsCard = false,
+}: {
+  stops?: boolean;
+  readsCard?: boolean;
+}): string[] {
+  return [
+    "bedrock-agentcore:InvokeAgentRuntime",
+    ...(stops ? ["bedrock-agentcore:StopRuntimeSession"] : []),
+    ...(readsCard ? ["bedrock-agentcore:GetAgentCard"] : []),
+  ];
 }
 
 /** Since October 2025 a Function URL needs both actions. The condition limits the second one to calls through the URL. */

@@ -36,10 +36,9 @@ export async function addAgent(request: {
   text: string;
   signal: AbortSignal;
 }): Promise<AddedAgent> {
-  const { target, name = toName(target), variable, path, text } = request;
-  const probeResult = await findAgent(request);
-  const field = "agent" in probeResult ? ["execution", "agents", name] : ["destinations", name];
-  const entry = createEntry(probeResult, variable);
+  const { target, name = toName(target), path, text } = request;
+  const { entry, seen, isDestination } = await findEntry(request);
+  const field = isDestination ? ["destinations", name] : ["execution", "agents", name];
   const { execution, destinations, routes } = Object(JSON.parse(text)) as Record<string, unknown>;
   const names = { ...Object(Object(execution).agents), ...Object(destinations) };
   if (Object.hasOwn(names, name))
@@ -51,20 +50,30 @@ export async function addAgent(request: {
     );
   const withEntry = set(text, field, entry);
   // The default route leads to a destination that a first one of one's own replaces.
-  const needsRoute =
-    "destination" in probeResult && routes === undefined && destinations === undefined;
+  const needsRoute = isDestination && routes === undefined && destinations === undefined;
   const newText = needsRoute ? set(withEntry, ["routes"], [{ destination: name }]) : withEntry;
   parseConfig({ json: JSON.parse(newText), name: path });
-  return { text: newText, name, field, entry, seen: probeResult.seen };
+  return { text: newText, name, field, entry, seen };
 }
 
-async function findAgent(request: {
+type Target = {
   target: string;
   directory: string;
   path: string;
   variable?: string | undefined;
   signal: AbortSignal;
-}): Promise<Found> {
+};
+
+/** The entry for the configuration: an agent of the Execution host, or a destination. Throws a UsageError if nothing is there. */
+export async function findEntry(
+  request: Target,
+): Promise<{ entry: unknown; seen: string; isDestination: boolean }> {
+  const probeResult = await findAgent(request);
+  const entry = createEntry(probeResult, request.variable);
+  return { entry, seen: probeResult.seen, isDestination: "destination" in probeResult };
+}
+
+async function findAgent(request: Target): Promise<Found> {
   const { target, directory, path: configPath, variable, signal } = request;
   if (runtimeArnSchema.safeParse(target).success)
     return {

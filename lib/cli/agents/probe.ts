@@ -1,10 +1,14 @@
 /** Finds out what an address speaks, without running a task where that can be avoided. */
 import { randomUUID } from "node:crypto";
-import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
 import { parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import { createHttpClient, type HttpHead, upTo } from "@sekisho/runtime/http/client.ts";
 import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
+import {
+  findProtocol,
+  type PublishedProtocol,
+} from "@sekisho/verification/checks/find-protocol.ts";
+import { recognizeResponse } from "@sekisho/verification/transport/foreign-protocol.ts";
 import { UsageError } from "../command.ts";
 
 /** `seen` is a sentence for the person. `entry` is what to write: an agent of the Execution host, or a destination of its own. */
@@ -53,12 +57,10 @@ export async function probeAddress(options: {
     return { status, headers, text, json: parseJson(text) };
   };
   try {
-    return (
-      (await readCard(ask, url)) ??
-      (await readModels(ask, url)) ??
-      (await readAgentApi(ask, url)) ??
-      (await discover(ask, url, token))
-    );
+    const read = (target: URL) => ask({ method: "GET", url: target });
+    const published = await findProtocol({ read, url });
+    if (published !== undefined) return await describe(ask, published);
+    return (await readAgentApi(ask, url)) ?? (await discover(ask, url, token));
   } finally {
     http.close();
   }
@@ -72,57 +74,42 @@ function checkUrl(address: string): URL {
   }
 }
 
-/** The card of an A2A agent: at the address itself, or below it, or at its origin (A2A 1.0, section 8.2). */
-async function readCard(ask: Ask, url: URL): Promise<ProbeResult | undefined> {
-  const below = new URL(`${url.pathname.replace(/\/$/, "")}${agentCardPath}`, url);
-  for (const card of new Set([url.href, below.href, new URL(agentCardPath, url).href])) {
-    const { status, json } = await ask({ method: "GET", url: new URL(card) }).catch(toNothing);
-    const isCard =
-      isJsonObject(json) && "name" in json && ("supportedInterfaces" in json || "url" in json);
-    if (status === 200 && isCard && "skills" in json)
-      return {
-        seen: `an A2A agent: its card is at ${card}`,
-        destination: { transport: "a2a", card },
-      };
+async function describe(ask: Ask, published: PublishedProtocol): Promise<ProbeResult> {
+  if (published.protocol === "a2a") {
+    const { cardUrl: card } = published;
+    return {
+      seen: `an A2A agent: its card is at ${card}`,
+      destination: { transport: "a2a", card },
+    };
   }
-  return undefined;
-}
-
-/** OpenAI's list of models (https://platform.openai.com/docs/api-reference/models/list). More endpoints of it have chat completions than Responses. */
-async function readModels(ask: Ask, url: URL): Promise<ProbeResult | undefined> {
-  const path = toApiPath(url);
-  const base = new URL(path.endsWith("/v1") ? path : `${path}/v1`, url).href;
-  const { json } = await ask({ method: "GET", url: new URL(`${base}/models`) }).catch(toNothing);
-  const models = isJsonObject(json) && Array.isArray(json.data) ? json.data : [];
-  const [model] = models.map((each) => (isJsonObject(each) ? each.id : undefined));
-  if (typeof model !== "string") return undefined;
-  const chat = await refuseEmpty(ask, new URL(`${base}/chat/completions`));
-  const isResponses = chat === "absent" && (await refuseEmpty(ask, new URL(`${base}/responses`)));
-  const [type, api] =
-    isResponses === "refused"
-      ? ["responses", "Responses API"]
-      : ["openai-compatible", "chat completions API"];
+  const { baseUrl, models } = published;
+  const [model] = models;
+  const [type, api] = (await hasResponsesOnly(ask, baseUrl))
+    ? ["responses", "Responses API"]
+    : ["openai-compatible", "chat completions API"];
   return {
     seen: `models of the ${api}, the first of ${models.length} is ${model}`,
-    agent: { type, baseUrl: base, model },
+    agent: { type, baseUrl, model },
   };
+}
+
+/** More endpoints have chat completions than Responses, so those are taken if both are there. */
+async function hasResponsesOnly(ask: Ask, baseUrl: string): Promise<boolean> {
+  const chat = await refuseEmpty(ask, new URL(`${baseUrl}/chat/completions`));
+  if (chat !== "absent") return false;
+  return (await refuseEmpty(ask, new URL(`${baseUrl}/responses`))) === "refused";
 }
 
 /** The Responses API of one agent, such as a hosted one of Microsoft Foundry. It lists no models. */
 async function readAgentApi(ask: Ask, url: URL): Promise<ProbeResult | undefined> {
   if (!/\/(v1|openai|responses)\/?$/.test(url.pathname)) return undefined;
   const base = new URL(url);
-  base.pathname = toApiPath(url);
+  base.pathname = url.pathname.replace(/\/$/, "").replace(/\/responses$/, "");
   const responses = new URL(base);
   responses.pathname += "/responses";
   return (await refuseEmpty(ask, responses)) === "refused"
     ? { seen: "the Responses API", agent: { type: "responses", baseUrl: base.href } }
     : undefined;
-}
-
-/** The path of an API without that of a call. */
-function toApiPath({ pathname }: URL): string {
-  return pathname.replace(/\/$/, "").replace(/\/(responses|chat\/completions)$/, "");
 }
 
 /** `refused`: the endpoint misses the members that every request has. */
@@ -133,7 +120,7 @@ async function refuseEmpty(ask: Ask, url: URL): Promise<"refused" | "absent" | "
   return isRefused && /\b(input|model)\b/.test(JSON.stringify(json) ?? "") ? "refused" : "unknown";
 }
 
-/** A GET that fails says nothing about the address: many endpoints take only a POST. */
+/** An endpoint that cannot be reached. */
 function toNothing(): Pick<Answer, "status" | "json"> {
   return { status: 0, json: undefined };
 }
@@ -158,9 +145,15 @@ async function discover(ask: Ask, url: URL, token: string | undefined): Promise<
       seen: "an Execution zone: it speaks our contract",
       destination: { transport: "https", url: url.href },
     };
-  // A server of AG-UI names the members that it misses, or begins a run that fails.
-  if (/\b(thread|run)_?id\b|RUN_(STARTED|ERROR)/i.test(text))
+  const protocol = recognizeResponse({ status, body: text });
+  if (protocol === "ag-ui")
     return { seen: "an agent that speaks AG-UI", agent: { type: "ag-ui", url: url.href } };
+  if (protocol === "chat-completions")
+    throw new UsageError(
+      `${url.href} answers like the chat completions API, but lists no models. Give the address that ends in /v1.`,
+    );
+  if (protocol === "plain")
+    return { seen: "a plain endpoint", agent: { type: "http", url: url.href } };
   if (status === 404 || status === 405)
     throw new UsageError(`${url.href} takes no POST (HTTP ${status}). Is the path right?`);
   if (/html/i.test(headers["content-type"] ?? ""))

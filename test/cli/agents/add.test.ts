@@ -170,14 +170,25 @@ describe("sekisho agents add", () => {
     });
   });
 
-  it("takes any other endpoint for one that takes a prompt, and says so", async () => {
-    const url = await serve(() => Response.json({ result: "hello" }));
-    const { stdout } = await add([url]);
-    expect(stdout).toContain("none of the protocols that Sekisho recognizes");
-    expect(written().execution.agents.agent).toEqual({ type: "http", url });
-  });
+  it.each([
+    [{ result: "hello" }, "a plain endpoint."],
+    [{ ok: true }, "none of the protocols that Sekisho recognizes"],
+  ])(
+    "takes an endpoint that answers %j for one that takes a prompt, and says why",
+    async (value, seen) => {
+      const url = await serve(() => Response.json(value));
+      const { stdout } = await add([url]);
+      expect(stdout).toContain(seen);
+      expect(written().execution.agents.agent).toEqual({ type: "http", url });
+    },
+  );
 
   it.each<[string, () => Response, string]>([
+    [
+      "has models that it does not list",
+      () => Response.json({ error: { message: "no", param: "model" } }, { status: 400 }),
+      "lists no models. Give the address that ends in /v1.",
+    ],
     [
       "asks for credentials",
       () => new Response(null, { status: 401 }),

@@ -633,9 +633,12 @@ describe("an interrupt of AG-UI", () => {
     expect(input?.forwardedProps).toEqual({});
   });
 
-  it("sends a decision for each call of LangChain's approvals", async () => {
+  it.each([
+    ["Python", "action_requests"],
+    ["TypeScript", "actionRequests"],
+  ])("sends a decision for each call of LangChain's approvals in %s", async (_language, name) => {
     const value = {
-      action_requests: [
+      [name]: [
         { name: "rm", args: {}, description: "Delete a" },
         { name: "rm", args: {} },
       ],
@@ -648,6 +651,39 @@ describe("an interrupt of AG-UI", () => {
     expect(input?.forwardedProps).toEqual({
       command: { resume: { decisions: [{ type: "approve" }, { type: "approve" }] } },
     });
+  });
+
+  it("offers the options of LangGraph's code as buttons, and sends the chosen text", async () => {
+    const value = JSON.stringify({ question: "Colour?", options: ["red", "blue"] });
+    const events = runOf([{ type: "CUSTOM", name: "on_interrupt", value }]);
+    const { question, input } = await resume(events, { option_id: "1" });
+    expect(question).toMatchObject({ options: [{ label: "red" }, { label: "blue" }] });
+    expect(input?.forwardedProps).toEqual({ command: { resume: "blue" } });
+  });
+
+  it.each([
+    ["a number among the options", ["red", 1]],
+    ["the same option twice", ["red", "red"]],
+    ["an invisible option", ["red", "\u200b"]],
+    ["an empty list of options", []],
+    ["options that are no list", { 0: "red", length: 1 }],
+  ])("takes any text in spite of %s", async (_title, options) => {
+    const value = { question: "Colour?", options };
+    const events = runOf([{ type: "CUSTOM", name: "on_interrupt", value }]);
+    const { question, input } = await resume(events, { text: "green" });
+    expect(question.options).toBeUndefined();
+    expect(input?.forwardedProps).toEqual({ command: { resume: "green" } });
+  });
+
+  it("shows the question of a suspended tool of Mastra", async () => {
+    const { question } = await resume(
+      interrupt({
+        ...{ id: "run::call", reason: "mastra:tool_suspend", responseSchema: approval },
+        metadata: { mastra: { suspendPayload: { question: "Delete it?" }, args: { key: "k" } } },
+      }),
+      { option_id: "0" },
+    );
+    expect(question.prompt).toBe("Delete it?");
   });
 });
 

@@ -12,6 +12,7 @@ import {
 } from "@sekisho/execution/agents/server-sent-events.ts";
 import { createLog } from "@sekisho/runtime/log.ts";
 import fc from "fast-check";
+import { withGrowingLimit } from "../../doubles/growing-limit.ts";
 import { createTestHost, hello } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 import { delta, type ModelServer, startModelServer, stream } from "./model-server.ts";
@@ -387,19 +388,25 @@ it("follows no redirect, so that the key reaches no other server", async () => {
 });
 
 it("lets a stream take longer in total than the wait for its next part", async () => {
-  const agent = await agentOf(
-    async (response) => {
-      stream(response);
-      for (let part = 0; part < 12; part += 1) {
-        response.write(delta("x"));
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-      response.end("data: [DONE]\n\n");
-    },
-    { idleTimeoutMs: 800 },
-  );
-  const { result } = await createTestHost({ agent }).call("execute_task", hello);
-  expect(result?.response_text).toBe("x".repeat(12));
+  const streamWith = async (idleTimeoutMs: number) => {
+    await server?.close();
+    const agent = await agentOf(
+      async (response) => {
+        stream(response);
+        for (let part = 0; part < 12; part += 1) {
+          response.write(delta("x"));
+          await new Promise((resolve) => setTimeout(resolve, idleTimeoutMs / 8));
+        }
+        response.end("data: [DONE]\n\n");
+      },
+      { idleTimeoutMs },
+    );
+    const { result } = await createTestHost({ agent }).call("execute_task", hello);
+    return result?.response_text;
+  };
+  const isFair = (text?: string) => text !== undefined;
+  const answer = await withGrowingLimit({ firstMs: 800, attempt: streamWith, isFair });
+  expect(answer).toBe("x".repeat(12));
 });
 
 it("closes the request to the endpoint when the task is canceled", async () => {

@@ -6,6 +6,7 @@ import {
   lastOfEachId,
   truncate,
 } from "@sekisho/runtime/untrusted-input.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { TaskUpdate } from "../agent.ts";
 import { RemoteError } from "../remote-call.ts";
 import { createEventError, type Interrupt, type TokenUsage } from "./events.ts";
@@ -52,18 +53,33 @@ export function createOutcome(request: {
   return createQuestion({ state, text });
 }
 
+/** The id of the message that ends the answer. A server that lists its messages may give a message another id than it streamed. */
+export function readAnswerId(request: { run: Run; sentMessages: readonly Message[] }) {
+  const listedMessages = listNewMessages(request).filter(hasText);
+  const { id } = listedMessages.at(-1) ?? request.run.messages.findLast(hasText) ?? {};
+  return id;
+}
+
+function hasText({ role, content }: Message): boolean {
+  return role === "assistant" && typeof content === "string" && content.trim() !== "";
+}
+
 /** The streamed text, else the agent's messages after the last one that it was sent. A server may list earlier messages only. */
-function readAnswer({ run, sentMessages }: { run: Run; sentMessages: readonly Message[] }): string {
-  const { messages, snapshot = [] } = run;
-  const streamedText = joinTexts(messages);
-  if (streamedText !== "") return streamedText;
+function readAnswer(request: { run: Run; sentMessages: readonly Message[] }): string {
+  const streamedText = joinTexts(request.run.messages);
+  return streamedText === "" ? joinTexts(listNewMessages(request)) : streamedText;
+}
+
+/** The messages of the main agent in a snapshot that follow the last one that it was sent. */
+function listNewMessages({ run, sentMessages }: Parameters<typeof readAnswer>[0]): Message[] {
+  const { snapshot = [] } = run;
   const sentIds = new Set(sentMessages.map(({ id }) => id));
   const question = readWords(sentMessages.findLast(({ role }) => role === "user")?.content);
   // A server that keeps the conversation also lists its earlier answers, with ids that are not ours.
   const start = snapshot.findLastIndex(({ id, role }) => role === "user" || sentIds.has(id));
   const { id = "", content } = snapshot[start] ?? {};
-  if (start >= 0 && !sentIds.has(id) && !readWords(content).includes(question)) return "";
-  return joinTexts(snapshot.slice(start + 1).filter(({ subagentRunId }) => !subagentRunId));
+  if (start >= 0 && !sentIds.has(id) && !readWords(content).includes(question)) return [];
+  return snapshot.slice(start + 1).filter(({ subagentRunId }) => !subagentRunId);
 }
 
 /** The text of a message without its files. */
@@ -107,17 +123,15 @@ function listAsks({ end, legacyInterrupts, openCalls, toolNames, snapshot = [] }
 function toAsk(kind: Ask["kind"], interrupt: Interrupt): Ask {
   const { id, message, responseSchema, expiresAt, metadata } = interrupt;
   const value = readValue(metadata);
-  const { action_requests: actions } = Object(value) as { action_requests?: unknown };
-  const isApproval = Array.isArray(actions) && actions.length > 0 && actions.length < 100;
-  const prompt = message ?? readPrompt(value) ?? readPrompt(responseSchema) ?? "";
+  const actions = readActions(value);
+  const prompt =
+    actions === undefined
+      ? (message ?? readPrompt(value) ?? readPrompt(responseSchema) ?? "")
+      : describeActions(actions);
+  const schema = responseSchema ?? createOptionsSchema(value);
   return {
     ...{ kind, id, prompt: truncate(prompt, maxPromptLength) },
-    ...(isApproval
-      ? {
-          prompt: truncate(describeActions(actions), maxPromptLength),
-          decisions: createDecisions(actions),
-        }
-      : isKept(responseSchema) && { schema: responseSchema }),
+    ...(actions ? { decisions: createDecisions(actions) } : isKept(schema) && { schema }),
     ...(expiresAt != null && { expiresAt }),
   };
 }
@@ -131,10 +145,25 @@ function isKept(schema: unknown): boolean {
   return isJsonWithin({ value: schema, maxBytes: maxSchemaBytes });
 }
 
-/** The question that the code of an agent of LangGraph asked. */
+/** What the code of an agent of LangGraph or Mastra asked with. */
 function readValue(metadata: unknown): unknown {
-  const { raw, langgraph } = Object(metadata) as { raw?: unknown; langgraph?: { raw?: unknown } };
-  return raw ?? langgraph?.raw;
+  const { raw, langgraph, mastra } = Object(metadata) as {
+    raw?: unknown;
+    langgraph?: { raw?: unknown } | null;
+    mastra?: { suspendPayload?: unknown } | null;
+  };
+  return raw ?? langgraph?.raw ?? mastra?.suspendPayload;
+}
+
+/** Code that asks with a list of texts takes one of them as the answer. */
+function createOptionsSchema(value: unknown): object | undefined {
+  const { options } = Object(value) as { options?: unknown };
+  const isList =
+    Array.isArray(options) &&
+    options.length > 0 &&
+    new Set(options).size === options.length &&
+    options.every((option) => typeof option === "string" && isVisible(option));
+  return isList ? { enum: options } : undefined;
 }
 
 const promptNames = ["message", "question", "prompt", "query", "text", "description", "title"];
@@ -147,7 +176,15 @@ function readPrompt(value: unknown): string | undefined {
   return typeof prompt === "string" ? prompt : undefined;
 }
 
-/** LangChain's middleware for approvals asks with a list of tool calls, and takes a decision for each. */
+/** LangChain's middleware for approvals asks with a list of tool calls, and takes a decision for each. Python and TypeScript name it differently. */
+function readActions(value: unknown): readonly unknown[] | undefined {
+  const { action_requests: pythonActions, actionRequests: actions = pythonActions } = Object(
+    value,
+  ) as { action_requests?: unknown; actionRequests?: unknown };
+  const isUsable = Array.isArray(actions) && actions.length > 0 && actions.length < 100;
+  return isUsable ? actions : undefined;
+}
+
 function describeActions(actions: readonly unknown[]): string {
   return actions
     .map((action) => {
