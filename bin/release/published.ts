@@ -61,6 +61,7 @@ export const publishedPackages: readonly Published[] = [
       "executionUrl",
       "executionWorker",
       "agentcore",
+      "agentcoreA2a",
     ],
     peers: { "aws-cdk-lib": "^2.276.0", constructs: "^10.8.1" },
     optionalPeers: bundler,

@@ -104,7 +104,7 @@ export const a2aSchema = z
       .array(roleArnSchema)
       .default([])
       .describe(
-        "On Lambda: ARNs of roles that may call the Function URL as A2A clients. The Verification zone may always call it.",
+        "On AWS: ARNs of roles that may call the Function URL, or a runtime with the protocol a2a, as A2A clients. The Verification zone may always call it.",
       ),
     signature: signatureSchema
       .optional()
@@ -119,12 +119,7 @@ export const a2aSchema = z
       .prefault({})
       .describe("Push notifications to A2A clients."),
   })
-  .superRefine(({ skills = [], extendedSkills = [], url, callers }, context) => {
-    if (url === undefined && callers.length > 0) {
-      const message =
-        "have no effect without a url; set execution.a2a.url to the address of the Function URL";
-      context.addIssue({ code: "custom", path: ["callers"], message });
-    }
+  .superRefine(({ skills = [], extendedSkills = [] }, context) => {
     for (const { path, id } of repeatedIds({ skills, extendedSkills })) {
       context.addIssue({
         code: "custom",

@@ -5,6 +5,7 @@ import * as z from "zod";
 import { authorizerSchema } from "./authorizer-schema.ts";
 import { listPlaceholders, placeholders } from "./request-template.ts";
 import {
+  harnessArnSchema,
   httpUrl,
   integer,
   oneOf,
@@ -36,16 +37,16 @@ const remoteTarget = {
   runtimeArn: runtimeArnSchema
     .optional()
     .describe("The ARN of the AgentCore runtime that is called instead of a URL."),
-  qualifier: qualifierSchema
-    .optional()
-    .describe("The name of the runtime's endpoint. Default: DEFAULT."),
+  qualifier: qualifierSchema.optional().describe("The name of the endpoint. Default: DEFAULT."),
   authorizer: authorizerSchema
     .optional()
     .describe(
-      'How calls prove who makes them. Default: with runtimeArn the signature of the role of the Execution zone (sigv4), else { "type": "none" }.',
+      'How calls prove who makes them. Default: with an ARN the signature of the role of the Execution zone (sigv4), else { "type": "none" }.',
     ),
   idleTimeoutMs: idleTimeoutSchema,
 };
+
+const { qualifier, authorizer, idleTimeoutMs } = remoteTarget;
 
 /** The agent is called at one place. */
 function withOneTarget<
@@ -252,8 +253,27 @@ export const agentSchema = z.union(
           .describe(
             'Posts JSON to an endpoint that answers with JSON or a stream of events, such as {"prompt": "…"} of AgentCore\'s templates.',
           ),
+        z
+          .strictObject({
+            type: z.literal("harness"),
+            harnessArn: harnessArnSchema.describe("The ARN of the harness."),
+            ...{ qualifier, authorizer, idleTimeoutMs },
+            actor: z
+              .enum(["person", "none"])
+              .default("person")
+              .describe(
+                "Whose memory the harness uses. person: each person has their own. none: everybody shares that of the harness.",
+              ),
+            memory: z
+              .boolean()
+              .default(true)
+              .describe(
+                "false for a harness without memory: each message begins a session of its own and brings the messages of the thread.",
+              ),
+          })
+          .describe("Calls a managed harness of Amazon Bedrock AgentCore (InvokeHarness)."),
       ],
-      oneOf("openai-compatible", "bedrock", "responses", "ag-ui", "http"),
+      oneOf("openai-compatible", "bedrock", "responses", "ag-ui", "http", "harness"),
     ),
   ],
   'must be "echo", the path of your agent file such as ./agent.ts, or an object with a type',

@@ -36,8 +36,20 @@ export function crossCheck({ config, destinationNames, invalidSections }: ValidP
     ...(areValid("execution", "limits") ? budgetProblems(config) : []),
     ...(areValid("limits") ? longPollProblems(config) : []),
     ...(areValid("execution") ? [...tokenProblems(config), ...agentProblems(config)] : []),
+    ...(areValid("execution", "stages") ? a2aCallerProblems(config) : []),
     ...(areValid("execution", "limits") ? stageProblems(config) : []),
   ];
+}
+
+/** A runtime of AgentCore knows its address. */
+function a2aCallerProblems({ execution: { a2a }, stages }: Config): Problem[] {
+  const isRuntime = Object.values(stages).some(
+    ({ execution }) => execution.kind === "agentcore" && execution.protocol === "a2a",
+  );
+  if (a2a.callers.length === 0 || a2a.url !== undefined || isRuntime) return [];
+  const message =
+    "have no effect without a url; set execution.a2a.url to the address of the Function URL";
+  return [{ path: ["execution", "a2a", "callers"], message }];
 }
 
 function routeProblems({ routes }: Config, knownNames: readonly string[] | undefined): Problem[] {
@@ -298,7 +310,7 @@ function loopbackProblem(request: {
   const { agent, path, stageName } = request;
   if (typeof agent === "string" || agent.type === "bedrock") return [];
   const place = readAgentAddress(agent);
-  // A runtime's permission needs its ARN only.
+  // The permission to call AgentCore needs the ARN only.
   if (place === undefined) return [];
   if (!isLoopbackHost(URL.parse(place.address)?.hostname ?? "")) {
     if (!isRemote(agent)) return [];

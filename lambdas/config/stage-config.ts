@@ -43,7 +43,7 @@ export function computeMaxTaskMs(maxLifetimeMs: number): number {
   return Math.max(60_000, maxLifetimeMs - lifetimeMarginMs);
 }
 
-/** True if a stage's Execution zone serves A2A. It must know its address, and AgentCore forwards only calls to its own path. */
+/** True if the Function URL of a stage serves A2A. It must know its address. */
 export function isA2aEndpoint({
   config,
   kind,

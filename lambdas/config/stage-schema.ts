@@ -64,6 +64,12 @@ const stageExecutionSchema = z
               "Uses one session per task and stops it after the task, instead of one session per thread that stays warm.",
             ),
           ...sessionLife,
+          protocol: z
+            .enum(["http", "a2a"])
+            .default("http")
+            .describe(
+              "The protocol of the runtime. a2a: serves A2A clients too, and its card; calls of the Verification zone stay as they are.",
+            ),
           platformVersion: z
             .enum(platformVersions)
             .default("V1")

@@ -61,10 +61,11 @@ export function createHostSettings({
   const times = platform === undefined ? promptTimes : pushedTimes;
   const settings = { ...workerSettings({ execution }), ...times, dialects, limits, maxTaskMs };
   if (platform?.kind !== "agentcore") return settings;
-  // AgentCore forwards only calls to its own path.
+  // AgentCore forwards only calls to its own path, and replaces the body of any status but 200.
   return {
     ...settings,
     dialects: {},
+    hidesStatus: true,
     maxTaskMs: Math.min(maxTaskMs, computeMaxTaskMs(platform.maxLifetimeMs)),
   };
 }

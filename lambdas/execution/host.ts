@@ -34,6 +34,8 @@ type HostSettings = Partial<RunTimes> & {
   agentNames?: readonly string[];
   /** More paths that serve the zone contract, each with the dialect of its errors. */
   dialects?: Readonly<Record<string, Dialect>>;
+  /** Answers every POST with the status 200, because the platform in front replaces the body of any other. Default: only `/invocations`. */
+  hidesStatus?: boolean;
   /** The longest time for one task, which is also the default for a request without a timeout. */
   maxTaskMs?: number;
   /** How long the platform still lets this process live. A task that may take longer is refused with `session_ending`. */
@@ -91,6 +93,7 @@ export function createHost(options: HostOptions): Host {
     authenticator,
     a2a,
     dialects = {},
+    hidesStatus = false,
     processLeftMs,
     maxTaskMs = 8 * 3600_000,
     storeTimeoutMs,
@@ -142,6 +145,7 @@ export function createHost(options: HostOptions): Host {
     bodyBudget: createBodyBudget({ maxBytes: maxHeldBytes }),
     ...{
       dialects,
+      hidesStatus,
       activity: runs.activity,
       maxRequestBytes,
       metrics,

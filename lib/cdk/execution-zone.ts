@@ -11,7 +11,13 @@ import { permitAgents } from "./constructs/agent-permissions.ts";
 import { createAgentRuntime, createRuntimeRole } from "./constructs/agent-runtime.ts";
 import { createAlarms, watchRuntime } from "./constructs/alarms.ts";
 import { createExecutionFunctions } from "./constructs/execution-functions.ts";
-import { keyPermission, permit, permitSpans, tablePermission } from "./constructs/permissions.ts";
+import {
+  keyPermission,
+  permit,
+  permitSpans,
+  secretsPermission,
+  tablePermission,
+} from "./constructs/permissions.ts";
 import { permitCompletionPush } from "./constructs/queues.ts";
 import { createTaskTable, createZoneKey } from "./constructs/storage.ts";
 import { executionOutputs, formatRoleName, formatVerificationRoleArn } from "./names.ts";
@@ -66,6 +72,7 @@ export class ExecutionZone extends Construct {
       return;
     }
     const { stopAfterResult, idleSeconds, maxLifetimeSeconds, platformVersion } = execution;
+    const isA2a = execution.protocol === "a2a";
     const role = createRuntimeRole(this, { roleName });
     permit(
       role,
@@ -73,9 +80,12 @@ export class ExecutionZone extends Construct {
       keyPermission(key, { sends: false, through: ["dynamodb"] }),
     );
     permitAgents(role, config.execution);
+    const cardKey = config.execution.a2a.signature?.key;
+    if (isA2a && cardKey !== undefined && "secretsManager" in cardKey)
+      permit(role, secretsPermission(this, [cardKey.secretsManager]));
     permitSpans(role, { config });
     const { runtime, endpoint } = createAgentRuntime(this, {
-      folder: settings.writeBundle("agentcore"),
+      folder: settings.writeBundle(isA2a ? "agentcoreA2a" : "agentcore"),
       key,
       stage,
       environment: {
@@ -87,6 +97,7 @@ export class ExecutionZone extends Construct {
       role,
       callerRoleArn,
       stops: stopAfterResult,
+      a2aCallers: isA2a ? config.execution.a2a.callers : undefined,
       idleSeconds,
       maxLifetimeSeconds,
       platformVersion,

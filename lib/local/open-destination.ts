@@ -34,9 +34,10 @@ export async function openDestination(options: DestinationOptions): Promise<Open
   const only = Object.fromEntries(
     Object.entries(config.destinations).filter(([key]) => key === name),
   );
+  const { [name]: chosen } = only;
   const host =
-    only[name]?.transport === "in-process"
-      ? await openTemporaryHost({ config, directory, log })
+    chosen?.transport === "in-process"
+      ? await openTemporaryHost({ config, directory, isA2a: chosen.protocol === "a2a", log })
       : undefined;
   let transport: Transport | undefined;
   const destinations = createDestinations({
@@ -71,19 +72,23 @@ export async function openDestination(options: DestinationOptions): Promise<Open
 async function openTemporaryHost({
   config,
   directory,
+  isA2a,
   log,
 }: {
   config: Config;
   directory: string;
+  isA2a: boolean;
   log: Log;
 }) {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-"));
-  const { host, close } = await openHost({
+  const { host, publish, close } = await openHost({
     config: config.execution,
     openEngine: () => openSqliteEngine({ file: join(folder, "execution.db") }),
     directory,
     log,
   });
+  // The carrier follows no address in the card.
+  if (isA2a) await publish({ url: "http://127.0.0.1/" });
   return {
     handle: (request: Request) => host.handle(request),
     async close() {

@@ -26,6 +26,32 @@ function statementsFor(options: object, type = "http") {
 const sigv4 = (more: object) => ({ type: "sigv4", region: "eu-west-1", ...more });
 const assumes = { Effect: "Allow", Action: "sts:AssumeRole", Resource: assumeRoleArn };
 
+describe("the role that runs a harness", () => {
+  const harnessArn = "arn:aws:bedrock-agentcore:eu-central-1:111111111111:harness/agent-AbCdEf1234";
+
+  it("may invoke the harness and its endpoint, and nothing else", () => {
+    for (const [options, endpoint] of [
+      [{}, "DEFAULT"],
+      [{ qualifier: "live" }, "live"],
+    ] as const) {
+      expect(statementsFor({ harnessArn, ...options }, "harness")).toEqual([
+        {
+          Effect: "Allow",
+          Action: ["bedrock-agentcore:InvokeHarness", "bedrock-agentcore:InvokeAgentRuntime"],
+          Resource: [harnessArn, `${harnessArn}/harness-endpoint/${endpoint}`],
+        },
+      ]);
+    }
+  });
+
+  it("may not invoke a harness that takes a token", () => {
+    const authorizer = { type: "bearer", token: { secretsManager: "agents/token" } };
+    expect(statementsFor({ harnessArn, authorizer }, "harness")).toMatchObject([
+      { Action: "secretsmanager:GetSecretValue" },
+    ]);
+  });
+});
+
 describe.each(["http", "ag-ui"])("the role that runs the agent %s", (type) => {
   it("may invoke the runtime and its endpoint, and nothing else", () => {
     const resources = (qualifier: string) => [

@@ -41,6 +41,7 @@ function echo(name: BundleName): Made {
 
 const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:111111111111:runtime/agent-abc123";
 const bearer = { type: "bearer", token: { env: "KEY" } };
+const harnessArn = "arn:aws:bedrock-agentcore:eu-central-1:111111111111:harness/agent-AbCdEf1234";
 
 function bundleOf(
   name: BundleName,
@@ -123,10 +124,11 @@ describe("a bundle", () => {
 
   it.each([
     ["echo", 11.1],
-    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 25.8],
-    [{ type: "http", runtimeArn }, 224],
+    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 26.1],
+    [{ type: "http", runtimeArn }, 226],
     [{ type: "ag-ui", runtimeArn }, 257],
     [{ type: "responses", baseUrl: "https://m.example/v1", authorizer: bearer }, 234],
+    [{ type: "harness", harnessArn }, 237],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("bundles the agent %j with at most %s KB", (agent, most) => {
     expect(bundleOf("container", agent).kilobytesOf(bundledAgentFile())).toBeLessThanOrEqual(most);
@@ -135,9 +137,7 @@ describe("a bundle", () => {
   it.each(bundleNames)(
     "the bundle of %s contains no code of the other zone, of the stacks or of CDK",
     (name) => {
-      const isExecution = ["executionUrl", "executionWorker", "agentcore", "container"].includes(
-        name,
-      );
+      const isExecution = !["ingress", "worker", "deadLetters", "installFlow"].includes(name);
       const [own, other] = isExecution
         ? ["execution", "verification"]
         : ["verification", "execution"];
@@ -232,7 +232,13 @@ describe("a bundle", () => {
       },
     };
     const config = createStageConfig({ config: parseConfig({ json }), stageName: "dev" });
-    for (const name of ["container", "agentcore", "executionUrl", "executionWorker"] as const) {
+    for (const name of [
+      "container",
+      "agentcore",
+      "agentcoreA2a",
+      "executionUrl",
+      "executionWorker",
+    ] as const) {
       const { files } = bundler.bundle({ name, config, configDirectory });
       const sections = JSON.parse(Buffer.from(files.get("config.json") ?? "").toString());
       expect(Object.keys(sections)).toEqual(["execution", "telemetry"]);
@@ -313,6 +319,7 @@ const budgets: Record<BundleName, readonly string[]> = {
   executionUrl: ["zod", ...tracing, "jose", "canonicalize"],
   executionWorker: ["zod", ...tracing],
   agentcore: ["zod", ...prometheus, ...tracing, ...sdk],
+  agentcoreA2a: ["zod", ...prometheus, ...tracing, ...sdk, "jose", "canonicalize"],
   container: ["undici", "zod", ...prometheus, ...tracing, "jose", "canonicalize"],
 };
 

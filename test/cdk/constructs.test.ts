@@ -156,6 +156,58 @@ it.each([
   expect(JSON.stringify(Properties.EnvironmentVariables).length).toBeLessThan(1200);
 });
 
+it.each(["http", "a2a"] as const)(
+  "makes a runtime of the protocol %s, whose callers are the Verification zone and the A2A clients",
+  (protocol) => {
+    const client = `arn:aws:iam::${b}:role/a-client`;
+    const secret = { secretsManager: "card-key" };
+    const settings = settingsOf({ execution: { kind: "agentcore", protocol } });
+    const bundles: string[] = [];
+    const stack = new Stack(createApp(), "Execution", { env: here });
+    new ExecutionZone(stack, "Sekisho", {
+      settings: {
+        ...settings,
+        writeBundle(name) {
+          bundles.push(name);
+          return settings.writeBundle(name);
+        },
+        config: {
+          ...settings.config,
+          execution: {
+            ...settings.config.execution,
+            a2a: {
+              ...settings.config.execution.a2a,
+              url: "https://agents.example/",
+              callers: [client],
+              signature: { key: secret, keyId: "k", algorithm: "ES256" },
+            },
+          },
+        },
+      },
+    });
+    const template = Template.fromStack(stack);
+    const isA2a = protocol === "a2a";
+    template.hasResourceProperties("AWS::BedrockAgentCore::Runtime", {
+      ProtocolConfiguration: isA2a ? "A2A" : "HTTP",
+      EnvironmentVariables: isA2a
+        ? { SEKISHO_EXECUTION_PORT: "9000", SEKISHO_RUNTIME_ENDPOINT: "live" }
+        : { SEKISHO_EXECUTION_PORT: Match.absent() },
+      RequestHeaderConfiguration: isA2a
+        ? { RequestHeaderAllowlist: ["A2A-Version", "A2A-Extensions", "X-A2A-Extensions"] }
+        : Match.absent(),
+    });
+    expect(bundles).toEqual([isA2a ? "agentcoreA2a" : "agentcore"]);
+    const policies = Object.values(template.findResources("AWS::BedrockAgentCore::ResourcePolicy"));
+    expect(policies).toHaveLength(2);
+    for (const { Properties } of policies) {
+      const text = JSON.stringify(Properties.Policy);
+      expect(text.includes("bedrock-agentcore:GetAgentCard")).toBe(isA2a);
+      expect(text.includes(client)).toBe(isA2a);
+    }
+    expect(JSON.stringify(template.toJSON()).includes("secret:card-key")).toBe(isA2a);
+  },
+);
+
 it("creates the log group of the runtime before its endpoint, with the retention and key of the stage", () => {
   const stack = new Stack(
     createApp({ "@aws-cdk/core:enablePartitionLiterals": true }),

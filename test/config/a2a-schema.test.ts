@@ -91,6 +91,18 @@ describe("the host as an A2A agent", () => {
     ]);
     expect(problemsWith({ a2a: { callers, url: "https://agents.example/" } })).toEqual([]);
   });
+
+  it("requires no address for callers of a runtime whose protocol is A2A", () => {
+    const callers = ["arn:aws:iam::333333333333:role/a-client"];
+    const stageOf = (protocol: string) => ({
+      verification: { account: "111111111111", region: "eu-central-1" },
+      execution: { kind: "agentcore", protocol },
+    });
+    const problems = (protocol: string) =>
+      problemsOf({ execution: { a2a: { callers } }, stages: { dev: stageOf(protocol) } });
+    expect(problems("a2a")).toEqual([]);
+    expect(problems("http")).toEqual([expect.stringContaining("execution.a2a.callers: ")]);
+  });
 });
 
 describe("a further path of the host", () => {

@@ -8,6 +8,7 @@ import { folderOfFile } from "../tooling/cleanup.ts";
 import { problemsOf } from "./problems-of.ts";
 
 const runtimeArn = "arn:aws:bedrock-agentcore:eu-west-1:123456789012:runtime/agent-AbCdEf1234";
+const harnessArn = "arn:aws:bedrock-agentcore:eu-west-1:123456789012:harness/agent-AbCdEf1234";
 const local = { type: "http", url: "http://127.0.0.1:9000/" };
 const responses = { type: "responses", baseUrl: "http://127.0.0.1:9000/v1" };
 
@@ -88,6 +89,17 @@ describe("an agent elsewhere", () => {
       { ...local, runtimeArn },
       "execution.agent.url: is needed, or runtimeArn instead of it; set one of the two",
     ],
+    ["a harness without an ARN", { type: "harness" }, "execution.agent.harnessArn: is missing"],
+    [
+      "the ARN of a runtime as that of a harness",
+      { type: "harness", harnessArn: runtimeArn },
+      "execution.agent.harnessArn: must be the ARN of an AgentCore harness, without the name of an endpoint",
+    ],
+    [
+      "a harness without credentials",
+      { type: "harness", harnessArn, authorizer: { type: "none" } },
+      'execution.agent.authorizer: must not be "none" for an address beyond loopback; choose another authorizer',
+    ],
     [
       "a qualifier without a runtime",
       { ...local, qualifier: "prod" },
@@ -137,6 +149,13 @@ describe("an agent elsewhere", () => {
       json: { execution: { agent: { type: "http", runtimeArn } } },
     });
     expect(execution.agent).toMatchObject({ runtimeArn, request: { prompt: "{text}" } });
+  });
+
+  it("accepts a harness of AgentCore in one line, on one machine and in a stage", () => {
+    const agent = { type: "harness", harnessArn };
+    const stages = { dev: { verification: { account: "111111111111", region: "eu-west-1" } } };
+    const { execution } = parseConfig({ json: { execution: { agent }, stages } });
+    expect(execution.agent).toEqual({ ...agent, actor: "person", memory: true });
   });
 
   it("rejects a loopback address of an agent by name in a stage", () => {

@@ -61,14 +61,14 @@ it("a destination receives votes unless it speaks A2A, which has no operation fo
     plain: { transport: "https" },
     other: { transport: "a2a" },
     runtime: { transport: "agentcore", runtimeArn },
-    a2aRuntime: { transport: "agentcore", runtimeArn, protocol: "a2a" },
+    "a2a-runtime": { transport: "agentcore", runtimeArn, protocol: "a2a" },
   });
   const votes = [...destinations].map(([name, { takesVotes }]) => [name, takesVotes]);
   expect(Object.fromEntries(votes)).toEqual({
     plain: true,
     other: false,
     runtime: true,
-    a2aRuntime: false,
+    "a2a-runtime": false,
   });
 });
 

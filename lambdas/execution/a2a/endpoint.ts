@@ -292,6 +292,8 @@ export type A2aSettings = {
   allowLoopbackPush?: boolean;
   /** True if a repeated message id means the same message. Default: true. */
   deduplicates?: boolean | undefined;
+  /** False where callers cannot be told apart, so that none sees the tasks of others. Default: true. */
+  listsTasks?: boolean | undefined;
   /** How long a stream waits for a direct answer before it shows the task. */
   firstSignMs?: number;
   /** The silence after which a stream sends a comment. */

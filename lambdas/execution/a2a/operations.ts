@@ -24,11 +24,12 @@ export function createOperations(settings: {
   pollAfterMs: number;
   firstSignMs?: number | undefined;
   deduplicates?: boolean | undefined;
+  listsTasks?: boolean | undefined;
   isStopping: () => boolean;
   newId: () => string;
 }): OperationHandlers {
   const { tasks, cards, pushConfigs, syncBudgetMs, pollAfterMs } = settings;
-  const { firstSignMs = defaultFirstSignMs, deduplicates = true } = settings;
+  const { firstSignMs = defaultFirstSignMs, deduplicates = true, listsTasks = true } = settings;
   const receive = createReceiveMessage({ ...settings, deduplicates });
 
   function createView(historyLength?: number) {
@@ -95,7 +96,7 @@ export function createOperations(settings: {
 
     GetTask: async ({ params: { id: taskId, historyLength }, caller: { principal } }) =>
       createView(historyLength)(await tasks.find({ principal, taskId })),
-    ListTasks: listTasks({ tasks, pollAfterMs }),
+    ListTasks: listsTasks ? listTasks({ tasks, pollAfterMs }) : refuseOperation,
 
     /** Cancels the task at once, even if its agent is still working. Canceling twice is fine. */
     CancelTask: async ({ params: { id: taskId }, caller: { principal } }) =>
@@ -111,6 +112,10 @@ export function createOperations(settings: {
       pushConfigs.delete({ principal, params }),
     GetExtendedAgentCard: async ({ version }) => cards.extended({ version }),
   };
+}
+
+async function refuseOperation(): Promise<never> {
+  throw new SekishoError("unsupported_operation");
 }
 
 async function* streamMessage(message: Message): AsyncGenerator<StreamEvent> {

@@ -95,8 +95,10 @@ function createNotes({
   };
 }
 
-function readAnswerText({ outcome }: ExecutionTask): string {
-  return outcome?.type === "success" ? outcome.text : "";
+/** The answer, or the beginning of one that the agent is writing. */
+function readAnswerText({ outcome, state, progress }: ExecutionTask): string {
+  if (outcome?.type === "success") return outcome.text;
+  return state === "working" ? (progress?.partial_text ?? "") : "";
 }
 
 function createTextMessage({
@@ -136,6 +138,10 @@ function pickNewest({
   return count === 0 ? [] : messages.slice(-count);
 }
 
+function createAnswerArtifact(text: string): A2aArtifact {
+  return { artifactId: "answer", parts: [{ text }] };
+}
+
 /** In order of creation. The answer's text is the last one. */
 function toArtifacts({
   agentArtifacts,
@@ -149,9 +155,7 @@ function toArtifacts({
     ...(artifact.name && { name: artifact.name }),
     parts: toParts(artifact),
   }));
-  return answer === ""
-    ? agentViews
-    : [...agentViews, { artifactId: "answer", parts: [{ text: answer }] }];
+  return answer === "" ? agentViews : [...agentViews, createAnswerArtifact(answer)];
 }
 
 /** One part for each kind of content. An artifact without any of them becomes a data part. */
@@ -191,7 +195,10 @@ export async function* streamTaskEvents(request: {
   }
 }
 
-/** The events by which a client that has seen `previous` learns `next`: changed artifacts, each in full, and then a changed status. */
+/**
+ * The events by which a client that has seen `previous` learns `next`: changed artifacts, each in full unless its text grew, and then a changed
+ * status. The beginning of an answer that does not come, because the agent asks or fails, becomes empty.
+ */
 export function diffTaskEvents({
   previous,
   next,
@@ -203,18 +210,42 @@ export function diffTaskEvents({
   const previousArtifacts = new Map(
     (previous.artifacts ?? []).map((artifact) => [artifact.artifactId, artifact]),
   );
-  const changedArtifacts = (next.artifacts ?? []).filter(
+  const nextArtifacts = next.artifacts ?? [];
+  const nextIds = nextArtifacts.map(({ artifactId }) => artifactId);
+  const isWithdrawn = previousArtifacts.has("answer") && !nextIds.includes("answer");
+  const changedArtifacts = nextArtifacts.filter(
     (artifact) => !isSame(artifact, previousArtifacts.get(artifact.artifactId)),
   );
+  const isWriting = status.state === "TASK_STATE_WORKING";
   const isStatusSame = isSame([previous.status, previous.metadata], [status, metadata]);
   return [
-    ...changedArtifacts.map((artifact) => ({
-      artifactUpdate: { taskId, contextId, artifact, append: false, lastChunk: true },
-    })),
+    ...(isWithdrawn ? [...changedArtifacts, createAnswerArtifact("")] : changedArtifacts).map(
+      (artifact) => {
+        const growth = findGrowth({
+          previous: previousArtifacts.get(artifact.artifactId),
+          artifact,
+        });
+        const lastChunk = !isWriting || artifact.artifactId !== "answer";
+        const about = { taskId, contextId, append: growth !== undefined, lastChunk };
+        return { artifactUpdate: { ...about, artifact: growth ?? artifact } };
+      },
+    ),
     ...(isStatusSame
       ? []
       : [{ statusUpdate: { taskId, contextId, status, ...(metadata && { metadata }) } }]),
   ];
+}
+
+/** The answer with only what was added to its text. Undefined if it is new or otherwise changed. */
+function findGrowth(request: {
+  previous: A2aArtifact | undefined;
+  artifact: A2aArtifact;
+}): A2aArtifact | undefined {
+  const { previous, artifact } = request;
+  const [earlierText = "", text = ""] = [previous, artifact].map((one) => one?.parts[0]?.text);
+  const isGrowth =
+    artifact.artifactId === "answer" && earlierText !== "" && text.startsWith(earlierText);
+  return isGrowth ? createAnswerArtifact(text.slice(earlierText.length)) : undefined;
 }
 
 /** Compares JSON texts, since the members of a view always have the same order. */

@@ -2,7 +2,7 @@
 
 import { waitAtMost } from "@sekisho/runtime/async/deadline.ts";
 import { isJsonObject } from "@sekisho/runtime/untrusted-input.ts";
-import { createEventError, parseEvent } from "./ag-ui/events.ts";
+import { parseEvent } from "./ag-ui/events.ts";
 import { readMedia } from "./ag-ui/media.ts";
 import { addToMemory, type Memory, readMemory } from "./ag-ui/memory.ts";
 import { createOutcome, readAnswerId } from "./ag-ui/outcome.ts";
@@ -19,6 +19,7 @@ import type { Agent, AgentContext, TaskUpdate } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { createPartialReporter } from "./partial-reporter.ts";
 import {
+  createEventError,
   createRemoteCall,
   keepForNextTask,
   RemoteError,

@@ -2,7 +2,7 @@
  * Reads the text of an answer from a stream of events, of which there is no standard: texts, events of Bedrock as Strands passes them on,
  * JSON objects, and lines that are no JSON.
  */
-import { createBedrockReader, type Piece } from "./bedrock-events.ts";
+import { createBedrockReader, type Piece } from "./converse-events.ts";
 import {
   answerMembers,
   createUnreadable,
@@ -12,7 +12,7 @@ import {
   readText,
   refuseError,
 } from "./http-answer.ts";
-import { RemoteError } from "./remote-call.ts";
+import { createEventError } from "./remote-call.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
 
 export type FrameReader = {
@@ -42,7 +42,7 @@ export function createFrameReader(options: {
   let hasText = false;
   let hasRawText = false;
   /** The answer as a whole, which some send beside its pieces. */
-  let wholeText = "";
+  const whole = createWholeReader();
   const bedrock = createBedrockReader();
   const dify = createDifyReader();
 
@@ -51,7 +51,7 @@ export function createFrameReader(options: {
     if (event === "error") throw createUnreadable("an event error reports a failure");
     const json = parseJson(data);
     if (json === undefined) {
-      if (isCut && /^["{[]/.test(data)) throw createCut("within an event");
+      if (isCut && /^["{[]/.test(data)) throw createEventError("the stream ends within an event");
       if (path !== undefined || bedrock.isUsed() || !textEvents.includes(event)) return nothing;
       hasRawText = true;
       return { text: data };
@@ -80,7 +80,7 @@ export function createFrameReader(options: {
     const piece = members.map((name) => readMember(json, name)).find((each) => isText(each));
     if (piece !== undefined) return { text: piece };
     const text = findText(json, answerMembers);
-    wholeText += text ?? "";
+    if (text !== undefined) whole.add(text);
     return text === undefined ? undefined : nothing;
   }
 
@@ -91,12 +91,28 @@ export function createFrameReader(options: {
       return piece;
     },
     end() {
-      if (bedrock.isOpen()) throw createCut("before the last messageStop");
-      if (dify.isOpen()) throw createCut("before message_end");
+      if (bedrock.isOpen()) throw createEventError("the stream ends before the last messageStop");
+      if (dify.isOpen()) throw createEventError("the stream ends before message_end");
+      const wholeText = whole.text();
       if (!hasText && wholeText === "")
         throw createUnreadable(`no event has a text ${path === undefined ? "" : `at ${path}`}`);
       return { text: hasText ? "" : wholeText, stopReason: bedrock.stopReason() ?? "end_turn" };
     },
+  };
+}
+
+/** Joins texts. Those of which each begins with the one before are one answer that grows, so the latest has it all. */
+function createWholeReader() {
+  let joinedText = "";
+  let latestText = "";
+  let isGrowing = true;
+  return {
+    add(text: string): void {
+      isGrowing &&= text.startsWith(latestText);
+      joinedText += text;
+      latestText = text;
+    },
+    text: () => (isGrowing ? latestText : joinedText),
   };
 }
 
@@ -121,10 +137,6 @@ function createDifyReader() {
       return { text: answer };
     },
   };
-}
-
-function createCut(where: string): RemoteError {
-  return new RemoteError(`the stream ends ${where}`, { lost: true });
 }
 
 function isText(value: unknown): value is string {

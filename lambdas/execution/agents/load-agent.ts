@@ -29,6 +29,7 @@ const builtInAgents = {
   responses: () => import("./responses.ts"),
   "ag-ui": () => import("./ag-ui.ts"),
   http: () => import("./http.ts"),
+  harness: () => import("./harness.ts"),
 };
 
 /** The path of a user's file is relative to `cwd`. The file must export a function `agent`. An error says how to fix it. */

@@ -13,6 +13,8 @@ export type AnswerEnd = {
 export type ModelAnswer = {
   /** Returns the updates to report now. */
   add(text: string): TaskUpdate[];
+  /** What is written so far, without the reasoning. */
+  text(): string;
   /** True if the host rejects the answer as too large, so that the rest of the stream is not needed. */
   isTooLarge(): boolean;
   end(end: AnswerEnd): TaskUpdate;
@@ -48,6 +50,7 @@ export function createModelAnswers({
         modelText += text;
         return report(readPartial);
       },
+      text: () => removeReasoning(modelText, { isWhole: true }).text,
       isTooLarge() {
         if (modelText.length <= checkedAgainAt) return false;
         const { length } = removeReasoning(modelText, { isWhole: true }).text;

@@ -1,7 +1,11 @@
 /** Calls an agent that runs elsewhere and speaks its own protocol: one POST, whose response is read while the agent still writes it. */
 
 import { createAuthorizer } from "@sekisho/config/authorizers.ts";
-import { type RemoteTarget, resolveAgentAuthorizer } from "@sekisho/config/remote-agent.ts";
+import {
+  type RemoteTarget,
+  readAgentArn,
+  resolveAgentAuthorizer,
+} from "@sekisho/config/remote-agent.ts";
 import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
 import { type AddedCredentials, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
@@ -31,6 +35,11 @@ export class RemoteError extends Error {
   }
 }
 
+/** The agent has begun to answer, and nobody knows what it did. `problem` holds names of the protocol only. */
+export function createEventError(problem: string): RemoteError {
+  return new RemoteError(problem, { lost: true });
+}
+
 /** `body` is sent as JSON. There is none if it is undefined. */
 export type RemoteRequest = {
   /** Default: POST. */
@@ -52,6 +61,8 @@ export type RemoteResponse = {
   mediaType: string;
   /** True for `text/event-stream`. */
   isStream: boolean;
+  /** The body as it arrives. Rejects like `events`. */
+  chunks: AsyncIterable<Uint8Array>;
   /** Rejects with a RemoteError if the response breaks off, is silent for too long or is too large. */
   events(): AsyncGenerator<ServerSentEvent>;
   /** The whole body as text. Rejects likewise. */
@@ -68,6 +79,9 @@ export type CallRemote = <T>(
   request: RemoteRequest,
   use: (response: RemoteResponse) => AsyncGenerator<T>,
 ) => AsyncGenerator<T>;
+
+/** The conversation of a call of AgentCore. */
+export const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
 
 const defaultIdleTimeoutMs = 120_000;
 /** Far more than the largest answer, with what streams hold beside it. */
@@ -102,9 +116,7 @@ export function createRemoteCall(options: {
       ...(body !== undefined && { "content-type": "application/json" }),
       ...{ accept, "accept-encoding": "identity" },
       ...createTraceHeaders(context.trace),
-      ...(config.runtimeArn !== undefined && {
-        "x-amzn-bedrock-agentcore-runtime-session-id": readSession(context),
-      }),
+      ...(readAgentArn(config) !== undefined && { [sessionHeader]: readSession(context) }),
       ...ownHeaders,
     };
     const outgoing = {
@@ -149,6 +161,7 @@ export function createRemoteCall(options: {
       yield* use({
         mediaType: mediaType.trim(),
         isStream: mediaType.trim() === "text/event-stream",
+        chunks,
         events: () => readEvents({ chunks, maxBytes: request.maxBytes ?? maxResponseBytes }),
         text: () => readText(chunks),
         bytes: () => readBytes(chunks),
@@ -187,16 +200,21 @@ export async function keepForNextTask(
   });
 }
 
-/** A runtime of AgentCore has its address below that of its region (InvokeAgentRuntime). */
-function resolveUrl({ url, runtimeArn, qualifier = "DEFAULT" }: RemoteTarget): URL {
-  if (runtimeArn === undefined) return parseCheckedUrl(url ?? "");
-  const [, , , region = ""] = runtimeArn.split(":");
+/** A runtime or a harness of AgentCore has its address below that of its region (InvokeAgentRuntime, InvokeHarness). */
+function resolveUrl(target: RemoteTarget): URL {
+  const { url = "", harnessArn, qualifier } = target;
+  const arn = readAgentArn(target);
+  if (arn === undefined) return parseCheckedUrl(url);
+  const [, , , region = ""] = arn.split(":");
   const address = createEndpointResolver({ region })("bedrock-agentcore");
-  const path = `/runtimes/${encodeURIComponent(runtimeArn)}/invocations`;
-  return new URL(`${path}?qualifier=${encodeURIComponent(qualifier)}`, address);
+  const name = encodeURIComponent(arn);
+  const suffix = `qualifier=${encodeURIComponent(qualifier ?? "DEFAULT")}`;
+  if (harnessArn === undefined) return new URL(`/runtimes/${name}/invocations?${suffix}`, address);
+  const query = qualifier === undefined ? "" : `&${suffix}`;
+  return new URL(`/harnesses/invoke?harnessArn=${name}${query}`, address);
 }
 
-/** One session for each conversation, so that the agent finds what it remembers. A runtime takes 33 to 256 characters; a UUID has 36. */
+/** One session for each conversation, so that the agent finds what it remembers. A runtime takes 33 to 256 characters, a harness 1 to 100; a UUID has 36. */
 function readSession({ contextId, taskId }: AgentContext): string {
   return contextId ?? taskId;
 }

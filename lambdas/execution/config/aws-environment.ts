@@ -8,6 +8,7 @@ import {
   readAwsEnvironment,
   requireVariable,
 } from "@sekisho/runtime/aws/environment.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 
 export function readFunctionUrlEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   return {
@@ -53,7 +54,23 @@ export function readAgentCoreEnvironment(variables: NodeJS.ProcessEnv = process.
       "The environment variable SEKISHO_MAX_LIFETIME_SECONDS must be a whole number of seconds.",
     );
   }
-  return { ...common, maxLifetimeMs, aws, hostname: variables.SEKISHO_HOSTNAME || "0.0.0.0", port };
+  return {
+    ...common,
+    maxLifetimeMs,
+    aws,
+    hostname: variables.SEKISHO_HOSTNAME || "0.0.0.0",
+    port,
+    runtimeUrl: readRuntimeUrl(variables),
+  };
+}
+
+/** The address at which the platform takes calls, for the agent card. The platform sets it without the endpoint, which has the policies. */
+function readRuntimeUrl(variables: NodeJS.ProcessEnv): string | undefined {
+  const url = parseUrl(variables.AGENTCORE_RUNTIME_URL ?? "");
+  if (url === null) return undefined;
+  const { SEKISHO_RUNTIME_ENDPOINT: endpoint } = variables;
+  if (endpoint) url.searchParams.set("qualifier", endpoint);
+  return url.href;
 }
 
 function readTaskEnvironment(variables: NodeJS.ProcessEnv) {

@@ -1,9 +1,11 @@
 /** Runs the Execution zone on Bedrock AgentCore: the host behind node:http, as the platform expects it. */
 import type { ExecutionSections } from "@sekisho/config/execution-schema.ts";
 import { openProcessTelemetry } from "@sekisho/config/telemetry/process-telemetry.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import { createLog } from "@sekisho/runtime/log.ts";
 import { createXrayTarget } from "@sekisho/runtime/telemetry/otlp-target.ts";
 import { createId } from "@sekisho/runtime/unique-id.ts";
+import type { createA2aAgent as CreateA2aAgent } from "../a2a/a2a-agent.ts";
 import { agentDependencies, type CreateAgent, createAgents } from "../agents/create-agent.ts";
 import { type Authenticator, createPlatformAuthenticator } from "../authenticator/authenticator.ts";
 import { openCompletionQueue, openConversations, openTaskStore } from "../aws-engine.ts";
@@ -19,15 +21,17 @@ const graceMs = 3000;
 /**
  * Resolves when the server listens; rejects if it cannot, or if the environment is invalid. On SIGTERM, tasks are stopped and stored as lost, and the process ends.
  *
- * The runtime's policies decide who may call. The platform does not say who calls, so all callers have one principal.
+ * The runtime's policies decide who may call. The platform does not say who calls, so all callers have one principal, and none may list tasks.
+ * With `createA2aAgent`, the host serves A2A beside the contract, as a runtime of the protocol A2A does.
  */
 export async function startAgentCore(options: {
   config: ExecutionSections;
   createAgent: CreateAgent;
+  createA2aAgent?: typeof CreateA2aAgent;
 }): Promise<void> {
-  const { config, createAgent } = options;
+  const { config, createAgent, createA2aAgent } = options;
   const { execution, telemetry: telemetryConfig } = config;
-  const { table, completionsUrl, logs, aws, hostname, port, maxLifetimeMs } =
+  const { table, completionsUrl, logs, aws, hostname, port, maxLifetimeMs, runtimeUrl } =
     readAgentCoreEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const dependencies = agentDependencies(aws);
@@ -41,12 +45,19 @@ export async function startAgentCore(options: {
     log,
   });
   const life = createSessionLife({ maxLifetimeMs, authenticator: createPlatformAuthenticator() });
+  // The platform authenticates the callers. The configured authenticator is for other platforms.
+  const a2a = createA2aAgent?.({
+    config: { ...execution, authenticator: { type: "platform" } },
+    notifications: undefined,
+    readSecret,
+  });
   const host = createHost({
     agent: runAsAgent(log, () => createAgents({ execution, createAgent, dependencies })),
     store: openTaskStore({ table, aws }),
     conversations: openConversations({ table, aws }),
     completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),
     authenticator: life.authenticator,
+    a2a: a2a && { ...a2a.settings, listsTasks: false },
     ...createHostSettings({ execution, platform: { kind: "agentcore", maxLifetimeMs } }),
     processLeftMs: life.leftMs,
     newId: createId,
@@ -63,6 +74,10 @@ export async function startAgentCore(options: {
   // Not before, because Node prints why a start was rejected, and a log line has no messages.
   handleUncaughtErrors({ log });
   log.info("server_listens", { address: server.url });
+  // A failure does not stop the host: it still serves the contract, and the next request for a card tries again.
+  a2a
+    ?.publish({ url: runtimeUrl ?? `${server.url}/` })
+    .catch((error: unknown) => log.error("cards_not_made", { cause_kind: errorKind(error) }));
   process.once("SIGTERM", async () => {
     await host.stop({ graceMs });
     await server.close();

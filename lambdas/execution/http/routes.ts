@@ -27,6 +27,7 @@ type Settings = PostSettings & {
   a2a: { endpoint: A2aEndpoint; card: ServedCards["endpoint"] } | undefined;
   /** More paths that serve the zone contract, each with the dialect of its errors. */
   dialects: Readonly<Record<string, Dialect>>;
+  hidesStatus: boolean;
   activity: () => Activity;
   exposition: Exposition;
 };
@@ -34,9 +35,9 @@ type Settings = PostSettings & {
 /** The current path, and the path up to protocol version 0.2. */
 const cardPaths: readonly string[] = [agentCardPath, "/.well-known/agent.json"];
 
-/** Never rejects. `POST /invocations` always answers 200, because AgentCore replaces the body of any other status. */
+/** Never rejects. `POST /invocations` always answers 200, because AgentCore replaces the body of any other status. With `hidesStatus`, every POST does. */
 export function createRoutes(options: Settings): (exchange: Exchange) => Promise<ExchangeResponse> {
-  const { a2a, dialects, activity, exposition, ...settings } = options;
+  const { a2a, dialects, hidesStatus, activity, exposition, ...settings } = options;
   const post = createPostHandler(settings);
   const a2aEndpoint = a2a?.endpoint;
   const faces = new Map<string, PathProtocols>([
@@ -86,7 +87,7 @@ export function createRoutes(options: Settings): (exchange: Exchange) => Promise
     if (method !== "POST")
       return Promise.resolve(createEmptyAnswer({ status: 405, allow: "POST" }));
     const answer = post({ exchange, face });
-    return path === "/invocations"
+    return hidesStatus || path === "/invocations"
       ? answer.then((response) => ({ ...response, status: 200 }))
       : answer;
   };

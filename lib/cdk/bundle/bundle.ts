@@ -68,6 +68,7 @@ const builtInAgents = [
   "responses",
   "ag-ui",
   "http",
+  "harness",
 ] as const;
 
 /** Returns the files of the prebuilt folder by their paths: these bundles, and the built-in agents for their Node. */

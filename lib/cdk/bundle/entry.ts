@@ -116,6 +116,13 @@ const table = {
     cutConfig: executionConfig,
     runsAgent: true,
   },
+  agentcoreA2a: {
+    source: "lambdas/execution/handlers/agentcore-a2a.ts",
+    fileName: "server.js",
+    target: "node22",
+    cutConfig: executionConfig,
+    runsAgent: true,
+  },
   container: {
     source: "lambdas/execution/handlers/container.ts",
     // The extension makes it CommonJS in every folder.

@@ -7,11 +7,13 @@ import {
   isRemote,
   type RemoteTarget,
   readAgentAddress,
+  readAgentArn,
   resolveAgentAuthorizer,
 } from "@sekisho/config/remote-agent.ts";
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
 import {
+  invokeHarness,
   invokeRuntime,
   invokeSigned,
   listSignedResources,
@@ -51,16 +53,21 @@ function permitAgent(role: Role, agent: AgentConfig): void {
 }
 
 function permitRemoteAgent(role: Role, agent: RemoteTarget): void {
-  const { runtimeArn, qualifier = "DEFAULT" } = agent;
+  const { harnessArn, qualifier = "DEFAULT" } = agent;
+  const arn = readAgentArn(agent);
   const authorizer = resolveAgentAuthorizer(agent);
   const secrets = listAuthorizerSecrets(authorizer).flatMap(({ reference }) =>
     "secretsManager" in reference ? [reference.secretsManager] : [],
   );
   if (secrets.length > 0) permit(role, secretsPermission(role, secrets));
   permitCredentials(role, [authorizer]);
-  if (runtimeArn !== undefined && authorizer.type === "sigv4" && !authorizer.assumeRoleArn) {
-    const arns = [runtimeArn, `${runtimeArn}/runtime-endpoint/${qualifier}`];
-    permit(role, invokeRuntime(arns, { stops: false }));
+  if (arn !== undefined && authorizer.type === "sigv4" && !authorizer.assumeRoleArn) {
+    permit(
+      role,
+      harnessArn === undefined
+        ? invokeRuntime([arn, `${arn}/runtime-endpoint/${qualifier}`], { stops: false })
+        : invokeHarness([arn, `${arn}/harness-endpoint/${qualifier}`]),
+    );
   }
   const { address } = readAgentAddress(agent) ?? {};
   const addresses = address === undefined ? [] : [address];

@@ -7,6 +7,7 @@ import {
   AgentRuntimeArtifact,
   CfnResourcePolicy,
   PlatformVersion,
+  ProtocolType,
   Runtime,
   type RuntimeEndpoint,
 } from "aws-cdk-lib/aws-bedrockagentcore";
@@ -14,12 +15,16 @@ import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws
 import type { Key } from "aws-cdk-lib/aws-kms";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
+import { listRuntimeActions } from "./authorizer-permissions.ts";
 import { bundleAsset } from "./bundle-asset.ts";
 import { acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
 import { removalPolicy } from "./storage.ts";
 
 /** Calls go through a named endpoint. The default endpoint is not a CloudFormation resource, so it cannot have a policy. */
 const endpointName = "live";
+/** Where AgentCore expects the server of a runtime whose protocol is A2A, and which headers of A2A it has to pass on. */
+const a2aPort = "9000";
+const a2aHeaders = ["A2A-Version", "A2A-Extensions", "X-A2A-Extensions"];
 /** AgentCore writes what the server prints to the log group `PREFIX<runtime id>-<endpoint>`. The id is the name with a suffix. */
 const groupPrefix = "/aws/bedrock-agentcore/runtimes/";
 
@@ -33,6 +38,8 @@ type RuntimeProps = {
   callerRoleArn: string;
   /** True if the caller may stop sessions. */
   stops: boolean;
+  /** ARNs of roles that may call the runtime as A2A clients. Undefined if the protocol of the runtime is HTTP. */
+  a2aCallers: readonly string[] | undefined;
   /** A session without a call and without a running task ends after this time. */
   idleSeconds: number;
   /** Every session ends after this time. The host gets the value too, so that it starts no task that it cannot finish. */
@@ -51,6 +58,7 @@ export function createAgentRuntime(
     role,
     callerRoleArn,
     stops,
+    a2aCallers,
     idleSeconds,
     maxLifetimeSeconds,
     platformVersion,
@@ -69,7 +77,15 @@ export function createAgentRuntime(
     environmentVariables: {
       ...environment,
       SEKISHO_MAX_LIFETIME_SECONDS: String(maxLifetimeSeconds),
+      ...(a2aCallers && {
+        SEKISHO_EXECUTION_PORT: a2aPort,
+        SEKISHO_RUNTIME_ENDPOINT: endpointName,
+      }),
     },
+    ...(a2aCallers && {
+      protocolConfiguration: ProtocolType.A2A,
+      requestHeaderConfiguration: { allowlistedHeaders: a2aHeaders },
+    }),
     lifecycleConfiguration: {
       idleRuntimeSessionTimeout: Duration.seconds(idleSeconds),
       maxLifetime: Duration.seconds(maxLifetimeSeconds),
@@ -81,10 +97,19 @@ export function createAgentRuntime(
   // AgentCore looks for the group at the first call of the endpoint.
   endpoint.node.addDependency(createRuntimeLogs(scope, { runtime, role, key, stage }));
   // AWS checks both policies on each call.
-  const caller = { callerRoleArn, stops };
-  permitCaller(scope, "RuntimePolicy", { ...caller, resourceArn: runtime.agentRuntimeArn });
-  permitCaller(scope, "EndpointPolicy", {
-    ...caller,
+  const callers = [
+    { sid: "VerificationZone", roleArn: callerRoleArn, actions: listRuntimeActions({ stops }) },
+    ...(a2aCallers ?? []).map((roleArn, index) => {
+      return {
+        sid: `A2aClient${index}`,
+        roleArn,
+        actions: listRuntimeActions({ readsCard: true }),
+      };
+    }),
+  ];
+  permitCallers(scope, "RuntimePolicy", { callers, resourceArn: runtime.agentRuntimeArn });
+  permitCallers(scope, "EndpointPolicy", {
+    callers,
     resourceArn: endpoint.agentRuntimeEndpointArn,
   });
   return { runtime, endpoint };
@@ -165,32 +190,27 @@ export function createRuntimeRole(scope: Construct, { roleName }: { roleName: st
   return new Role(scope, "ExecutionRole", { roleName, assumedBy: principal });
 }
 
-function permitCaller(
+type Caller = { sid: string; roleArn: string; actions: string[] };
+
+function permitCallers(
   scope: Construct,
   id: string,
-  {
-    callerRoleArn,
-    stops,
-    resourceArn,
-  }: { callerRoleArn: string; stops: boolean; resourceArn: string },
+  { callers, resourceArn }: { callers: readonly Caller[]; resourceArn: string },
 ): void {
-  const [, partition, , , account] = callerRoleArn.split(":");
   const document = {
     Version: "2012-10-17",
-    Statement: [
-      {
-        Sid: "VerificationZone",
+    Statement: callers.map(({ sid, roleArn, actions }) => {
+      const [, partition, , , account] = roleArn.split(":");
+      return {
+        Sid: sid,
         Effect: Effect.ALLOW,
         // A role as principal is stored by its id, so a role that is created again under this name would have no access.
         Principal: { AWS: `arn:${partition}:iam::${account}:root` },
-        Condition: { ArnEquals: { "aws:PrincipalArn": callerRoleArn } },
-        Action: [
-          "bedrock-agentcore:InvokeAgentRuntime",
-          ...(stops ? ["bedrock-agentcore:StopRuntimeSession"] : []),
-        ],
+        Condition: { ArnEquals: { "aws:PrincipalArn": roleArn } },
+        Action: actions,
         Resource: resourceArn,
-      },
-    ],
+      };
+    }),
   };
   new CfnResourcePolicy(scope, id, { resourceArn, policy: Stack.of(scope).toJsonString(document) });
 }

@@ -64,6 +64,14 @@ export function listRuntimeActions({
   ];
 }
 
+/** AWS checks both actions with the ARN of the harness (AgentCore Developer Guide, "Security and access controls"). */
+export function invokeHarness(resources: string[]): PolicyStatement {
+  return new PolicyStatement({
+    actions: ["bedrock-agentcore:InvokeHarness", "bedrock-agentcore:InvokeAgentRuntime"],
+    resources,
+  });
+}
+
 /** Since October 2025 a Function URL needs both actions. The condition limits the second one to calls through the URL. */
 export function invokeFunctionUrl(resources: string[]): PolicyStatement[] {
   return [

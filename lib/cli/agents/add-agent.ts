@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, extname, relative, resolve } from "node:path";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { readVariable } from "@sekisho/config/secrets.ts";
-import { runtimeArnSchema } from "@sekisho/config/values.ts";
+import { harnessArnSchema, runtimeArnSchema } from "@sekisho/config/values.ts";
 import { applyEdits, modify } from "jsonc-parser";
 import { UsageError } from "../command.ts";
 import { formattingOf } from "../destinations/set-route.ts";
@@ -23,7 +23,7 @@ export type AddedAgent = {
 const timeoutMs = 5000;
 
 /**
- * `target` is a URL, the ARN of a runtime, or a file, relative to `directory`. `path` is the configuration's, and `text` its valid content.
+ * `target` is a URL, the ARN of a runtime or a harness, or a file, relative to `directory`. `path` is the configuration's, and `text` its valid content.
  * Throws a UsageError if nothing is there or the name is taken, and a ConfigError if the result would be invalid.
  */
 export async function addAgent(request: {
@@ -80,6 +80,12 @@ async function findAgent(request: Target): Promise<Found> {
       seen: 'a runtime of AgentCore; write "type": "ag-ui" if its protocol is AG-UI',
       agent: { type: "http", runtimeArn: target },
     };
+  const [harnessArn = "", endpointName] = target.split("/harness-endpoint/");
+  if (harnessArnSchema.safeParse(harnessArn).success)
+    return {
+      seen: "a harness of AgentCore",
+      agent: { type: "harness", harnessArn, ...(endpointName && { qualifier: endpointName }) },
+    };
   if (/^https?:\/\//i.test(target)) {
     const token = variable === undefined ? undefined : readVariable({ env: variable });
     if (variable !== undefined && !token)
@@ -88,23 +94,27 @@ async function findAgent(request: Target): Promise<Found> {
   }
   const file = resolve(directory, target);
   if (!existsSync(file))
-    throw new UsageError(`"${target}" is no URL, no ARN of a runtime, and no file that exists.`);
+    throw new UsageError(
+      `"${target}" is no URL, no ARN of a runtime or a harness, and no file that exists.`,
+    );
   const path = relative(dirname(configPath), file).replaceAll("\\", "/");
   return { seen: "a file", agent: path.startsWith("../") ? path : `./${path}` };
 }
 
-/** A name that the configuration accepts, from the host, the runtime or the file. */
+/** A name that the configuration accepts, from the host, the ARN or the file. */
 function toName(target: string): string {
   const host = URL.parse(target)?.hostname;
   const [label = ""] = (host ?? "").split(".");
   const isNumeric = /^\d*$/.test(label);
-  const word = runtimeArnSchema.safeParse(target).success
-    ? (target.split("/").at(-1) ?? "").replace(/-[A-Za-z0-9]{10}$/, "")
-    : host === undefined || host === ""
-      ? basename(target, extname(target))
-      : isNumeric || label === "localhost"
-        ? "agent"
-        : label;
+  const [, id] = /^arn:[^/]+:(?:runtime|harness)\/([\w-]+)/.exec(target) ?? [];
+  const word =
+    id !== undefined
+      ? id.replace(/-[A-Za-z0-9]{10}$/, "")
+      : host === undefined || host === ""
+        ? basename(target, extname(target))
+        : isNumeric || label === "localhost"
+          ? "agent"
+          : label;
   const words = word.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   const name = words.join("-").replace(/^[^a-z]+/, "");
   return name.slice(0, 63) || "agent";

@@ -36,6 +36,11 @@ const byProtocol: Record<BuiltInType, Partial<Record<Feature, string>>> = {
     ...{ files: "yes: of tools", cancel: closes, "clear failure": "yes", usage: "yes" },
     conversation: sendsThread,
   },
+  harness: {
+    ...{ answer: "yes", "partial answer": "yes", "progress and plan": "yes: names of tools" },
+    ...{ question: "yes: by an inline function", cancel: closes, "clear failure": "yes" },
+    ...{ usage: "yes", conversation: "yes: an id of it is sent" },
+  },
   responses: {
     ...{ answer: "yes", "partial answer": "yes", "progress and plan": "yes: names of tools" },
     ...{ question: "yes: approvals of tools", files: "yes", cancel: closes },

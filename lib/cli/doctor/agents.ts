@@ -8,6 +8,8 @@ import { readEnvironment } from "@sekisho/config/environment.ts";
 import {
   isRemote,
   type RemoteAgentConfig,
+  readAgentAddress,
+  readAgentArn,
   resolveAgentAuthorizer,
 } from "@sekisho/config/remote-agent.ts";
 import type { Config } from "@sekisho/config/schema.ts";
@@ -54,10 +56,10 @@ type AgentCheck = Pick<Machine, "config" | "readSecret" | "signal">;
 export async function checkAgent(check: AgentCheck, name: string): Promise<Finding> {
   const agent = listCalled(check.config).get(name);
   if (agent === undefined) return failure("It is not in the configuration.");
-  if ("runtimeArn" in agent && agent.runtimeArn !== undefined)
-    return ok(`${agent.runtimeArn} is not called, because each call runs the agent.`);
+  const arn = readAgentArn(agent);
+  if (arn !== undefined) return ok(`${arn} is not called, because each call runs the agent.`);
   const authorizer = chooseAuthorizer(agent);
-  const url = readAddress(agent);
+  const { address: url = "" } = readAgentAddress(agent) ?? {};
   const timeoutMs = check.config.limits.callTimeoutMs;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([check.signal, timeout]);
@@ -76,10 +78,6 @@ export async function checkAgent(check: AgentCheck, name: string): Promise<Findi
   } finally {
     await transport.close?.();
   }
-}
-
-function readAddress(agent: CalledAgent): string {
-  return "baseUrl" in agent ? agent.baseUrl : (agent.url ?? "");
 }
 
 function chooseAuthorizer(agent: CalledAgent): AuthorizerConfig {

@@ -44,6 +44,18 @@ describe("sekisho agents add", () => {
     expect(written().execution.agents).toEqual({ research: { type: "http", runtimeArn } });
   });
 
+  it.each([
+    ["", {}],
+    ["/harness-endpoint/DEFAULT", { qualifier: "DEFAULT" }],
+  ])("writes a harness of AgentCore by its ARN%s without a call", async (suffix, more) => {
+    const harnessArn = runtimeArn.replace("runtime/", "harness/");
+    const { stdout } = await add([harnessArn + suffix]);
+    expect(stdout).toContain("a harness of AgentCore");
+    expect(written().execution.agents).toEqual({
+      research: { type: "harness", harnessArn, ...more },
+    });
+  });
+
   it("creates the configuration if there is none", async () => {
     const fresh = join(folder, "fresh.json");
     await commandHere(["agents", "add", "--config", fresh, runtimeArn], {});
@@ -211,7 +223,11 @@ describe("sekisho agents add", () => {
   });
 
   it.each<[string, string[], string]>([
-    ["nothing that exists", ["./nowhere.ts"], "is no URL, no ARN of a runtime, and no file"],
+    [
+      "nothing that exists",
+      ["./nowhere.ts"],
+      "is no URL, no ARN of a runtime or a harness, and no file",
+    ],
     ["an address where nothing listens", ["http://127.0.0.1:1/"], "Nothing answers at"],
     ["plain HTTP elsewhere", ["http://agents.example/"], "must be https"],
     ["two addresses", [runtimeArn, runtimeArn], "Give one URL, ARN or FILE."],

@@ -110,9 +110,14 @@ describe("sekisho doctor and an agent that is called over HTTP", () => {
     });
   });
 
-  it("calls no runtime of AgentCore", async () => {
+  it("calls no agent of AgentCore", async () => {
     const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/far-AbCdEf1234";
-    expect(await checkConfigured({ type: "http", runtimeArn })).toMatchObject({ status: "ok" });
+    const harnessArn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:harness/far-AbCdEf1234";
+    for (const agent of [
+      { type: "http", runtimeArn },
+      { type: "harness", harnessArn },
+    ])
+      expect(await checkConfigured(agent)).toMatchObject({ status: "ok" });
   });
 
   it("lists the agents that are called, also the main one", () => {

@@ -294,6 +294,8 @@ describe("sekisho doctor and destinations", () => {
   it("recognizes our own host, also in the same process", async () => {
     const report = await check({ here: { transport: "in-process" } });
     expect(shownText(report, "here")).toContain(`ok: Sekisho zone contract ${contractVersion}`);
+    const overA2a = await check({ here: { transport: "in-process", protocol: "a2a" } });
+    expect(shownText(overA2a, "here")).toContain("ok: Sekisho, A2A 1.0 at http://in-process/");
   });
 
   it("explains why each unusable destination fails, and what to do", async () => {

@@ -198,7 +198,7 @@ const text = fc.string({ maxLength: 3 });
 const step: fc.Arbitrary<TaskChange> = fc.oneof(
   fc.constant(renewChange({ owner, untilMs: 9 })),
   fc
-    .record({ text, percent: fc.nat(100) }, { requiredKeys: [] })
+    .record({ text, percent: fc.nat(100), partial_text: text }, { requiredKeys: [] })
     .map((progress) => reportChange({ owner, news: { progress } })),
   text.map((name) => (task: ExecutionTask) => {
     const artifacts = [...(task.artifacts ?? []), { name, text: name }];
@@ -225,11 +225,30 @@ function fold(task: A2aTask, event: StreamEvent): A2aTask {
     return { ...others, status, ...(metadata && { metadata }) };
   }
   if (!("artifactUpdate" in event)) throw new Error("not after the first event");
-  const { artifact } = event.artifactUpdate;
-  const others = (task.artifacts ?? []).filter(
-    ({ artifactId }) => artifactId !== artifact.artifactId,
-  );
-  return { ...task, artifacts: [...others, artifact] };
+  const { artifact, append } = event.artifactUpdate;
+  const { artifacts = [], ...others } = task;
+  const isSame = ({ artifactId }: { artifactId: string }) => artifactId === artifact.artifactId;
+  const earlierText = append ? artifacts.find(isSame)?.parts[0]?.text : "";
+  const [part] = artifact.parts;
+  const nextArtifact =
+    part?.text === undefined
+      ? artifact
+      : { ...artifact, parts: [{ ...part, text: `${earlierText}${part.text}` }] };
+  // The beginning of an answer that does not come is empty.
+  const isWithdrawn = artifact.artifactId === "answer" && nextArtifact.parts[0]?.text === "";
+  const nextArtifacts = [
+    ...artifacts.filter((one) => !isSame(one)),
+    ...(isWithdrawn ? [] : [nextArtifact]),
+  ];
+  return { ...others, ...(nextArtifacts.length > 0 && { artifacts: nextArtifacts }) };
+}
+
+/** A client sees the artifacts in the order in which they came. */
+function sorted({ artifacts = [], ...others }: A2aTask) {
+  return {
+    ...others,
+    artifacts: artifacts.toSorted((a, b) => (a.artifactId < b.artifactId ? -1 : 1)),
+  };
 }
 
 describe("the events between two views", () => {
@@ -253,11 +272,35 @@ describe("the events between two views", () => {
             foldedTask = events.reduce(fold, foldedTask);
             previous = next;
           }
-          expect(foldedTask).toEqual(toA2aTask({ task: record, historyLength: 0 }));
+          expect(sorted(foldedTask)).toEqual(sorted(toA2aTask({ task: record, historyLength: 0 })));
         },
       ),
       { numRuns: 200 },
     );
+  });
+
+  it("sends what an answer that is being written grew by, and withdraws one that does not come", () => {
+    const viewOf = (record: Partial<ExecutionTask>) => toA2aTask({ task: recordOf(record) });
+    const writing = (partial_text: string) => viewOf({ progress: { partial_text } });
+    const ended = viewOf({ state: "completed", outcome: success });
+    const views = [
+      ...[viewOf({}), writing("All"), writing("All of"), writing("Some of"), writing("All of")],
+      ...[ended, writing("All"), viewOf({ state: "canceled" })],
+    ];
+    const updates = views.slice(1).map((next, index) => {
+      const [event] = diffTaskEvents({ previous: views[index] as A2aTask, next });
+      const { artifact, append, lastChunk } = Object(event).artifactUpdate;
+      return [artifact.parts[0].text, append, lastChunk];
+    });
+    expect(updates).toEqual([
+      ["All", false, false],
+      [" of", true, false],
+      ["Some of", false, false],
+      ["All of", false, false],
+      [" them.", true, true],
+      ["All", false, false],
+      ["", false, true],
+    ]);
   });
 
   it("sends each artifact whole, before the state that follows", () => {

@@ -298,6 +298,16 @@ describe("a stream", () => {
         "Hello",
       ],
       [
+        "results that grow",
+        [frame({ result: "Hel" }), frame({ step: 2 }), frame({ result: "Hello" })],
+        "Hello",
+      ],
+      [
+        "pieces of a result of which one begins like another",
+        [frame({ answer: "no" }), frame({ answer: "no" }), frame({ answer: "!" })],
+        "nono!",
+      ],
+      [
         "lines that are no JSON",
         ["data: Hello \n\n", "data: world\n\n", "data: {}\n\n", 'data: "\ndata: 12\n\n'],
         'Hello world{}"\n12',

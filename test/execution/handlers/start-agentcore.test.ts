@@ -6,11 +6,22 @@ import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { maxRequestBytes } from "@sekisho/contracts/methods.ts";
 import { readAgentCoreEnvironment } from "@sekisho/execution/config/aws-environment.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createA2aTransport } from "@sekisho/verification/transport/a2a/transport.ts";
+import { createAgentCoreTransport } from "@sekisho/verification/transport/agentcore/transport.ts";
+import { createClient, type ExecutionClient } from "@sekisho/verification/transport/runner.ts";
+import type { Transport } from "@sekisho/verification/transport/transport.ts";
+import { startAgentCoreStub } from "../../doubles/agentcore-stub.ts";
 import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
 import { readPing } from "../../lab/rehearsal/agent-runtime.ts";
+import { common } from "../../tables/transport-sample.ts";
+import { hangSignal } from "../../tooling/hang.ts";
+import { credentials, runtimeArn } from "../../verification/transport/agentcore/sample.ts";
 import { type Answer, eventually, hello } from "../test-host.ts";
 
 const children: ChildProcess[] = [];
@@ -188,6 +199,124 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     expect((await invoke("execute_task", hello)).result?.status).toBe("accepted");
   });
 
+  describe("as a runtime of the protocol A2A", () => {
+    const runtimeUrl =
+      "https://bedrock-agentcore.eu-central-1.amazonaws.com/runtimes/x/invocations";
+
+    /** The server behind the platform, and our clients of both protocols to it. */
+    async function startA2a(env: Record<string, string> = {}) {
+      const server = await start({ env: { PROTOCOL: "A2A", ...env } });
+      const stub = await startAgentCoreStub({
+        protocol: "A2A",
+        runtimeArn,
+        credentials,
+        async handle(request) {
+          const { pathname } = new URL(request.url);
+          const { method, headers } = request;
+          const body = method === "GET" ? null : await request.text();
+          return fetch(`${server.url}${pathname}`, { method, headers, body });
+        },
+      });
+      closeAfterTest(stub);
+      const carrier = closeAfterTest(
+        createAgentCoreTransport({
+          runtimeArn,
+          endpoint: stub.endpoint,
+          credentials: async () => credentials,
+        }),
+      );
+      const a2a = createA2aTransport({ carrier });
+      const clientOf = (transport: Transport, dialect: "zone" | "a2a") =>
+        createClient({
+          transport,
+          destination: { name: "own", dialect, idempotent: true, callTimeoutMs: 20_000 },
+          log: silentLog,
+        });
+      return {
+        ...server,
+        stub,
+        a2a,
+        overA2a: clientOf(a2a, "a2a"),
+        overContract: clientOf(carrier, "zone"),
+      };
+    }
+
+    /** Runs a task to its end. */
+    async function runTask(client: ExecutionClient, text: string) {
+      const id = randomUUID();
+      const call = { ...common, requestId: id, timeoutMs: 20_000 };
+      const params = { channel: "C1", text };
+      let result = await client.call({ ...call, method: "execute_task", params, id });
+      while (result.status === "accepted") {
+        const { task_id } = result;
+        result = await client.call({
+          ...call,
+          method: "get_task",
+          params: { task_id },
+          id: randomUUID(),
+        });
+      }
+      return result;
+    }
+
+    it("answers A2A and the contract through InvokeAgentRuntime, without the header of the version", async () => {
+      const { overA2a, overContract, stub, lines } = await startA2a();
+      expect(await runTask(overA2a, "hello")).toMatchObject({ status: "success" });
+      expect(await runTask(overContract, "hello")).toMatchObject({ status: "success" });
+      expect(stub.problems).toEqual([]);
+      expect(lines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+    });
+
+    it("answers refused calls with the status 200, whose body the platform leaves alone", async () => {
+      const { overA2a, overContract, url } = await startA2a();
+      const call = { ...common, id: randomUUID() };
+      const params = { task_id: randomUUID() };
+      for (const client of [overA2a, overContract])
+        await expect(client.call({ ...call, method: "get_task", params })).rejects.toMatchObject({
+          reason: "task_not_found",
+        });
+      const bodies = ["{", '{"jsonrpc":"2.0","id":1,"method":"SendMessage"}'];
+      for (const body of [...bodies, " ".repeat(maxRequestBytes + 1)]) {
+        const headers = { "content-type": "application/json" };
+        const response = await fetch(`${url}/`, { method: "POST", body, headers });
+        expect([response.status, await response.json()]).toEqual([
+          200,
+          expect.objectContaining({ error: expect.anything() }),
+        ]);
+      }
+    });
+
+    it("lists no tasks, because the platform does not say whose they are", async () => {
+      const { url } = await startA2a();
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ListTasks", params: {} });
+      const headers = { "content-type": "application/json", "a2a-version": "1.0" };
+      const response = await fetch(`${url}/`, { method: "POST", body, headers });
+      expect(await response.json()).toMatchObject({ error: { code: -32004 } });
+    });
+
+    it("names the runtime's endpoint on the card, and no scheme of other places", async () => {
+      const { a2a, url } = await startA2a({
+        AGENTCORE_RUNTIME_URL: runtimeUrl,
+        SEKISHO_RUNTIME_ENDPOINT: "live",
+      });
+      const headers = { "a2a-version": "1.0" };
+      const card = await (await fetch(`${url}/.well-known/agent-card.json`, { headers })).json();
+      expect(card).toMatchObject({
+        supportedInterfaces: ["1.0", "0.3"].map((protocolVersion) => ({
+          url: `${runtimeUrl}?qualifier=live`,
+          protocolVersion,
+        })),
+        capabilities: { streaming: true, pushNotifications: false },
+      });
+      expect(card).not.toHaveProperty("securitySchemes");
+      expect(await a2a.describe?.({ sessionId: common.sessionId, signal: hangSignal() })).toEqual({
+        name: "Sekisho",
+        url: runtimeArn,
+        version: "1.0",
+      });
+    });
+  });
+
   it("finishes and pushes its task on SIGTERM, and another process answers from the record", async () => {
     const first = await start();
     const id = randomUUID();
@@ -238,5 +367,28 @@ describe("the environment of the AgentCore entry", () => {
       AWS_REGION: "eu-central-1",
     });
     expect([hostname, port]).toEqual(["0.0.0.0", 8080]);
+  });
+
+  it.each([
+    [{}, undefined],
+    [{ AGENTCORE_RUNTIME_URL: "not a url" }, undefined],
+    [
+      { AGENTCORE_RUNTIME_URL: "https://a.example/runtimes/arn%3Aaws/invocations" },
+      "https://a.example/runtimes/arn%3Aaws/invocations",
+    ],
+    [
+      {
+        AGENTCORE_RUNTIME_URL: "https://a.example/runtimes/arn%3Aaws/invocations?qualifier=DEFAULT",
+        SEKISHO_RUNTIME_ENDPOINT: "live",
+      },
+      "https://a.example/runtimes/arn%3Aaws/invocations?qualifier=live",
+    ],
+  ])("reads the address of the runtime from %j", (address, runtimeUrl) => {
+    const environment = readAgentCoreEnvironment({
+      ...variables,
+      AWS_REGION: "eu-central-1",
+      ...address,
+    });
+    expect(environment.runtimeUrl).toBe(runtimeUrl);
   });
 });

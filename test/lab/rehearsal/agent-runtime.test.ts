@@ -42,6 +42,8 @@ function start(code = server) {
     runtime: {
       ...place,
       name: "agent",
+      isA2a: false,
+      allowedHeaders: [],
       lifecycle,
       arn,
       folder,

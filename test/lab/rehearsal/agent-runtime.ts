@@ -47,14 +47,24 @@ export function runAgentRuntime({
   const ending = new Set<string>();
   const sessions = createSessions({ quotas, lifecycle: runtime.lifecycle });
 
+  const ownPort = runtime.isA2a ? "9000" : "8080";
+  const runtimeUrl = `https://bedrock-agentcore.${runtime.region}.amazonaws.com/runtimes/${encodeURIComponent(runtime.arn)}/invocations`;
+
   function start(sessionId: string): Running {
     onStart();
+    const { SEKISHO_EXECUTION_PORT: port = "8080" } = environment;
+    if (port !== ownPort) onFailure(`it listens on ${port}, and AgentCore calls ${ownPort}`);
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const timer = setTimeout(() => reject(new Error("its server does not listen")), hangMs);
     const child = startProcess({
       args: [join(runtime.folder, runtime.entryPoint)],
-      // AgentCore expects 0.0.0.0:8080. A rehearsal stays on loopback and has several sessions.
-      environment: { ...environment, SEKISHO_HOSTNAME: "127.0.0.1", SEKISHO_EXECUTION_PORT: "0" },
+      // AgentCore expects 0.0.0.0 and the port. A rehearsal stays on loopback and has several sessions.
+      environment: {
+        ...environment,
+        AGENTCORE_RUNTIME_URL: runtimeUrl,
+        SEKISHO_HOSTNAME: "127.0.0.1",
+        SEKISHO_EXECUTION_PORT: "0",
+      },
       folder: runtime.folder,
       onLine(line) {
         onLine(line);

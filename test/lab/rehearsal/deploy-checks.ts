@@ -3,6 +3,7 @@ import { keyArn } from "./aws/implied.ts";
 import type { Authority } from "./iam/authority.ts";
 import type { Policies } from "./iam/policies.ts";
 import { newAccountLimit } from "./lambda/concurrency.ts";
+import { a2aClient } from "./synthesized.ts";
 import type { Assembly, Stack } from "./template/assembly.ts";
 import type { Resolver, Resource } from "./template/resolve.ts";
 import {
@@ -59,7 +60,8 @@ function unknownPrincipals({
   resolver: Resolver;
   policies: Policies;
 }): string[] {
-  const roles = new Set(resolver.resources("AWS::IAM::Role").map(({ arn }) => arn));
+  const own = resolver.resources("AWS::IAM::Role").map(({ arn }) => arn);
+  const roles = new Set([...own, a2aClient.roleArn]);
   return policies.all().flatMap(({ principals, conditions, source }) => {
     const ofConditions = conditions.filter(({ key }) => key.toLowerCase() === "aws:principalarn");
     return [...(principals?.aws ?? []), ...ofConditions.flatMap(({ values }) => values)]

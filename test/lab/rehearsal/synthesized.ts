@@ -27,11 +27,18 @@ export const a2aClient = {
   region: "eu-central-1",
   roleArn: "arn:aws:iam::444444444444:role/agents/asks-others",
   policy: {
-    Statement: {
-      Effect: "Allow",
-      Action: ["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"],
-      Resource: "arn:aws:lambda:eu-central-1:222222222222:function:*",
-    },
+    Statement: [
+      {
+        Effect: "Allow",
+        Action: ["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"],
+        Resource: "arn:aws:lambda:eu-central-1:222222222222:function:*",
+      },
+      {
+        Effect: "Allow",
+        Action: ["bedrock-agentcore:InvokeAgentRuntime", "bedrock-agentcore:GetAgentCard"],
+        Resource: "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/*",
+      },
+    ],
   },
 } as const;
 export const executionPlace = { account: "222222222222", region: "eu-central-1" };
@@ -44,6 +51,8 @@ type Wish = {
   agent?: unknown;
   /** Added to what all rehearsals have. */
   execution?: Record<string, unknown>;
+  /** Added to the stage's `execution`. */
+  stageExecution?: Record<string, unknown>;
   limits?: Record<string, unknown>;
   /** The host of the kind `external`. It is called with a token. */
   homeUrl?: string;
@@ -124,7 +133,8 @@ function configOf(wish: Wish) {
     stages: {
       [stageName]: {
         verification: verificationPlace,
-        execution: kind === "external" ? { kind } : { kind, ...executionPlace },
+        execution:
+          kind === "external" ? { kind } : { kind, ...executionPlace, ...wish.stageExecution },
       },
     },
   };

@@ -46,6 +46,12 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     },
   );
 
+  it("explains to an A2A agent's caller that AgentCore drops the version, if the agent refuses it", () => {
+    const { health, summary } = checkResult({ dialect: "a2a", error: { code: -32009 } });
+    expect(health).toBe("unhealthy");
+    expect(summary).toContain("A runtime of AgentCore has to allow the header A2A-Version");
+  });
+
   it.each<[Dialect, number, number]>([
     ["zone-strict", -32000, 200],
     ["a2a", -32603, 200],

@@ -8,8 +8,8 @@ import {
 } from "@sekisho/runtime/untrusted-input.ts";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { TaskUpdate } from "../agent.ts";
-import { RemoteError } from "../remote-call.ts";
-import { createEventError, type Interrupt, type TokenUsage } from "./events.ts";
+import { createEventError, RemoteError } from "../remote-call.ts";
+import type { Interrupt, TokenUsage } from "./events.ts";
 import { type Ask, kana } from "./form.ts";
 import { joinTexts } from "./messages.ts";
 import { createQuestion, type QuestionState } from "./question.ts";

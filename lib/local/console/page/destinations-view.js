@@ -65,13 +65,17 @@ export function destinationsView({ box, say, left }) {
       ),
       h("p", health?.summary ?? "Not checked yet."),
       h("p.soft", checking ? "checking…" : checked, times),
-      h("p.soft", h("code", `${row.transport} ${row.address}`)),
+      h("p.soft", h("code", `${carrierOf(row)} ${row.address}`)),
       h("p.soft", factsOf(row)),
     );
   }
 
   repeat(lookEveryMs, () => show(read("destinations")), left);
   return { title: "Destinations" };
+}
+
+function carrierOf({ transport, protocol }) {
+  return protocol === "a2a" && transport !== "a2a" ? `${transport} (A2A)` : transport;
 }
 
 function factsOf({ authorizer, idempotent, deadlineMs, routes, needsDeploy }) {

@@ -1,4 +1,5 @@
 /** Bedrock: a model that streams one sentence, and the data plane of AgentCore in front of the runtime's servers. */
+import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
 import { metadata, stop, text } from "../../../execution/agents/bedrock-server.ts";
 import type { RunningRuntime } from "../agent-runtime.ts";
 import type { AgentRuntime } from "../template/wiring.ts";
@@ -105,7 +106,10 @@ async function answer(
     if (!runtime.stop(sessionId)) return refuse("ResourceNotFoundException");
     return { response: Response.json({ runtimeSessionId: sessionId, statusCode: 200 }) };
   }
-  const headers = passedOn.flatMap((name): [string, string][] => {
+  const isCard = action.endsWith("GetAgentCard");
+  const { isA2a, allowedHeaders } = runtime.runtime;
+  if (isCard && !isA2a) return refuse("ValidationException");
+  const headers = [...passedOn, ...allowedHeaders].flatMap((name): [string, string][] => {
     const value = request.headers.get(name);
     return value === null ? [] : [[name, value]];
   });
@@ -113,15 +117,29 @@ async function answer(
   if ("refusal" in entered) return refuse(entered.refusal);
   const { url, isNew: isNewSession, done } = entered;
   try {
-    const init = { method: "POST", headers, body, signal: request.signal };
-    const response = await fetch(`${url}/invocations`, init);
+    const { signal } = request;
+    const response = isCard
+      ? await fetch(`${url}${agentCardPath}`, { headers, signal })
+      : await fetch(`${url}${isA2a ? "/" : "/invocations"}`, {
+          method: "POST",
+          headers,
+          body,
+          signal,
+        });
     if (response.status < 400) return { response, isNewSession };
     await response.body?.cancel();
+    if (isA2a) return { response: a2aFailure(), isNewSession };
     const message = `Received error (${response.status}) from runtime.`;
     return { ...refuse("RuntimeClientError", message), isNewSession };
   } finally {
     done();
   }
+}
+
+/** In A2A mode the platform writes its errors as JSON-RPC. */
+function a2aFailure(): Response {
+  const error = { code: -32055, message: "Runtime client error" };
+  return Response.json({ jsonrpc: "2.0", id: null, error }, { status: 424 });
 }
 
 function refuse(name: keyof typeof statusOf, message = ""): Answer {

@@ -34,6 +34,13 @@ const servicesByTarget: Record<string, string> = {
   Logs_20140328: "logs",
 };
 
+/** The actions on a runtime, by the method and the rest of the path. */
+const runtimeActions: Readonly<Record<string, string>> = {
+  "POST invocations": "InvokeAgentRuntime",
+  "POST stopruntimesession": "StopRuntimeSession",
+  "GET invocations/.well-known/agent-card.json": "GetAgentCard",
+};
+
 /** Services that policies name differently from signatures. */
 const prefixes: Record<string, string> = { monitoring: "cloudwatch" };
 
@@ -79,14 +86,14 @@ export function readCall({
     const resources = [`${decodeURIComponent(fn)}${qualifier === null ? "" : `:${qualifier}`}`];
     return { service: "lambda", action: "lambda:InvokeFunction", resources, input: { event } };
   }
-  const [, runtime, verb] =
-    /^\/runtimes\/([^/]+)\/(invocations|stopruntimesession)$/.exec(path) ?? [];
-  if (runtime === undefined || request.method !== "POST") return undefined;
+  const [, runtime, verb = ""] = /^\/runtimes\/([^/]+)\/(.+)$/.exec(path) ?? [];
+  const action = runtimeActions[`${request.method} ${verb}`];
+  if (runtime === undefined || action === undefined) return undefined;
   const runtimeArn = decodeURIComponent(runtime);
   const qualifier = new URLSearchParams(query).get("qualifier") ?? "DEFAULT";
   return {
     service: "bedrock-agentcore",
-    action: `bedrock-agentcore:${verb === "invocations" ? "InvokeAgentRuntime" : "StopRuntimeSession"}`,
+    action: `bedrock-agentcore:${action}`,
     resources: [runtimeArn, endpointArn({ runtimeArn, qualifier })],
     input: { runtimeArn, qualifier },
   };

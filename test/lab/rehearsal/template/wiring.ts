@@ -33,6 +33,10 @@ export type LambdaFunction = RunningPlace & {
 export type AgentRuntime = RunningPlace & {
   label: string;
   name: string;
+  /** Its protocol is A2A. */
+  isA2a: boolean;
+  /** The headers of callers that the platform passes on beside its own. */
+  allowedHeaders: string[];
   lifecycle: Lifecycle;
   arn: string;
   folder: string;
@@ -116,11 +120,16 @@ export function runtimesOf({
     const { IdleRuntimeSessionTimeout = 900, MaxLifetime = 28_800 } = record(
       properties.LifecycleConfiguration,
     );
+    const { RequestHeaderAllowlist: allowedHeaders = [] } = record(
+      properties.RequestHeaderConfiguration,
+    );
     const entryPoint = Array.isArray(code.EntryPoint) ? String(code.EntryPoint.at(-1)) : "";
     return {
       label,
       arn,
       name: String(properties.AgentRuntimeName),
+      isA2a: properties.ProtocolConfiguration === "A2A",
+      allowedHeaders: (allowedHeaders as unknown[]).map(String),
       lifecycle: {
         idleSeconds: Number(IdleRuntimeSessionTimeout),
         maxLifetimeSeconds: Number(MaxLifetime),

@@ -1,6 +1,11 @@
 /** Approvals and questions in the structure of kagent, against an agent as strict as kagent. */
 import { describe, expect, it } from "@jest/globals";
-import { hasHitl, readHitlQuestion } from "@sekisho/verification/transport/a2a/hitl.ts";
+import type { ReadTask } from "@sekisho/contracts/a2a/read-task.ts";
+import {
+  createHitlResponse,
+  hasHitl,
+  readHitlQuestion,
+} from "@sekisho/verification/transport/a2a/hitl.ts";
 import {
   type HitlRequest,
   hitlUri,
@@ -261,6 +266,22 @@ describe("an agent of kagent", () => {
       certainty: "undelivered",
     });
   });
+});
+
+it("refuses a decision for a task that works on, although its status still has the request", () => {
+  const message = { parts: [], extensions: [hitlUri], metadata: { [hitlUri]: approval("a") } };
+  const task = (state: "INPUT_REQUIRED" | "WORKING"): ReadTask => ({
+    ...{ id: "t1", history: [] },
+    status: { state: `TASK_STATE_${state}`, message },
+  });
+  const option_id = readHitlQuestion(message)?.options?.[0]?.id;
+  const params = { task_id: "t1", option_id };
+  expect(createHitlResponse({ task: task("INPUT_REQUIRED"), params })).toBeDefined();
+  expect(() => createHitlResponse({ task: task("WORKING"), params })).toThrow(
+    expect.objectContaining({ reason: "invalid_state" }),
+  );
+  const words = { task_id: "t1", text: "approve" };
+  expect(createHitlResponse({ task: task("WORKING"), params: words })).toBeUndefined();
 });
 
 describe("a hostile request", () => {

@@ -131,7 +131,7 @@ describe("a poll that waits", () => {
   it("returns at once what has changed since the poll before it", async () => {
     const agent = await streamingAgent({
       polled: snapshot(["Hel"]).task,
-      stream: (call) => streamOf(call, [snapshot(["Hello"])]),
+      stream: (call) => streamOf(call, [snapshot(["Hello"]), { ...appended("!") }]),
     });
     await agent.poll();
     expect(await agent.poll(longMs)).toEqual(partial("Hello"));
@@ -192,7 +192,7 @@ describe("a poll that waits", () => {
       "has a message",
       (call) => streamOf(call, [{ message: { messageId: "m1", parts: [{ text: "hi" }] } }]),
     ],
-    ["has null", (call) => streamOf(call, [null])],
+    ["has null", (call) => streamOf(call, [null, snapshot(["Hel"]), appended("lo")])],
     ["has a text that is none", (call) => streamOf(call, [snapshot(), appended(7 as never)])],
     ["has the id of another call", () => streamOf({ id: "other" }, [snapshot(["Hel"])])],
     ["has an unknown state", (call) => streamOf(call, [snapshot(), status("DREAMING")])],
