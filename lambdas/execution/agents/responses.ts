@@ -1,10 +1,14 @@
 /** An agent that calls an endpoint of the Responses API (https://platform.openai.com/docs/api-reference/responses), with a model or an agent behind it. */
 import { setTimeout as wait } from "node:timers/promises";
-import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import type { Agent, AgentContext, AgentTask, TaskUpdate } from "./agent.ts";
 import type { AgentDependencies, CreateAgent } from "./create-agent.ts";
 import { createModelAnswers, type ModelAnswer } from "./model-answer.ts";
-import { RemoteError, type RemoteResponse, withRemoteFailure } from "./remote-call.ts";
+import {
+  keepForNextTask,
+  RemoteError,
+  type RemoteResponse,
+  withRemoteFailure,
+} from "./remote-call.ts";
 import { createArtifactReports, reportTool } from "./reports.ts";
 import { createResponsesApi, type ResponsesApi, type ResponsesConfig } from "./responses/api.ts";
 import { createDecisions, readApprovalState } from "./responses/approvals.ts";
@@ -65,7 +69,7 @@ export function createResponsesAgent(options: {
       const canGoOn = config.store !== false;
       const updates = createOutcome({ reader, task, canGoOn, begin, reportArtifact });
       if (updates.at(-1)?.type === "answer") {
-        if (config.store) await keep(run);
+        if (config.store) await keepForNextTask({ responseId: reader.id() }, context);
         yield* reportFiles(run, reportArtifact);
       }
       yield* updates;
@@ -81,7 +85,7 @@ export function createResponsesAgent(options: {
 /** Sends the next body if the endpoint refuses one. */
 async function* create(request: {
   run: Run;
-  bodies: readonly unknown[];
+  bodies: readonly Record<string, unknown>[];
   answer: ModelAnswer;
 }): AsyncGenerator<TaskUpdate> {
   const { run, bodies, answer } = request;
@@ -95,6 +99,7 @@ async function* create(request: {
       if (config.background && error.lost && reader.id() !== undefined) return;
       const isRefused = refusalStatuses.includes(error.status);
       if (!isRefused || index + 1 === bodies.length) throw error;
+      if ("previous_response_id" in body) context.log.warn("remote_conversation_gone");
     }
   }
 }
@@ -159,7 +164,10 @@ async function* reportFiles(
 }
 
 /** The body of the request, and those to send instead if the endpoint refuses it. */
-async function listBodies({ config, context }: Run, task: AgentTask): Promise<unknown[]> {
+async function listBodies(
+  { config, context }: Run,
+  task: AgentTask,
+): Promise<Record<string, unknown>[]> {
   const reply = task.answers.at(-1);
   if (reply !== undefined) {
     const state = readApprovalState(reply.state);
@@ -168,7 +176,9 @@ async function listBodies({ config, context }: Run, task: AgentTask): Promise<un
     const input = createDecisions(state, reply);
     return [createBody({ options: config, input, previousId: state.responseId })];
   }
-  const previousId = config.store ? await readKept(context) : undefined;
+  const kept = config.store ? await context.conversation.read() : undefined;
+  const { responseId } = Object(kept) as { responseId?: unknown };
+  const previousId = isText(responseId) ? responseId : undefined;
   const files = await readFiles(task, context);
   const toBody = (isContinued: boolean, namesFiles: boolean) =>
     createBody({
@@ -181,24 +191,4 @@ async function listBodies({ config, context }: Run, task: AgentTask): Promise<un
     toBody(false, false),
     ...(files.some(({ content }) => content !== undefined) ? [toBody(false, true)] : []),
   ];
-}
-
-/** Undefined also if the store fails, because the thread says the same. */
-async function readKept({ conversation, log }: AgentContext): Promise<string | undefined> {
-  try {
-    const { responseId } = Object(await conversation.read()) as { responseId?: unknown };
-    return isText(responseId) ? responseId : undefined;
-  } catch (error) {
-    log.warn("conversation_unavailable", { cause_kind: errorKind(error) });
-    return undefined;
-  }
-}
-
-/** An answer is worth more than the place in the conversation. */
-async function keep({ reader, context: { conversation, log } }: Run): Promise<void> {
-  try {
-    await conversation.write({ responseId: reader.id() });
-  } catch (error) {
-    log.warn("conversation_unavailable", { cause_kind: errorKind(error) });
-  }
 }

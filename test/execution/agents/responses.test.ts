@@ -1,6 +1,7 @@
 /** The agent `responses`, against an endpoint of the Responses API on a real socket. */
 import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import {
   type AgentAnswer,
   type AgentContext,
@@ -59,7 +60,7 @@ async function run(baseUrl: string, request: Run) {
     else updates.push(update);
   expect(JSON.stringify(updates) + lines.join("")).not.toContain("hunter2");
   const causes = entries().map(({ cause_kind }) => cause_kind);
-  return { updates, partials, last: updates.at(-1), causes };
+  return { updates, partials, last: updates.at(-1), causes, lines };
 }
 
 async function runWith(plan: Plan, request: Run = {}) {
@@ -551,8 +552,9 @@ describe("a conversation that the endpoint keeps", () => {
   it("begins again with the thread, once, if the endpoint does not know it", async () => {
     const server = await startResponsesServer({ plan: () => answering(messageOf("x")) });
     const context = { conversation: memoryConversation({ responseId: "resp_old" }) };
-    const { last } = await run(server.baseUrl, { options, context, task: { history } });
+    const { last, lines } = await run(server.baseUrl, { options, context, task: { history } });
     expect(last).toEqual({ type: "answer", text: "x" });
+    expect(lines.join("")).toContain("remote_conversation_gone");
     expect(server.requests.slice(1)).toEqual([
       { store: true, stream: true, input: [...earlier, messageHi] },
     ]);
@@ -571,14 +573,22 @@ describe("a conversation that the endpoint keeps", () => {
     },
   );
 
-  it("goes on without the store if that fails", async () => {
-    const fail = () => Promise.reject(new Error("hunter2"));
+  it("has its answer also if the store takes no id", async () => {
+    const write = () => Promise.reject(new Error("hunter2"));
     const { last, causes } = await runWith(answering(messageOf("x")), {
       options,
-      context: { conversation: { read: fail, write: fail } },
+      context: { conversation: { ...memoryConversation(), write } },
     });
     expect(last).toEqual({ type: "answer", text: "x" });
-    expect(causes).toEqual(["Error", "Error"]);
+    expect(causes).toEqual(["Error"]);
+  });
+
+  it("sends nothing if the store cannot be read", async () => {
+    const server = await startResponsesServer({ plan: () => answering(messageOf("x")) });
+    const read = () => Promise.reject(new SekishoError("unavailable"));
+    const context = { conversation: { ...memoryConversation(), read } };
+    await expect(run(server.baseUrl, { options, context })).rejects.toThrow(SekishoError);
+    expect(server.received).toEqual([]);
   });
 
   it("keeps nothing of a response that failed or asked", async () => {

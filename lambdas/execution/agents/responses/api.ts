@@ -74,6 +74,6 @@ export function createResponsesApi(options: {
 function addPath(baseUrl: string, segments: readonly string[]): URL {
   const url = new URL(baseUrl);
   const path = segments.map(encodeURIComponent).join("/");
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/${path}`;
+  url.pathname = `${url.pathname.replace(/\/$/, "")}/${path}`;
   return url;
 }
