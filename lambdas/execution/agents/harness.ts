@@ -15,6 +15,7 @@ import { createModelAnswers, type ModelAnswer } from "./model-answer.ts";
 import {
   createEventError,
   createRemoteCall,
+  keepForNextTask,
   type RemoteResponse,
   sessionHeader,
   withRemoteFailure,
@@ -61,8 +62,8 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
     yield* callRemote(request, async function* (response) {
       const answer = beginAnswer({ task, log: context.log });
       const lastUpdate = yield* readAnswer({ response, answer, earlierUsage: state?.usage });
-      // If that fails, which the host logs, the next message brings the thread once more.
-      if (memory) await context.conversation.write(speaker).catch(() => {});
+      // If that fails, the next message brings the thread once more.
+      if (memory) await keepForNextTask(speaker, context);
       yield lastUpdate;
     });
   }
