@@ -13,13 +13,13 @@ import {
 } from "./harness/question.ts";
 import { createModelAnswers, type ModelAnswer } from "./model-answer.ts";
 import {
-  createEventError,
   createRemoteCall,
   keepForNextTask,
   type RemoteResponse,
   sessionHeader,
   withRemoteFailure,
 } from "./remote-call.ts";
+import { createEventError } from "./remote-error.ts";
 import { reportTool } from "./reports.ts";
 
 /** The stream has the results of tools, which may be files. */
