@@ -19,13 +19,12 @@ import type { Agent, AgentContext, TaskUpdate } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { createPartialReporter } from "./partial-reporter.ts";
 import {
-  createEventError,
   createRemoteCall,
   keepForNextTask,
-  RemoteError,
   type RemoteResponse,
   withRemoteFailure,
 } from "./remote-call.ts";
+import { createEventError, RemoteError } from "./remote-error.ts";
 import { createArtifactReports, reportTool } from "./reports.ts";
 
 /** The end of a run is known, but a late error may follow it. A server may also keep the connection open. */

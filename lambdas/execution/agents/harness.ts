@@ -13,12 +13,13 @@ import {
 } from "./harness/question.ts";
 import { createModelAnswers, type ModelAnswer } from "./model-answer.ts";
 import {
-  createEventError,
   createRemoteCall,
+  keepForNextTask,
   type RemoteResponse,
   sessionHeader,
   withRemoteFailure,
 } from "./remote-call.ts";
+import { createEventError } from "./remote-error.ts";
 import { reportTool } from "./reports.ts";
 
 /** The stream has the results of tools, which may be files. */
@@ -61,8 +62,8 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
     yield* callRemote(request, async function* (response) {
       const answer = beginAnswer({ task, log: context.log });
       const lastUpdate = yield* readAnswer({ response, answer, earlierUsage: state?.usage });
-      // If that fails, which the host logs, the next message brings the thread once more.
-      if (memory) await context.conversation.write(speaker).catch(() => {});
+      // If that fails, the next message brings the thread once more.
+      if (memory) await keepForNextTask(speaker, context);
       yield lastUpdate;
     });
   }

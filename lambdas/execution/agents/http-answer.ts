@@ -2,7 +2,7 @@
 import { truncate } from "@sekisho/runtime/untrusted-input.ts";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { TaskUpdate } from "./agent.ts";
-import { RemoteError } from "./remote-call.ts";
+import { RemoteError } from "./remote-error.ts";
 
 /** The members in which endpoints put their answer. */
 export const answerMembers = ["result", "response", "output", "answer", "text", "message"];

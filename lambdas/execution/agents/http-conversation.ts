@@ -1,7 +1,8 @@
 /** Keeps what the next request of a conversation needs, such as the id that the other side gave it. */
 import type { AgentContext, TaskUpdate } from "./agent.ts";
 import { isEmpty, readMember, readPath } from "./http-answer.ts";
-import { keepForNextTask, RemoteError } from "./remote-call.ts";
+import { keepForNextTask } from "./remote-call.ts";
+import { RemoteError } from "./remote-error.ts";
 
 /** Gets each JSON of a response: the body, or the events of a stream. */
 export type OnJson = (json: unknown) => void;

@@ -12,7 +12,7 @@ import {
   readText,
   refuseError,
 } from "./http-answer.ts";
-import { createEventError } from "./remote-call.ts";
+import { createEventError } from "./remote-error.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
 
 export type FrameReader = {

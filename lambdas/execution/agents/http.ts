@@ -6,12 +6,8 @@ import { createUnreadable, readJsonAnswer, readQuestion, refuseError } from "./h
 import { continueConversation, type OnJson, type PostKept } from "./http-conversation.ts";
 import { createFrameReader } from "./http-frames.ts";
 import { createModelAnswers, type ModelAnswer } from "./model-answer.ts";
-import {
-  createRemoteCall,
-  RemoteError,
-  type RemoteResponse,
-  withRemoteFailure,
-} from "./remote-call.ts";
+import { createRemoteCall, type RemoteResponse, withRemoteFailure } from "./remote-call.ts";
+import { RemoteError } from "./remote-error.ts";
 
 /** The TypeScript SDK of AgentCore refuses a request that does not accept both. */
 const accept = "application/json, text/event-stream";

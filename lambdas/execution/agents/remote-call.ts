@@ -15,30 +15,8 @@ import { openStream, type StreamedResponse } from "@sekisho/runtime/http/stream.
 import { createTraceHeaders } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { AgentContext, TaskUpdate } from "./agent.ts";
 import type { AgentDependencies } from "./create-agent.ts";
+import { RemoteError } from "./remote-error.ts";
 import { parseServerSentEvents, type ServerSentEvent } from "./server-sent-events.ts";
-
-/**
- * Why a call has no answer. `kind` is for the log: it names an event, a member or a status, and never repeats what the agent wrote. `lost`
- * means that the agent may have done the work.
- */
-export class RemoteError extends Error {
-  readonly kind: string;
-  readonly lost: boolean;
-  readonly status: number | undefined;
-
-  constructor(kind: string, { lost, status }: { lost: boolean; status?: number | undefined }) {
-    super(`The agent elsewhere gave no answer: ${kind}.`);
-    this.name = "RemoteError";
-    this.kind = kind;
-    this.lost = lost;
-    this.status = status;
-  }
-}
-
-/** The agent has begun to answer, and nobody knows what it did. `problem` holds names of the protocol only. */
-export function createEventError(problem: string): RemoteError {
-  return new RemoteError(problem, { lost: true });
-}
 
 /** `body` is sent as JSON. There is none if it is undefined. */
 export type RemoteRequest = {

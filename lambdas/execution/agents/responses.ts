@@ -3,12 +3,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Agent, AgentContext, AgentTask, TaskUpdate } from "./agent.ts";
 import type { AgentDependencies, CreateAgent } from "./create-agent.ts";
 import { createModelAnswers, type ModelAnswer } from "./model-answer.ts";
-import {
-  keepForNextTask,
-  RemoteError,
-  type RemoteResponse,
-  withRemoteFailure,
-} from "./remote-call.ts";
+import { keepForNextTask, type RemoteResponse, withRemoteFailure } from "./remote-call.ts";
+import { RemoteError } from "./remote-error.ts";
 import { createArtifactReports, reportTool } from "./reports.ts";
 import { createResponsesApi, type ResponsesApi, type ResponsesConfig } from "./responses/api.ts";
 import { createDecisions, readApprovalState } from "./responses/approvals.ts";

@@ -207,7 +207,7 @@ describe("sekisho conformance --agent", () => {
       failing(2, "Give either --agent, or an endpoint"),
     );
     expect(await conformance(["--agent", "./nowhere.ts"])).toMatchObject(
-      failing(2, "is no URL, no ARN of a runtime, and no file"),
+      failing(2, "is no URL, no ARN of a runtime or a harness, and no file"),
     );
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { readMessages } from "@sekisho/execution/agents/harness/event-stream.ts";
 import { createHarnessReader, parseEvent } from "@sekisho/execution/agents/harness/events.ts";
-import { RemoteError } from "@sekisho/execution/agents/remote-call.ts";
+import { RemoteError } from "@sekisho/execution/agents/remote-error.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { encodeMessage, frame, metadata, stop, text, toolUse } from "./bedrock-server.ts";

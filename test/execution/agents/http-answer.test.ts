@@ -6,7 +6,7 @@ import {
   refuseError,
 } from "@sekisho/execution/agents/http-answer.ts";
 import { createFrameReader } from "@sekisho/execution/agents/http-frames.ts";
-import { RemoteError } from "@sekisho/execution/agents/remote-call.ts";
+import { RemoteError } from "@sekisho/execution/agents/remote-error.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 

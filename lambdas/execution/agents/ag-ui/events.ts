@@ -1,6 +1,6 @@
 /** Reads the events of AG-UI 1.0. Only the members that are used are looked at. */
 import * as z from "zod/mini";
-import { createEventError } from "../remote-call.ts";
+import { createEventError } from "../remote-error.ts";
 
 const anything = z.optional(z.unknown());
 const optionalText = z.optional(z.string());

@@ -8,7 +8,7 @@ import {
 } from "@sekisho/runtime/untrusted-input.ts";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { TaskUpdate } from "../agent.ts";
-import { createEventError, RemoteError } from "../remote-call.ts";
+import { createEventError, RemoteError } from "../remote-error.ts";
 import type { Interrupt, TokenUsage } from "./events.ts";
 import { type Ask, kana } from "./form.ts";
 import { joinTexts } from "./messages.ts";

@@ -5,7 +5,7 @@ import { isJsonObject, isNestedTooDeep } from "@sekisho/runtime/untrusted-input.
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { AgentAnswer, TaskUpdate } from "../agent.ts";
 import { joinPrompt } from "../question-prompt.ts";
-import { createEventError } from "../remote-call.ts";
+import { createEventError } from "../remote-error.ts";
 import {
   type Ask,
   chooseStrings,

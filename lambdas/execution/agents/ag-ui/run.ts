@@ -3,7 +3,7 @@ import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import { maxResultBytes } from "@sekisho/contracts/limits.ts";
 import type { TaskStep } from "@sekisho/contracts/methods.ts";
 import { isNestedTooDeep } from "@sekisho/runtime/untrusted-input.ts";
-import { createEventError } from "../remote-call.ts";
+import { createEventError } from "../remote-error.ts";
 import type { AgUiEvent, EventOf, Interrupt } from "./events.ts";
 import { applyPatch } from "./json-patch.ts";
 import { readLegacyInterrupt } from "./legacy-interrupt.ts";

@@ -1,6 +1,6 @@
 /** Reads the messages of AWS's event stream encoding (https://smithy.io/2.0/aws/amazon-eventstream.html) from the bytes of a response. */
 import { EventStreamCodec, type Message } from "@smithy/core/event-streams";
-import { createEventError } from "../remote-call.ts";
+import { createEventError } from "../remote-error.ts";
 
 export const eventStreamType = "application/vnd.amazon.eventstream";
 

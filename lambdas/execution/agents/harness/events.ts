@@ -3,7 +3,7 @@ import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import type { Message } from "@smithy/core/event-streams";
 import { createBedrockReader } from "../converse-events.ts";
 import { createUnreadable, readMember } from "../http-answer.ts";
-import { createEventError } from "../remote-call.ts";
+import { createEventError } from "../remote-error.ts";
 
 /** A call of a function that the caller must answer. `input` is JSON, in pieces. */
 export type OpenCall = { toolUseId: string; name: string; input: string };

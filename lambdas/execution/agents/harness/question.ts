@@ -5,7 +5,7 @@ import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { AgentAnswer, TaskUpdate } from "../agent.ts";
 import { createUnreadable, toQuestion } from "../http-answer.ts";
 import { joinPrompt } from "../question-prompt.ts";
-import { createEventError, RemoteError } from "../remote-call.ts";
+import { createEventError, RemoteError } from "../remote-error.ts";
 import type { OpenCall, Usage } from "./events.ts";
 
 type FunctionCall = { toolUseId: string; name: string; input: unknown };

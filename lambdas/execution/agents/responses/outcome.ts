@@ -3,7 +3,7 @@ import type { Artifact } from "@sekisho/contracts/methods.ts";
 import { isJsonObject, lastOfEachId, parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import type { AgentTask, TaskUpdate } from "../agent.ts";
 import type { ModelAnswer } from "../model-answer.ts";
-import { RemoteError } from "../remote-call.ts";
+import { RemoteError } from "../remote-error.ts";
 import { addUsage, createApprovalQuestion, readApprovalState } from "./approvals.ts";
 import {
   isId,

@@ -1,6 +1,6 @@
 /** Follows one response of the Responses API, from the events of a stream or from the response as a whole. */
 import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
-import { RemoteError } from "../remote-call.ts";
+import { RemoteError } from "../remote-error.ts";
 import type { ServerSentEvent } from "../server-sent-events.ts";
 
 /** An entry of the list `output`: a message, a call of a tool, a request for an approval and others. */
