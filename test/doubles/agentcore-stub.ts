@@ -2,6 +2,8 @@
 import { type KnownCredentials, sigv4Problem } from "./sigv4-check.ts";
 import { type Received, startWebServer } from "./web-server.ts";
 
+export type AgentCoreStub = Awaited<ReturnType<typeof startAgentCoreStub>>;
+
 const session = "x-amzn-bedrock-agentcore-runtime-session-id";
 
 /**
