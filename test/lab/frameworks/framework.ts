@@ -42,7 +42,6 @@ export async function startFramework(name: string) {
     countAborted: () => aborted.length,
     /** The hosts elsewhere that it tried to reach. */
     traffic,
-    errors: () => errors,
     /** Lets the model end what it has begun. */
     release: () => void child.send("release"),
     async close() {

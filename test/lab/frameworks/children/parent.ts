@@ -29,13 +29,16 @@ process.on("message", () => {
 
 const loopback: readonly unknown[] = ["127.0.0.1", "::1", "localhost", undefined];
 const connect = Socket.prototype.connect;
-/** Frameworks report their use to their makers. The options are a list if Node itself calls. */
+/** Frameworks report their use to their makers. Called with options, a list of them if Node itself calls, or with a port and a host. */
 Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
-  const [first] = args.flat();
-  const { host, path } = Object(first) as { host?: unknown; path?: unknown };
+  const [first, second] = args.flat();
+  const options =
+    typeof first === "object" ? first : { host: typeof second === "string" ? second : undefined };
+  const { host, path } = Object(options) as { host?: unknown; path?: unknown };
   if (typeof path !== "string" && !loopback.includes(host)) {
     tell({ event: "traffic", host: String(host) });
-    return this.destroy(new Error("Nothing leaves the machine."));
+    // Refused, as by a host without such a service.
+    return Reflect.apply(connect, this, [{ host: "127.0.0.1", port: 1 }]);
   }
   return Reflect.apply(connect, this, args);
 } as typeof connect;
