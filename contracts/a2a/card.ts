@@ -32,6 +32,12 @@ export const readCardSchema = z.object({
   url: optionalText(2048),
   preferredTransport: optionalText(2048),
   additionalInterfaces: interfaces(z.object({ url, transport: z.string().max(2048) })),
+  capabilities: z
+    .object({
+      streaming: optionalValue(z.boolean()).catch(undefined),
+      extensions: optionalValue(readableList(z.object({ uri: z.string() }))).catch(undefined),
+    })
+    .catch({ streaming: undefined, extensions: undefined }),
 });
 export type ReadCard = z.infer<typeof readCardSchema>;
 

@@ -1,4 +1,4 @@
-/** The keys of the fields that Sekisho adds to the `metadata` of A2A (A2A 1.0, section 4.6). */
+/** The keys of the fields that extensions add to the `metadata` of A2A (A2A 1.0, section 4.6): Sekisho's own, and one of kagent. */
 
 /**
  * On a message: the Slack message that it comes from (`channel`, `thread_ts`, `team_id`, `user_id`, `correlation_id`, `history`,
@@ -14,3 +14,9 @@ export const questionKey = "urn:sekisho:question:v1";
  * begins a task: its time (`timeout_ms`).
  */
 export const taskKey = "urn:sekisho:task:v1";
+
+/**
+ * On a status message that asks: an approval or questions in the structure of kagent. On the message that answers: the decisions or answers. The
+ * message must name the extension in `extensions` too. (https://github.com/kagent-dev/kagent/blob/main/docs/architecture/human-in-the-loop.md)
+ */
+export const hitlKey = "https://kagent.dev/extensions/hitl/v1";

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { maxTaskIdLength } from "../limits.ts";
 import { adkKeys, isThought } from "./adk-part.ts";
-import { questionKey, taskKey } from "./extension.ts";
+import { hitlKey, questionKey, taskKey } from "./extension.ts";
 import { contentNames, type Part, partSchema, roleSchema, wrappedKey } from "./part.ts";
 import { a2aStateSchema } from "./task.ts";
 import {
@@ -69,14 +69,26 @@ const message = z.object({
   messageId: idSchema.optional().catch(undefined),
   role: roleOfAnySchema.optional().catch(undefined),
   parts,
-  metadata: readMetadata([questionKey]),
+  metadata: readMetadata([questionKey, hitlKey]),
+  extensions: optionalValue(readableList(z.string())).catch(undefined),
 });
+export const readStatusSchema = z.object({
+  state: stateSchema,
+  message: optionalValue(message).catch(undefined),
+});
+export const readArtifactSchema = z.object({
+  artifactId: idSchema.optional().catch(undefined),
+  name: optionalText(1024).catch(undefined),
+  parts,
+});
+export const readTaskMetadata = readMetadata([taskKey]);
 const task = z.object({
   id: idSchema,
-  status: z.object({ state: stateSchema, message: optionalValue(message).catch(undefined) }),
-  artifacts: optionalValue(z.array(z.object({ name: optionalText(1024).catch(undefined), parts }))),
+  contextId: optionalText(256).catch(undefined),
+  status: readStatusSchema,
+  artifacts: optionalValue(z.array(readArtifactSchema)),
   history: readableList(message).catch([]),
-  metadata: readMetadata([taskKey]),
+  metadata: readTaskMetadata,
 });
 export type ReadTask = z.output<typeof task>;
 
@@ -168,9 +180,18 @@ const update = z.object({ taskId: idSchema }).transform(({ taskId: id }): { task
 
 export type ReadAnswer = { task: ReadTask } | { message: z.output<typeof answer> };
 
-/** The answers that a message may get: the member that holds each in 1.0, its `kind` in 0.3, and how it is read. */
-const answerTypes: readonly { member: string; kind: string; schema: z.ZodType<ReadAnswer> }[] = [
-  { member: "task", kind: "task", schema: task.transform((value) => ({ task: value })) },
+/** One of several shapes: the member that holds it in 1.0, its `kind` in 0.3, and how it is read. */
+export type ReadShape<T> = { member: string; kind: string; schema: z.ZodType<T> };
+
+export const taskShape: ReadShape<{ task: ReadTask }> = {
+  member: "task",
+  kind: "task",
+  schema: task.transform((value) => ({ task: value })),
+};
+
+/** The answers that a message may get. */
+const answerShapes: readonly ReadShape<ReadAnswer>[] = [
+  taskShape,
   { member: "message", kind: "message", schema: answer.transform((value) => ({ message: value })) },
   { member: "statusUpdate", kind: "status-update", schema: update },
   { member: "artifactUpdate", kind: "artifact-update", schema: update },
@@ -185,27 +206,32 @@ function guessKind(result: Members): string | undefined {
 }
 
 /**
- * The answer to a message: a task, or another message. An agent that answers by a stream may begin with an update of the task. Agents mix the
- * forms of the versions: 1.0 has the answer in a member, 0.3 has it bare, with its `kind`.
+ * Reads one of the shapes. Agents mix the forms of the versions: 1.0 has the object in a member, 0.3 has it bare, with its `kind`. `expected` is for
+ * the error.
  */
-export const readAnswerSchema = z.unknown().transform((result, context): ReadAnswer => {
-  const members: Members = isObject(result) ? result : {};
-  const typeOfMember = answerTypes.find(
-    ({ kind, member }) => members.kind !== kind && isObject(members[member]),
-  );
-  const bareKind = typeof members.kind === "string" ? members.kind : guessKind(members);
-  const type = typeOfMember ?? answerTypes.find(({ kind }) => kind === bareKind);
-  if (type === undefined) {
-    context.issues.push({ code: "custom", message: "neither a task nor a message", input: result });
-    return z.NEVER;
-  }
-  const path = typeOfMember === undefined ? [] : [typeOfMember.member];
-  return readAt({
-    schema: type.schema,
-    value: typeOfMember === undefined ? members : members[typeOfMember.member],
-    path,
-    context,
+export function readOneOf<T>(request: { shapes: readonly ReadShape<T>[]; expected: string }) {
+  const { shapes, expected } = request;
+  return z.unknown().transform((result, context): T => {
+    const members: Members = isObject(result) ? result : {};
+    const shapeOfMember = shapes.find(
+      ({ kind, member }) => members.kind !== kind && isObject(members[member]),
+    );
+    const bareKind = typeof members.kind === "string" ? members.kind : guessKind(members);
+    const shape = shapeOfMember ?? shapes.find(({ kind }) => kind === bareKind);
+    if (shape === undefined) {
+      context.issues.push({ code: "custom", message: expected, input: result });
+      return z.NEVER;
+    }
+    const path = shapeOfMember === undefined ? [] : [shapeOfMember.member];
+    const value = shapeOfMember === undefined ? members : members[shapeOfMember.member];
+    return readAt({ schema: shape.schema, value, path, context });
   });
+}
+
+/** The answer to a message: a task, or another message. An agent that answers by a stream may begin with an update of the task. */
+export const readAnswerSchema = readOneOf({
+  shapes: answerShapes,
+  expected: "neither a task nor a message",
 });
 
 /** A task, also in the member that holds it in the answer to a message. */

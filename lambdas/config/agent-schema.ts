@@ -5,6 +5,7 @@ import * as z from "zod";
 import { authorizerSchema } from "./authorizer-schema.ts";
 import { listPlaceholders, placeholders } from "./request-template.ts";
 import {
+  harnessArnSchema,
   httpUrl,
   integer,
   oneOf,
@@ -15,34 +16,37 @@ import {
 } from "./values.ts";
 
 const agentFile = /^\.{0,2}\/.+\.(ts|mts|js|mjs)$/;
+/** A URL may have these placeholders only. */
+const urlWith = (...names: string[]) =>
+  httpUrl()
+    .refine(
+      (url) => listPlaceholders(url).every((name) => names.includes(name)),
+      `may have the placeholder ${names.map((name) => `{${name}}`).join(" and ")} only`,
+    )
+    .optional();
+const idleTimeoutSchema = integer(1000, 3600_000)
+  .optional()
+  .describe(
+    "The longest silence of an answer, in milliseconds. After it, the task may have run. Default: 120000.",
+  );
 /** The place at which an agent of another protocol is called: an address, or a runtime of AgentCore. */
 const remoteTarget = {
-  url: httpUrl()
-    .refine(
-      (url) => listPlaceholders(url).every((name) => name === "session"),
-      "may have the placeholder {session} only",
-    )
-    .optional()
-    .describe(
-      "The URL to which requests are posted. {session} in its path or query is replaced by an id of the conversation (a UUID).",
-    ),
+  url: urlWith("session").describe(
+    "The URL to which requests are posted. {session} in its path or query is replaced by an id of the conversation (a UUID).",
+  ),
   runtimeArn: runtimeArnSchema
     .optional()
     .describe("The ARN of the AgentCore runtime that is called instead of a URL."),
-  qualifier: qualifierSchema
-    .optional()
-    .describe("The name of the runtime's endpoint. Default: DEFAULT."),
+  qualifier: qualifierSchema.optional().describe("The name of the endpoint. Default: DEFAULT."),
   authorizer: authorizerSchema
     .optional()
     .describe(
-      'How calls prove who makes them. Default: with runtimeArn the signature of the role of the Execution zone (sigv4), else { "type": "none" }.',
+      'How calls prove who makes them. Default: with an ARN the signature of the role of the Execution zone (sigv4), else { "type": "none" }.',
     ),
-  idleTimeoutMs: integer(1000, 3600_000)
-    .optional()
-    .describe(
-      "The longest silence of an answer, in milliseconds. After it, the task may have run. Default: 120000.",
-    ),
+  idleTimeoutMs: idleTimeoutSchema,
 };
+
+const { qualifier, authorizer, idleTimeoutMs } = remoteTarget;
 
 /** The agent is called at one place. */
 function withOneTarget<
@@ -75,6 +79,61 @@ const templateSchema = z
 const pathSchema = z
   .string()
   .regex(/^\$(\.[\w-]+|\[-?\d+\])*$/, "must be a path such as $.result or $.messages[-1].content");
+/** The headers that the host sets itself, or that decide how the message is read. */
+const ownHeaders =
+  /^(accept|accept-encoding|authorization|connection|content-.*|cookie|expect|host|te|trailer|transfer-encoding|upgrade|x-amz.*)$/;
+const headersSchema = z.record(
+  z
+    .string()
+    .regex(/^[a-z0-9-]{1,64}$/, "must be the name of a header in lower case")
+    .refine((name) => !ownHeaders.test(name), "is a header that is set already; remove it"),
+  z.string().regex(/^[\x20-\x7e]{0,1024}$/, "must be a value of printable ASCII characters"),
+);
+const referenceText = z.string().min(1).max(256);
+const responsesSchema = z
+  .strictObject({
+    type: z.literal("responses"),
+    baseUrl: httpUrl().describe(
+      "The URL of the API, up to and including /v1. Its query is sent with each call.",
+    ),
+    model: referenceText
+      .optional()
+      .describe("The name of the model. Default: none, for the address of one agent."),
+    agent: z
+      .strictObject({
+        name: referenceText.describe("The name of the agent."),
+        version: referenceText.optional().describe("Its version. Default: the latest."),
+      })
+      .optional()
+      .describe("A prompt agent of Microsoft Foundry, instead of a model."),
+    system: z.string().optional().describe("The system prompt (instructions). Default: none."),
+    store: z
+      .boolean()
+      .optional()
+      .describe(
+        "true: the endpoint keeps the conversation, so that requests do not repeat the thread. false: it keeps nothing. Default: it decides.",
+      ),
+    background: z
+      .boolean()
+      .default(false)
+      .describe("Lets the endpoint, which keeps the response, work without an open connection."),
+    headers: headersSchema
+      .default({})
+      .describe("Further headers of each call, without secrets. Default: none."),
+    authorizer: authorizerSchema
+      .optional()
+      .describe('How calls prove who makes them. Default: { "type": "none" }.'),
+    idleTimeoutMs: idleTimeoutSchema,
+  })
+  .refine(({ model, agent }) => model === undefined || agent === undefined, {
+    path: ["model"],
+    message: "has no effect beside agent; remove one of the two",
+  })
+  .refine(({ store, background }) => !(background && store === false), {
+    path: ["store"],
+    message: "must not be false with background; remove it",
+  })
+  .describe("Calls an endpoint of OpenAI's Responses API, such as Microsoft Foundry.");
 const placeholderList = Object.entries(placeholders)
   .map(([name, value]) => `{${name}}: ${value}`)
   .join("; ");
@@ -132,6 +191,7 @@ export const agentSchema = z.union(
               .describe("The Bedrock guardrail that checks messages and answers. Default: none."),
           })
           .describe("Calls a model of Amazon Bedrock (ConverseStream)."),
+        responsesSchema,
         withOneTarget(
           z.strictObject({
             type: z.literal("ag-ui"),
@@ -150,6 +210,9 @@ export const agentSchema = z.union(
           z.strictObject({
             type: z.literal("http"),
             ...remoteTarget,
+            url: urlWith("session", "conversation").describe(
+              "The URL to which requests are posted. In its path or query, {session} is replaced by an id of the conversation (a UUID), and {conversation} by what is kept of it.",
+            ),
             request: templateSchema
               .default({ prompt: "{text}" })
               .describe(
@@ -170,17 +233,47 @@ export const agentSchema = z.union(
               .describe(
                 "The body of the request that brings the answer to a question, with the same placeholders as request.",
               ),
+            conversation: pathSchema
+              .optional()
+              .describe(
+                "Where a response of JSON or an event of a stream has what the next request of the conversation needs, such as the id that the agent gave the conversation. It is kept for 30 days, and is {conversation} in request, resume and url. Default: nothing is kept.",
+              ),
           }),
         )
           .refine(({ question, resume }) => (question === undefined) === (resume === undefined), {
             path: ["resume"],
             message: "and question need each other; set both or none",
           })
+          .refine(
+            ({ conversation, url, request, resume }) =>
+              conversation !== undefined ||
+              !listPlaceholders([url, request, resume]).includes("conversation"),
+            { path: ["conversation"], message: "is needed for the placeholder {conversation}" },
+          )
           .describe(
             'Posts JSON to an endpoint that answers with JSON or a stream of events, such as {"prompt": "…"} of AgentCore\'s templates.',
           ),
+        z
+          .strictObject({
+            type: z.literal("harness"),
+            harnessArn: harnessArnSchema.describe("The ARN of the harness."),
+            ...{ qualifier, authorizer, idleTimeoutMs },
+            actor: z
+              .enum(["person", "none"])
+              .default("person")
+              .describe(
+                "Whose memory the harness uses. person: each person has their own. none: everybody shares that of the harness.",
+              ),
+            memory: z
+              .boolean()
+              .default(true)
+              .describe(
+                "false for a harness without memory: each message begins a session of its own and brings the messages of the thread.",
+              ),
+          })
+          .describe("Calls a managed harness of Amazon Bedrock AgentCore (InvokeHarness)."),
       ],
-      oneOf("openai-compatible", "bedrock", "ag-ui", "http"),
+      oneOf("openai-compatible", "bedrock", "responses", "ag-ui", "http", "harness"),
     ),
   ],
   'must be "echo", the path of your agent file such as ./agent.ts, or an object with a type',

@@ -10,11 +10,12 @@ import {
   isLocalOnly,
   isOwnExecution,
   listAddresses,
+  protocolOf,
   readHostAgent,
   resolveAuthorizerConfig,
 } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
-import { isRemote, resolveAgentAuthorizer } from "./remote-agent.ts";
+import { isRemote, readAgentAddress, resolveAgentAuthorizer } from "./remote-agent.ts";
 import type { Config } from "./schema.ts";
 import { computeMaxTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
 import { findClosest } from "./unknown-key.ts";
@@ -264,7 +265,7 @@ function agentProblems(config: Config): Problem[] {
     const agent = readHostAgent(destination);
     if (agent === undefined && Object.hasOwn(agents, name)) {
       const remedy =
-        destination.transport === "a2a" ? "" : `set destinations.${name}.agent to "${name}", or `;
+        protocolOf(destination) === "a2a" ? "" : `set destinations.${name}.agent to "${name}", or `;
       const message = `is also the name of an agent; ${remedy}rename one of them`;
       return [{ path: ["destinations", name], message }];
     }
@@ -276,7 +277,8 @@ function agentProblems(config: Config): Problem[] {
   });
   const unauthorized = listAgents(config.execution).flatMap(({ name, agent }): Problem[] => {
     if (!isRemote(agent) || resolveAgentAuthorizer(agent).type !== "none") return [];
-    if (agent.url !== undefined && !isElsewhere(agent.url)) return [];
+    const { address } = readAgentAddress(agent) ?? {};
+    if (address !== undefined && !isElsewhere(address)) return [];
     return [{ path: [...toAgentPath(name), "authorizer"], message: needsAuthorizer }];
   });
   return [...unknown, ...unauthorized];
@@ -295,15 +297,16 @@ function loopbackProblem(request: {
 }): Problem[] {
   const { agent, path, stageName } = request;
   if (typeof agent === "string" || agent.type === "bedrock") return [];
-  const [field, address = ""] = isRemote(agent) ? ["url", agent.url] : ["baseUrl", agent.baseUrl];
-  if (!isLoopbackHost(URL.parse(address)?.hostname ?? "")) {
-    // A runtime's permission needs its ARN only.
-    if (!isRemote(agent) || agent.url === undefined) return [];
+  const place = readAgentAddress(agent);
+  // The permission to call AgentCore needs the ARN only.
+  if (place === undefined) return [];
+  if (!isLoopbackHost(URL.parse(place.address)?.hostname ?? "")) {
+    if (!isRemote(agent)) return [];
     const authorizer = resolveAgentAuthorizer(agent);
-    return listSigningProblems({ path, authorizer, addresses: [{ field, address }] });
+    return listSigningProblems({ path, authorizer, addresses: [place] });
   }
   const message = `must be an address that the stage ${stageName} can reach; a loopback address reaches nothing on AWS`;
-  return [{ path: [...path, field], message }];
+  return [{ path: [...path, place.field], message }];
 }
 
 /** Even a new session could not accept a longer task. */

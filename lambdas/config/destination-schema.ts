@@ -98,14 +98,72 @@ const hostAgent = {
     ),
 };
 
+const a2aVersionSchema = z.enum(["highest", "1.0", "0.3"]);
+
+/** For transports that carry either protocol. A default would change the fingerprints of destinations that are deployed already. */
+const eitherProtocol = {
+  protocol: z
+    .enum(["sekisho", "a2a"])
+    .optional()
+    .describe(
+      "What the peer speaks: sekisho, which is Sekisho's own contract, or a2a. Default: sekisho.",
+    ),
+  version: a2aVersionSchema
+    .optional()
+    .describe("With the protocol a2a: the version of A2A, as with the transport a2a."),
+  dialect: dialectSchema
+    .optional()
+    .describe(
+      "The dialect of the peer's error codes. Default: zone, and a2a with the protocol a2a.",
+    ),
+};
+
+type OfEitherProtocol = {
+  protocol?: "sekisho" | "a2a" | undefined;
+  version?: z.infer<typeof a2aVersionSchema> | undefined;
+  dialect?: z.infer<typeof dialectSchema> | undefined;
+  agent?: string | undefined;
+  forwardBotToken: boolean;
+};
+
+function checkProtocol(
+  destination: OfEitherProtocol,
+  context: { addIssue(issue: { code: "custom"; path: string[]; message: string }): void },
+): void {
+  const { protocol, version, agent, forwardBotToken } = destination;
+  const refuse = (field: string, message: string) =>
+    context.addIssue({ code: "custom", path: [field], message });
+  if (protocol !== "a2a") {
+    if (version !== undefined) refuse("version", "is for the protocol a2a only; remove it");
+    return;
+  }
+  if (agent !== undefined) refuse("agent", "must not be set, because A2A cannot name an agent");
+  if (forwardBotToken) refuse("forwardBotToken", noBotToken);
+}
+
+const noBotToken = "must be false, because A2A cannot carry the bot token";
+
+function withProtocolDefaults<D extends OfEitherProtocol>(destination: D) {
+  const { protocol, version = "highest" as const } = destination;
+  const isA2a = protocol === "a2a";
+  return {
+    ...destination,
+    dialect: destination.dialect ?? (isA2a ? ("a2a" as const) : ("zone" as const)),
+    ...(isA2a && { version }),
+  };
+}
+
 export const destinationSchema = z.discriminatedUnion("transport", [
   z
     .strictObject({
       transport: z.literal("in-process"),
       ...anyDestination,
+      ...eitherProtocol,
       ...hostAgent,
       idempotent: anyDestination.idempotent.default(true),
     })
+    .superRefine(checkProtocol)
+    .transform(withProtocolDefaults)
     .describe("Calls the Execution host in the same process. For one machine only."),
   z
     .strictObject({
@@ -139,8 +197,7 @@ export const destinationSchema = z.discriminatedUnion("transport", [
           "The URL of the agent card. Default: the Execution host on the same machine, which a stage does not have.",
         ),
       url: httpUrl().optional().describe("The URL of the agent. Default: the one in its card."),
-      version: z
-        .enum(["highest", "1.0", "0.3"])
+      version: a2aVersionSchema
         .default("highest")
         .describe(
           "The version of A2A. highest: the highest one that both the card and Sekisho support.",
@@ -154,12 +211,11 @@ export const destinationSchema = z.discriminatedUnion("transport", [
         .describe(
           "The peer deduplicates messages by message id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without card, false with card.",
         ),
-      longPollMs: z
-        .literal(0, "must be 0, because A2A has no long polls")
-        .default(0)
-        .describe("A2A has no long polls."),
+      longPollMs: anyDestination.longPollMs.describe(
+        "How long a poll waits by the stream of the task for a change, in milliseconds, if the card has capabilities.streaming. Both sides may be billed for this time. 0: polls return at once. auto: 10000 at the Execution host on the same machine (but at most half of the time for a call), 0 elsewhere.",
+      ),
       forwardBotToken: z
-        .literal(false, "must be false, because A2A cannot carry the bot token")
+        .literal(false, noBotToken)
         .default(false)
         .describe("A2A cannot carry the bot token."),
     })
@@ -176,6 +232,7 @@ export const destinationSchema = z.discriminatedUnion("transport", [
     .strictObject({
       transport: z.literal("agentcore"),
       ...anyDestination,
+      ...eitherProtocol,
       ...hostAgent,
       runtimeArn: runtimeArnSchema.describe("The ARN of the runtime."),
       qualifier: qualifierSchema.default("DEFAULT").describe("The name of the runtime's endpoint."),
@@ -193,8 +250,17 @@ export const destinationSchema = z.discriminatedUnion("transport", [
         .describe(
           "The idle session timeout of the runtime (`idleRuntimeSessionTimeout`), in seconds. A running task is polled at least twice in that time, unless the agent asks for rarer polls. The default is AWS's own. A stage's own Execution zone has the idleSeconds of the stage.",
         ),
-      idempotent: anyDestination.idempotent.default(true),
+      idempotent: anyDestination.idempotent
+        .optional()
+        .describe(
+          "The peer deduplicates tasks by request id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true, and false with the protocol a2a.",
+        ),
     })
+    .superRefine(checkProtocol)
+    .transform((destination) => ({
+      ...withProtocolDefaults(destination),
+      idempotent: destination.idempotent ?? destination.protocol !== "a2a",
+    }))
     .describe("Calls a Bedrock AgentCore runtime (InvokeAgentRuntime)."),
 ]);
 export type Destination = z.infer<typeof destinationSchema>;

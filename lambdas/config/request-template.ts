@@ -6,6 +6,8 @@ export const placeholders = {
   messages: "the thread and the message, as a list of {role, content}",
   history: "the thread without the message, as such a list",
   session: "an id of the conversation, the same for all its messages",
+  conversation:
+    "what an earlier response of the conversation had at the path conversation; at first an empty text",
   user: "the person's id in Slack",
   channel: "the channel's id",
   team: "the workspace's id",
@@ -44,6 +46,7 @@ export function fillTemplate(template: unknown, values: PlaceholderValues): unkn
   return Object.fromEntries(members.map(([name, value]) => [name, fillTemplate(value, values)]));
 }
 
-function toText(value: unknown = ""): string {
+/** The value within a longer text. */
+export function toText(value: unknown = ""): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -141,19 +141,23 @@ function applyAddress(destination: Destination, address: ExecutionAddress): Dest
   };
 }
 
-/** The fields of an agent `http` that hold a request in any form, and no secrets. */
-const templateFields = ["request", "resume"];
+/** The fields of agents that hold members of any name, and no secrets. */
+const plainFields: Readonly<Record<string, readonly string[]>> = {
+  http: ["request", "resume"],
+  responses: ["headers"],
+};
 
 function withManagedSecrets<T>(value: T, stageName: string): T {
   if (Array.isArray(value)) return value.map((entry) => withManagedSecrets(entry, stageName)) as T;
   if (typeof value !== "object" || value === null) return value;
   if (isEnvReference(value))
     return { secretsManager: formatManagedSecretName({ stageName, env: value.env }) } as T;
-  const isHttpAgent = "type" in value && value.type === "http";
+  const type = "type" in value ? String(value.type) : "";
+  const ownPlainFields = Object.hasOwn(plainFields, type) ? plainFields[type] : undefined;
   return Object.fromEntries(
     Object.entries(value).map(([key, entry]) => [
       key,
-      isHttpAgent && templateFields.includes(key) ? entry : withManagedSecrets(entry, stageName),
+      ownPlainFields?.includes(key) ? entry : withManagedSecrets(entry, stageName),
     ]),
   ) as T;
 }

@@ -51,7 +51,13 @@ export const runtimeArnSchema = z
     /^arn:aws[a-z-]*:bedrock-agentcore:[a-z0-9-]+:\d{12}:runtime\/[A-Za-z0-9_-]+$/,
     "must be the ARN of an AgentCore runtime",
   );
-/** The name of a runtime's endpoint. */
+export const harnessArnSchema = z
+  .string()
+  .regex(
+    /^arn:aws[a-z-]*:bedrock-agentcore:[a-z0-9-]+:\d{12}:harness\/[A-Za-z0-9_-]+$/,
+    "must be the ARN of an AgentCore harness, without the name of an endpoint",
+  );
+/** The name of an endpoint of a runtime or a harness. */
 export const qualifierSchema = z.string().min(1).max(48);
 
 export const roleArnSchema = z

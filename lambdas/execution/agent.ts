@@ -6,6 +6,7 @@ export type {
   Agent,
   AgentAnswer,
   AgentContext,
+  AgentConversation,
   AgentTask,
   ReadAttachment,
   TaskUpdate,

@@ -5,6 +5,7 @@ import { openDynamoDb, openSqs } from "@sekisho/runtime/engine/aws/client.ts";
 import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
 import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { type ConversationStore, parseConversationRecord } from "./tasks/conversation-record.ts";
 import { type ExecutionTask, parseExecutionTask } from "./tasks/execution-task.ts";
 import { deriveCallerGroup } from "./tasks/task-message.ts";
 
@@ -18,6 +19,21 @@ export function openTaskStore({
   const client = openDynamoDb(aws);
   // The table has this index only if its zone serves A2A. Only A2A clients list tasks, so no other zone uses the index.
   return createDynamoTaskStore({ client, table, parse: parseExecutionTask, hasPrincipals: true });
+}
+
+/** The values that agents keep of conversations, in the table of the tasks. */
+export function openConversations({
+  table,
+  aws,
+}: {
+  table: string;
+  aws: AwsDependencies;
+}): ConversationStore {
+  return createDynamoTaskStore({
+    client: openDynamoDb(aws),
+    table,
+    parse: parseConversationRecord,
+  });
 }
 
 export function openTaskQueue({

@@ -16,6 +16,7 @@ import { withDefaults } from "./host-settings.ts";
 import { createPassVote } from "./runs/feedback.ts";
 import { createAdvanceIfDue, createQueuedRuns, createRuns } from "./runs/runs.ts";
 import { isUnstarted } from "./tasks/changes.ts";
+import type { ConversationStore } from "./tasks/conversation-record.ts";
 import { createLogIds, type RunTimes } from "./tasks/execution-task.ts";
 import type { ExecutionStore } from "./tasks/task-store.ts";
 
@@ -36,6 +37,8 @@ type WorkerOptions = Partial<RunTimes> & {
   agent: Agent;
   agentName?: string;
   store: ExecutionStore;
+  /** Keeps the values of conversations. Default: nothing is kept. */
+  conversations?: ConversationStore | undefined;
   /** The queue for completion pushes. */
   completions?: TaskQueue | undefined;
   /** The task queue itself, which also carries push notices and looks. */

@@ -18,6 +18,7 @@ import { createRunSlots } from "./limits.ts";
 import { createDispatch, createMethods } from "./methods/methods.ts";
 import { createPassVote, createQueueVote } from "./runs/feedback.ts";
 import { createAdvanceIfDue, createQueuedRuns, createRuns } from "./runs/runs.ts";
+import type { ConversationStore } from "./tasks/conversation-record.ts";
 import type { ExecutionTask, RunTimes } from "./tasks/execution-task.ts";
 import { createLifetime, endlessLifetime } from "./tasks/lifetime.ts";
 import { createTasks } from "./tasks/tasks.ts";
@@ -58,10 +59,19 @@ type HostSettings = Partial<RunTimes> & {
 
 /**
  * With an `agent`, tasks run in this process. With a `taskQueue`, their ids go to an Execution worker. `agentName` is for log
- * lines. `publicFetch` reads attachments; by default only from public addresses.
+ * lines. `publicFetch` reads attachments; by default only from public addresses. Without `conversations`, agents keep nothing between
+ * tasks.
  */
 export type HostOptions = HostSettings &
-  ({ agent: Agent; agentName?: string; publicFetch?: PublicFetch } | { taskQueue: TaskQueue });
+  (
+    | {
+        agent: Agent;
+        agentName?: string;
+        publicFetch?: PublicFetch;
+        conversations?: ConversationStore | undefined;
+      }
+    | { taskQueue: TaskQueue }
+  );
 
 export type Host = ServedHost & {
   /** The same as `exchange`, for a server of web-standard requests. */

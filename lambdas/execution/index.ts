@@ -17,6 +17,7 @@ import {
   type RequestListener,
   startExecutionServer,
 } from "./http/server.ts";
+import { parseConversationRecord } from "./tasks/conversation-record.ts";
 import { parseExecutionTask } from "./tasks/execution-task.ts";
 
 /**
@@ -114,6 +115,7 @@ export function createExecutionZone(options: ExecutionZoneOptions): ExecutionZon
   const host = createHost({
     agent,
     store: engine.taskStore({ parse: parseExecutionTask }),
+    conversations: engine.taskStore({ parse: parseConversationRecord }),
     authenticator,
     syncBudgetMs,
     log,

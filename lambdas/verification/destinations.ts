@@ -3,18 +3,21 @@
 import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
 import { createAuthorizer } from "@sekisho/config/authorizers.ts";
 import { callTimes, resolveLongPollMs } from "@sekisho/config/call-time.ts";
-import { readHostAgent } from "@sekisho/config/destination-address.ts";
+import { protocolOf, readHostAgent } from "@sekisho/config/destination-address.ts";
 import type { Destination } from "@sekisho/config/destination-schema.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
 import type { Authorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
 import type { Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { Task } from "./task/task.ts";
+import { createHttpsCarrier } from "./transport/a2a/https-carrier.ts";
 import { createA2aTransport } from "./transport/a2a/transport.ts";
 import { createAgentCoreTransport } from "./transport/agentcore/transport.ts";
+import type { A2aCarrier, Carrier } from "./transport/carrier.ts";
 import { createHttpsTransport } from "./transport/http/transport.ts";
 import { createInProcessTransport } from "./transport/in-process/transport.ts";
 import { createClient, type ExecutionClient } from "./transport/runner.ts";
@@ -87,7 +90,7 @@ export function createDestinations(
       });
       const botToken = forwardBotToken ? botTokenOf : undefined;
       const longPollMs = resolveLongPollMs(destination, config);
-      const takesVotes = destination.transport !== "a2a";
+      const takesVotes = protocolOf(destination) !== "a2a";
       return [[name, { client, ...times, maxSends, longPollMs, botToken, takesVotes }] as const];
     }),
   );
@@ -136,7 +139,7 @@ function createTransport(
   };
   switch (destination.transport) {
     case "in-process":
-      return handle && createInProcessTransport({ handle, maxResponseBytes });
+      return handle && speak(destination, createInProcessTransport({ handle, maxResponseBytes }));
     case "https": {
       const url = destination.url ?? localUrl;
       if (url === undefined) return undefined;
@@ -149,18 +152,16 @@ function createTransport(
     case "a2a": {
       const cardUrl = destination.card ?? (localUrl && new URL(agentCardPath, localUrl).href);
       if (cardUrl === undefined) return undefined;
-      const { url, version } = destination;
-      return createA2aTransport({
-        cardUrl,
-        url,
-        version: version === "highest" ? undefined : version,
-        authorizer: authorize(destination.authorizer, url ?? cardUrl),
-        maxResponseBytes,
-      });
+      const { url } = destination;
+      const authorizer = authorize(destination.authorizer, url ?? cardUrl);
+      return speakA2a(
+        destination,
+        createHttpsCarrier({ cardUrl, url, authorizer, maxResponseBytes }),
+      );
     }
     case "agentcore": {
       const { runtimeArn, qualifier, endpoint, stopAfterResult } = destination;
-      return createAgentCoreTransport({
+      const carrier = createAgentCoreTransport({
         runtimeArn,
         qualifier,
         endpoint,
@@ -168,6 +169,21 @@ function createTransport(
         stopAfterResult,
         maxResponseBytes,
       });
+      return speak(destination, carrier);
     }
   }
+}
+
+/** The zone contract is sent as it is, so its carrier is its transport. */
+function speak(destination: SpokenA2a, carrier: Carrier): Transport {
+  return destination.protocol === "a2a" ? speakA2a(destination, carrier) : carrier;
+}
+
+type SpokenA2a = {
+  protocol?: "sekisho" | "a2a" | undefined;
+  version?: "highest" | A2aVersion | undefined;
+};
+
+function speakA2a({ version }: SpokenA2a, carrier: A2aCarrier): Transport {
+  return createA2aTransport({ carrier, version: version === "highest" ? undefined : version });
 }

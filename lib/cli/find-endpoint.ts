@@ -2,6 +2,7 @@
 
 import { type AuthorizerConfig, authorizerSchema } from "@sekisho/config/authorizer-schema.ts";
 import { ConfigError } from "@sekisho/config/config-error.ts";
+import { protocolOf } from "@sekisho/config/destination-address.ts";
 import type { Destination } from "@sekisho/config/destination-schema.ts";
 import { type ConfigLocation, loadConfig, parseConfig } from "@sekisho/config/load.ts";
 import type { Config } from "@sekisho/config/schema.ts";
@@ -79,7 +80,7 @@ function toArgumentProblem(problem: string): string {
 
 function findDestination({ config, name, purpose }: Omit<Endpoint, "destination">): Endpoint {
   const destination = config.destinations[name];
-  if (destination?.transport === "a2a") {
+  if (destination !== undefined && protocolOf(destination) === "a2a") {
     throw new UsageError(
       `"${name}" uses A2A, which these cases do not cover. Run ${sekisho} doctor --destination ${name} instead.`,
     );

@@ -21,6 +21,7 @@ import { createHostSettings } from "@sekisho/execution/host-settings.ts";
 import { type ExecutionServer, startExecutionServer } from "@sekisho/execution/http/server.ts";
 import { createLocalAttachmentFetch } from "@sekisho/execution/runs/attachments.ts";
 import { handleUncaughtErrors, runAsAgent } from "@sekisho/execution/runs/uncaught-errors.ts";
+import { parseConversationRecord } from "@sekisho/execution/tasks/conversation-record.ts";
 import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
 import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
 import type { Engine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
@@ -72,6 +73,7 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
   const host = createHost({
     agent,
     store,
+    conversations: engine.taskStore({ parse: parseConversationRecord }),
     completions,
     a2a: a2a.settings,
     ...createHostSettings({

@@ -26,6 +26,32 @@ function statementsFor(options: object, type = "http") {
 const sigv4 = (more: object) => ({ type: "sigv4", region: "eu-west-1", ...more });
 const assumes = { Effect: "Allow", Action: "sts:AssumeRole", Resource: assumeRoleArn };
 
+describe("the role that runs a harness", () => {
+  const harnessArn = "arn:aws:bedrock-agentcore:eu-central-1:111111111111:harness/agent-AbCdEf1234";
+
+  it("may invoke the harness and its endpoint, and nothing else", () => {
+    for (const [options, endpoint] of [
+      [{}, "DEFAULT"],
+      [{ qualifier: "live" }, "live"],
+    ] as const) {
+      expect(statementsFor({ harnessArn, ...options }, "harness")).toEqual([
+        {
+          Effect: "Allow",
+          Action: ["bedrock-agentcore:InvokeHarness", "bedrock-agentcore:InvokeAgentRuntime"],
+          Resource: [harnessArn, `${harnessArn}/harness-endpoint/${endpoint}`],
+        },
+      ]);
+    }
+  });
+
+  it("may not invoke a harness that takes a token", () => {
+    const authorizer = { type: "bearer", token: { secretsManager: "agents/token" } };
+    expect(statementsFor({ harnessArn, authorizer }, "harness")).toMatchObject([
+      { Action: "secretsmanager:GetSecretValue" },
+    ]);
+  });
+});
+
 describe.each(["http", "ag-ui"])("the role that runs the agent %s", (type) => {
   it("may invoke the runtime and its endpoint, and nothing else", () => {
     const resources = (qualifier: string) => [
@@ -72,4 +98,16 @@ describe.each(["http", "ag-ui"])("the role that runs the agent %s", (type) => {
   it("needs no permission without credentials of AWS", () => {
     expect(statementsFor({ url: "http://127.0.0.1:8080/" }, type)).toEqual([]);
   });
+});
+
+it("the role that runs the agent responses may invoke the API of its signed address", () => {
+  const options = {
+    baseUrl: `${url}/v1`,
+    model: "m",
+    authorizer: sigv4({ service: "execute-api" }),
+  };
+  const [statement, ...others] = statementsFor(options, "responses");
+  expect(statement).toMatchObject({ Action: "execute-api:Invoke" });
+  expect(JSON.stringify(statement)).toContain(":execute-api:eu-west-1:*:abc/*");
+  expect(others).toEqual([]);
 });

@@ -40,6 +40,8 @@ function echo(name: BundleName): Made {
 }
 
 const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:111111111111:runtime/agent-abc123";
+const bearer = { type: "bearer", token: { env: "KEY" } };
+const harnessArn = "arn:aws:bedrock-agentcore:eu-central-1:111111111111:harness/agent-AbCdEf1234";
 
 function bundleOf(
   name: BundleName,
@@ -122,9 +124,11 @@ describe("a bundle", () => {
 
   it.each([
     ["echo", 11.1],
-    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 25.1],
-    [{ type: "http", runtimeArn }, 224],
+    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 26.1],
+    [{ type: "http", runtimeArn }, 226],
     [{ type: "ag-ui", runtimeArn }, 257],
+    [{ type: "responses", baseUrl: "https://m.example/v1", authorizer: bearer }, 234],
+    [{ type: "harness", harnessArn }, 237],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("bundles the agent %j with at most %s KB", (agent, most) => {
     expect(bundleOf("container", agent).kilobytesOf(bundledAgentFile())).toBeLessThanOrEqual(most);

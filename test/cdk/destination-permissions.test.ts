@@ -171,6 +171,28 @@ describe("an A2A agent", () => {
   });
 });
 
+describe("a runtime of AgentCore", () => {
+  const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-1";
+  const action = (name: string) => `bedrock-agentcore:${name}`;
+
+  it.each<[Json, string | string[]]>([
+    [{}, action("InvokeAgentRuntime")],
+    [{ protocol: "a2a" }, [action("InvokeAgentRuntime"), action("GetAgentCard")]],
+    [
+      { protocol: "a2a", stopAfterResult: true },
+      ["InvokeAgentRuntime", "StopRuntimeSession", "GetAgentCard"].map(action),
+    ],
+  ])("permits reading the card only of a runtime that speaks A2A: %j", (fields, actions) => {
+    expect(listStatements({ far: { transport: "agentcore", runtimeArn, ...fields } })).toEqual([
+      {
+        Effect: "Allow",
+        Action: actions,
+        Resource: [runtimeArn, `${runtimeArn}/runtime-endpoint/DEFAULT`],
+      },
+    ]);
+  });
+});
+
 describe("the secret permissions of the worker", () => {
   const secret = (secretsManager: string) => ({ secretsManager });
 

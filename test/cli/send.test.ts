@@ -279,7 +279,17 @@ describe("sekisho send to an endpoint that violates the contract", () => {
     [
       "another protocol",
       () => json({ answer: "hello" }),
+      ["answers like a plain endpoint", '"type": "http"', mayHaveRun],
+    ],
+    [
+      "another version of JSON-RPC",
+      ({ id }) => json({ jsonrpc: "1.0", id, result: "hello" }),
       ['its member "jsonrpc" is not "2.0"', mayHaveRun],
+    ],
+    [
+      "AG-UI",
+      () => json({ detail: [{ loc: ["body", "runId"], msg: "hello" }] }, { status: 422 }),
+      ["answers like an agent that speaks AG-UI", "agents add URL", notBegun],
     ],
     [
       "an error with a code that is a text",

@@ -25,7 +25,10 @@ describe("the agent http", () => {
     [{ url, runtimeArn, authorizer: bearer }, "url: is needed, or runtimeArn"],
     [{ url, qualifier: "live", authorizer: bearer }, "qualifier: has no effect without runtimeArn"],
     [{ url: "http://agents.example/", authorizer: bearer }, "url: must be an https URL"],
-    [{ url: `${url}/{user}`, authorizer: bearer }, "url: may have the placeholder {session} only"],
+    [
+      { url: `${url}/{user}`, authorizer: bearer },
+      "url: may have the placeholder {session} and {conversation} only",
+    ],
     [{ url }, 'authorizer: must not be "none" for an address beyond loopback'],
     [{ runtimeArn, authorizer: { type: "none" } }, 'authorizer: must not be "none"'],
     [
@@ -37,6 +40,12 @@ describe("the agent http", () => {
     [{ runtimeArn, answer: "result" }, "answer: must be a path such as $.result"],
     [{ runtimeArn, question: "$.question" }, "resume: and question need each other"],
     [{ runtimeArn, resume: { a: "{reply}" } }, "resume: and question need each other"],
+    [
+      { runtimeArn, request: { a: "x {conversation}" } },
+      "conversation: is needed for the placeholder {conversation}",
+    ],
+    [{ url: `${url}/{conversation}`, authorizer: bearer }, "conversation: is needed"],
+    [{ runtimeArn, conversation: "id" }, "conversation: must be a path such as $.result"],
     [{ url, authorizer: { ...bearer, header: "x key" } }, "header: must be the name of a header"],
     [{ url, authorizer: { ...bearer, header: "Host" } }, "header: must not be a header"],
   ])("refuses %j", (agent, problem) => {
@@ -47,6 +56,7 @@ describe("the agent http", () => {
     { url: "http://127.0.0.1:8080/" },
     { url: `${url}/{session}?s={session}`, authorizer: bearer },
     { url, authorizer: { ...bearer, header: "x-api-key" } },
+    { url: `${url}/{conversation}`, authorizer: bearer, conversation: "$.id" },
     { runtimeArn, question: "$.a[0]", resume: { b: ["{reply}"] } },
   ])("accepts %j", (agent) => {
     expect(problems(agent)).toEqual([]);

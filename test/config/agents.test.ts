@@ -8,7 +8,9 @@ import { folderOfFile } from "../tooling/cleanup.ts";
 import { problemsOf } from "./problems-of.ts";
 
 const runtimeArn = "arn:aws:bedrock-agentcore:eu-west-1:123456789012:runtime/agent-AbCdEf1234";
+const harnessArn = "arn:aws:bedrock-agentcore:eu-west-1:123456789012:harness/agent-AbCdEf1234";
 const local = { type: "http", url: "http://127.0.0.1:9000/" };
+const responses = { type: "responses", baseUrl: "http://127.0.0.1:9000/v1" };
 
 describe("agents by name", () => {
   it("makes each agent a destination, routes to the first and runs unnamed tasks with it", () => {
@@ -87,6 +89,17 @@ describe("an agent elsewhere", () => {
       { ...local, runtimeArn },
       "execution.agent.url: is needed, or runtimeArn instead of it; set one of the two",
     ],
+    ["a harness without an ARN", { type: "harness" }, "execution.agent.harnessArn: is missing"],
+    [
+      "the ARN of a runtime as that of a harness",
+      { type: "harness", harnessArn: runtimeArn },
+      "execution.agent.harnessArn: must be the ARN of an AgentCore harness, without the name of an endpoint",
+    ],
+    [
+      "a harness without credentials",
+      { type: "harness", harnessArn, authorizer: { type: "none" } },
+      'execution.agent.authorizer: must not be "none" for an address beyond loopback; choose another authorizer',
+    ],
     [
       "a qualifier without a runtime",
       { ...local, qualifier: "prod" },
@@ -101,6 +114,26 @@ describe("an agent elsewhere", () => {
       "plain HTTP beyond loopback",
       { type: "http", url: "http://agents.example/" },
       "execution.agent.url: must be an https URL without credentials in it; http is allowed on loopback only",
+    ],
+    [
+      "an API beyond loopback without an authorizer",
+      { type: "responses", baseUrl: "https://api.example/v1", model: "m" },
+      'execution.agent.authorizer: must not be "none" for an address beyond loopback; choose another authorizer',
+    ],
+    [
+      "a model beside an agent of the API",
+      { ...responses, model: "m", agent: { name: "ops" } },
+      "execution.agent.model: has no effect beside agent; remove one of the two",
+    ],
+    [
+      "work in the background that is not to be stored",
+      { ...responses, background: true, store: false },
+      "execution.agent.store: must not be false with background; remove it",
+    ],
+    [
+      "a header that the host sets itself",
+      { ...responses, headers: { authorization: "Bearer x" } },
+      "execution.agent.headers.authorization: is a header that is set already; remove it",
     ],
     [
       "a path of the answer with a wildcard",
@@ -118,12 +151,21 @@ describe("an agent elsewhere", () => {
     expect(execution.agent).toMatchObject({ runtimeArn, request: { prompt: "{text}" } });
   });
 
+  it("accepts a harness of AgentCore in one line, on one machine and in a stage", () => {
+    const agent = { type: "harness", harnessArn };
+    const stages = { dev: { verification: { account: "111111111111", region: "eu-west-1" } } };
+    const { execution } = parseConfig({ json: { execution: { agent }, stages } });
+    expect(execution.agent).toEqual({ ...agent, actor: "person", memory: true });
+  });
+
   it("rejects a loopback address of an agent by name in a stage", () => {
     const stages = { dev: { verification: { account: "111111111111", region: "eu-west-1" } } };
-    const json = { execution: { agents: { far: local } }, stages };
-    expect(problemsOf(json).join()).toContain(
-      "execution.agents.far.url: must be an address that the stage dev can reach",
-    );
+    const json = { execution: { agents: { far: local, api: responses } }, stages };
+    const problems = problemsOf(json).join();
+    for (const field of ["far.url", "api.baseUrl"])
+      expect(problems).toContain(
+        `execution.agents.${field}: must be an address that the stage dev can reach`,
+      );
   });
 });
 
@@ -169,6 +211,12 @@ describe("a stage with agents", () => {
           authorizer: { type: "bearer", token: { env: "FAR_TOKEN" } },
           request: { env: "PROD" },
         },
+        api: {
+          type: "responses",
+          baseUrl: "https://api.example/v1",
+          authorizer: { type: "bearer", token: { env: "API_KEY" } },
+          headers: { env: "PROD" },
+        },
       },
     },
     stages: { dev: { verification } },
@@ -179,6 +227,10 @@ describe("a stage with agents", () => {
     expect(execution.agents.far).toMatchObject({
       authorizer: { token: { secretsManager: "sekisho/dev/FAR_TOKEN" } },
       request: { env: "PROD" },
+    });
+    expect(execution.agents.api).toMatchObject({
+      authorizer: { token: { secretsManager: "sekisho/dev/API_KEY" } },
+      headers: { env: "PROD" },
     });
   });
 

@@ -61,12 +61,15 @@ describe("a destination's longPollMs", () => {
   it("polls the host on the same machine for ten seconds, or half of a shorter call time-out", () => {
     expect(longPollMs({ transport: "https" })).toBe(10_000);
     expect(longPollMs({ transport: "in-process" })).toBe(10_000);
+    expect(longPollMs({ transport: "a2a" })).toBe(10_000);
     expect(longPollMs({ transport: "https", callTimeoutMs: 3001 })).toBe(1500);
   });
 
-  it("turns long polls off by default for a remote destination and over A2A", () => {
+  it("turns long polls off by default for a remote destination", () => {
     expect(longPollMs(far({}))).toBe(0);
-    expect(longPollMs({ transport: "a2a" })).toBe(0);
+    const card = "http://127.0.0.1:1/card.json";
+    expect(longPollMs({ transport: "a2a", card })).toBe(0);
+    expect(longPollMs({ transport: "a2a", card, longPollMs: 5000 })).toBe(5000);
   });
 
   it("uses the configured longPollMs, up to 25000", () => {

@@ -327,7 +327,6 @@ describe("A2A", () => {
     });
 
     it.each([
-      ["a long poll", { card, authorizer: bearer, longPollMs: 1000 }, /longPollMs: must be 0/],
       [
         "the bot token",
         { card, authorizer: bearer, forwardBotToken: true },
@@ -375,6 +374,53 @@ describe("A2A", () => {
       expect(
         problemsWith({}, { execution: { syncBudgetMs: 1400 }, limits: { callTimeoutMs: 1500 } }),
       ).toEqual([expect.stringContaining("execution.syncBudgetMs")]);
+    });
+  });
+
+  describe("a destination that carries A2A otherwise than over HTTPS", () => {
+    const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-1";
+    const runtime = { transport: "agentcore", runtimeArn };
+
+    it.each([
+      [{ transport: "in-process" }, { dialect: "zone", idempotent: true, longPollMs: "auto" }],
+      [runtime, { dialect: "zone", idempotent: true, longPollMs: "auto" }],
+      [
+        { ...runtime, protocol: "sekisho" },
+        { dialect: "zone", idempotent: true, longPollMs: "auto" },
+      ],
+      [
+        { ...runtime, protocol: "a2a" },
+        { dialect: "a2a", idempotent: false, longPollMs: "auto", version: "highest" },
+      ],
+      [
+        { transport: "in-process", protocol: "a2a" },
+        { dialect: "a2a", idempotent: true, longPollMs: "auto", version: "highest" },
+      ],
+    ])("reads %j with the defaults of its protocol", (agent, defaults) => {
+      const { destinations } = configOf(agent);
+      expect(destinations.agent).toMatchObject(defaults);
+      // The functions of a stage parse it again.
+      expect(configOf({ ...destinations.agent }).destinations).toEqual(destinations);
+    });
+
+    it("keeps the fingerprint of a runtime that names no protocol", () => {
+      expect(configOf(runtime).destinations.agent).not.toHaveProperty("protocol");
+      expect(createFingerprints(configOf(runtime))).not.toEqual(
+        createFingerprints(configOf({ ...runtime, protocol: "a2a" })),
+      );
+    });
+
+    it.each([
+      [{ forwardBotToken: true }, /agent\.forwardBotToken: must be false/],
+      [{ agent: "ops" }, /agent\.agent: must not be set, because A2A cannot name an agent/],
+      [{ version: "0.2" }, /agent\.version/],
+      [{ protocol: "mcp" }, /agent\.protocol/],
+      [{ protocol: "sekisho", version: "1.0" }, /agent\.version: is for the protocol a2a only/],
+    ])("refuses %j", (fields, words) => {
+      for (const carrier of [runtime, { transport: "in-process" }])
+        expect(problemsWith({ ...carrier, protocol: "a2a", ...fields })).toEqual([
+          expect.stringMatching(words),
+        ]);
     });
   });
 

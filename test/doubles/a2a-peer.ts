@@ -7,22 +7,29 @@ import { v03Operations } from "@sekisho/contracts/a2a/v03/params.ts";
 import { type AnsweredOperation, a2aAnswer } from "./a2a-peer-answer.ts";
 import { json } from "./answers.ts";
 import { createPeer, type Peer, type Script } from "./execution-peer.ts";
-import { startWebServer } from "./web-server.ts";
 
-/** The script gets `execute_task`, `get_task` and `cancel_task`. A request for the card at `cardUrl` is not a call. */
-export async function startA2aPeer({
+/**
+ * The script gets `execute_task`, `get_task` and `cancel_task`. A request for the card is not a call. A request without a version counts
+ * as 0.3. `path` is the only one for calls, and the one in the card.
+ */
+export function createA2aPeer({
   script,
   version,
+  path,
 }: {
   script: Script;
   version: A2aVersion;
-}): Promise<Peer & { cardUrl: string; close(): Promise<void> }> {
+  path: string;
+}): Peer {
   const { handle, calls } = createPeer({ script });
-  const { url, close } = await startWebServer({
-    async handle({ request }) {
+  return {
+    calls,
+    async handle(request) {
       if (request.method === "GET")
-        return json(cardOf({ url: new URL("/a2a", request.url).href, version }));
-      if (request.headers.get("a2a-version") !== version)
+        return json(cardOf({ url: new URL(path, request.url).href, version }));
+      const { pathname } = new URL(request.url);
+      const requestedVersion = request.headers.get("a2a-version") ?? "0.3";
+      if (pathname !== path || requestedVersion !== version)
         return new Response(null, { status: 400 });
       const { id, method, params } = JSON.parse(await request.text());
       const operation = toA2aOperation(method)?.operation as AnsweredOperation;
@@ -33,8 +40,7 @@ export async function startA2aPeer({
       );
       return inA2a({ answer, operation, version });
     },
-  });
-  return { calls, handle, cardUrl: `${url}/.well-known/agent-card.json`, close };
+  };
 }
 
 /** The smallest card of each version. */

@@ -9,6 +9,10 @@ import type {
 } from "@sekisho/execution/agents/agent.ts";
 import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
 import { createHost, type Host, type HostOptions } from "@sekisho/execution/host.ts";
+import {
+  type ConversationRecord,
+  parseConversationRecord,
+} from "@sekisho/execution/tasks/conversation-record.ts";
 import { type ExecutionTask, parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { collectLog } from "../doubles/collect-log.ts";
@@ -37,6 +41,10 @@ export type Answer = {
 };
 
 export type CallOptions = { id?: string | number; headers?: Record<string, string>; path?: string };
+
+export function memoryConversations(now?: () => number): TaskStore<ConversationRecord> {
+  return createMemoryTaskStore({ parse: parseConversationRecord, ...(now && { now }) });
+}
 
 export type TestHost = {
   host: Host;
@@ -103,6 +111,13 @@ export function yielding(...updates: TaskUpdate[]): Agent {
     yield* updates;
   };
 }
+
+/** Answers with the value that it kept, and keeps the text of the task. */
+export const remembering: Agent = async ({ text }, { conversation }) => {
+  const earlierText = await conversation.read();
+  await conversation.write(text);
+  return `before: ${earlierText}`;
+};
 
 /** An agent that waits until it is let go, and remembers how often it was started and with what. */
 export function createGate({ heedsSignal = true, updates = [] as TaskUpdate[] } = {}) {

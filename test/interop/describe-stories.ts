@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
 import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
+import { createHttpsCarrier } from "@sekisho/verification/transport/a2a/https-carrier.ts";
 import { createA2aTransport } from "@sekisho/verification/transport/a2a/transport.ts";
 import { createClient, type ExecutionClient } from "@sekisho/verification/transport/runner.ts";
 import { common } from "../tables/transport-sample.ts";
@@ -36,7 +37,10 @@ export function describeStories({
     let transport: ReturnType<typeof createA2aTransport> | undefined;
     beforeAll(async () => {
       peer = await start();
-      transport = createA2aTransport({ cardUrl: peer.cardUrl, version, authorizer: noAuthorizer });
+      transport = createA2aTransport({
+        carrier: createHttpsCarrier({ cardUrl: peer.cardUrl, authorizer: noAuthorizer }),
+        version,
+      });
       const destination = {
         name: "peer",
         dialect: "a2a",
@@ -51,7 +55,10 @@ export function describeStories({
     });
 
     it("knows the name and the version of the agent by its card", async () => {
-      const described = await transport?.describe?.({ signal: hangSignal() });
+      const described = await transport?.describe?.({
+        sessionId: randomUUID(),
+        signal: hangSignal(),
+      });
       expect(described).toMatchObject({ name: expect.any(String), version: speaks });
     });
 

@@ -36,10 +36,9 @@ const about = {
 };
 
 export async function startSdkServer({
-  agent,
   versions,
-}: {
-  agent: Agent;
+  ...code
+}: ({ agent: Agent } | { executor: AgentExecutor }) & {
   versions: readonly A2aVersion[];
 }): Promise<{ cardUrl: string; close: () => Promise<void> }> {
   const app = express();
@@ -58,7 +57,7 @@ export async function startSdkServer({
   const requestHandler = new DefaultRequestHandler(
     card,
     new InMemoryTaskStore(),
-    sdkExecutor({ agent }),
+    "executor" in code ? code.executor : sdkExecutor(code),
   );
   const options = versions.includes("0.3") ? { legacyCompat: { enabled: true } } : {};
   app.use(

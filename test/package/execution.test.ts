@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { createExecutionZone } from "@sekisho/execution/index.ts";
-import { answering } from "../execution/test-host.ts";
+import { type Answer, answering, remembering } from "../execution/test-host.ts";
 import { afterTest, folderOfTest } from "../tooling/cleanup.ts";
 
 const token = "a-token-that-is-long-enough";
@@ -19,8 +19,13 @@ function openZone(options: Partial<Parameters<typeof createExecutionZone>[0]> = 
   return zone;
 }
 
-function post(url: string, bearer = token): Request {
-  const body = { jsonrpc: "2.0", id: "1", method: "execute_task", params: { text: "hello" } };
+async function readAnswer(response: Promise<Response>) {
+  return (await (await response).json()) as Answer;
+}
+
+function post(url: string, bearer = token, text = "hello"): Request {
+  const params = { text, session_id: "s-".padEnd(40, "1") };
+  const body = { jsonrpc: "2.0", id: "1", method: "execute_task", params };
   const headers = { authorization: `Bearer ${bearer}`, "content-type": "application/json" };
   return new Request(url, { method: "POST", headers, body: JSON.stringify(body) });
 }
@@ -35,6 +40,18 @@ describe("fetch of an Execution zone", () => {
     for (const path of ["/", "/agents", "/agents/sekisho-of-another", "/agents/sekisho/nothing"]) {
       expect((await zone.fetch(post(`https://example.com${path}`))).status).toBe(404);
     }
+  });
+
+  it("keeps the agent's value in its file", async () => {
+    const file = join(folderOfTest(), "execution.db");
+    const answers: unknown[] = [];
+    for (const text of ["one", "two"]) {
+      const zone = openZone({ agent: remembering, file });
+      const { result } = await readAnswer(zone.fetch(post("https://example.com/", token, text)));
+      answers.push(result?.response_text);
+      await zone.close();
+    }
+    expect(answers).toEqual(["before: undefined", "before: one"]);
   });
 
   it("does not touch the body of a caller that it refuses", async () => {

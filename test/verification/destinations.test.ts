@@ -2,7 +2,14 @@
 
 import { randomUUID } from "node:crypto";
 import { expect, it } from "@jest/globals";
+import { parseExecutionSections } from "@sekisho/config/execution-schema.ts";
 import { parseConfig } from "@sekisho/config/load.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { createA2aAgent } from "@sekisho/execution/a2a/a2a-agent.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
+import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createHost } from "@sekisho/execution/host.ts";
+import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
@@ -10,6 +17,10 @@ import {
   type DestinationDependencies,
 } from "@sekisho/verification/destinations.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";
+import { createMemoryTaskStore } from "../world/records.ts";
+
+type ExecutionConfig = Config["execution"];
+const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-1";
 
 function destinationsOf(
   destinations: Record<string, Record<string, unknown>>,
@@ -49,12 +60,55 @@ it("a destination receives votes unless it speaks A2A, which has no operation fo
   const destinations = destinationsOf({
     plain: { transport: "https" },
     other: { transport: "a2a" },
+    runtime: { transport: "agentcore", runtimeArn },
+    a2aRuntime: { transport: "agentcore", runtimeArn, protocol: "a2a" },
   });
-  expect([destinations.get("plain")?.takesVotes, destinations.get("other")?.takesVotes]).toEqual([
-    true,
-    false,
-  ]);
+  const votes = [...destinations].map(([name, { takesVotes }]) => [name, takesVotes]);
+  expect(Object.fromEntries(votes)).toEqual({
+    plain: true,
+    other: false,
+    runtime: true,
+    a2aRuntime: false,
+  });
 });
+
+it("a destination over A2A reaches the host in its own process, without a port", async () => {
+  const host = createHost({
+    agent: createEchoAgent(),
+    store: createMemoryTaskStore({ parse: parseExecutionTask }),
+    authenticator: createNoneAuthenticator(),
+    a2a: (
+      await publishedAgent({
+        config: parseExecutionSections({}).execution,
+        url: "http://10.0.0.1/",
+      })
+    ).settings,
+  });
+  const destination = destinationsOf(
+    { own: { transport: "in-process", protocol: "a2a" } },
+    { handle: host.handle },
+  ).get("own");
+  const id = randomUUID();
+  const common = { requestId: id, sessionId: randomUUID(), timeoutMs: 5000, trace: createTrace() };
+  const result = await destination?.client.call({
+    method: "execute_task",
+    params: task,
+    id,
+    ...common,
+  });
+  expect(result).toMatchObject({ task_id: expect.any(String) });
+  await host.stop({ graceMs: 1000 });
+});
+
+async function publishedAgent({ config, url }: { config: ExecutionConfig; url: string }) {
+  const agent = createA2aAgent({
+    config,
+    notifications: undefined,
+    readSecret: () => Promise.reject(new Error("there is no secret")),
+  });
+  await agent.publish({ url });
+  return agent;
+}
 
 const task = {
   channel: "C1",

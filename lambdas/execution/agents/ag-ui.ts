@@ -1,11 +1,11 @@
 /** An agent that calls an endpoint of AG-UI 1.0 (https://docs.ag-ui.com), such as one of LangGraph, CrewAI, Mastra or Pydantic AI. */
 
-import { maxResultBytes } from "@sekisho/contracts/limits.ts";
 import { waitAtMost } from "@sekisho/runtime/async/deadline.ts";
-import { sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
-import { createEventError, parseEvent } from "./ag-ui/events.ts";
+import { isJsonObject } from "@sekisho/runtime/untrusted-input.ts";
+import { parseEvent } from "./ag-ui/events.ts";
 import { readMedia } from "./ag-ui/media.ts";
-import { createOutcome } from "./ag-ui/outcome.ts";
+import { addToMemory, type Memory, readMemory } from "./ag-ui/memory.ts";
+import { createOutcome, readAnswerId } from "./ag-ui/outcome.ts";
 import {
   addAnswer,
   createContinuation,
@@ -19,17 +19,19 @@ import type { Agent, AgentContext, TaskUpdate } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { createPartialReporter } from "./partial-reporter.ts";
 import {
+  createEventError,
   createRemoteCall,
+  keepForNextTask,
   RemoteError,
   type RemoteResponse,
   withRemoteFailure,
 } from "./remote-call.ts";
+import { createArtifactReports, reportTool } from "./reports.ts";
 
 /** The end of a run is known, but a late error may follow it. A server may also keep the connection open. */
 const maxWaitAfterEndMs = 2000;
 /** Some servers send each event of their framework beside the ones of the protocol. */
 const maxStreamBytes = 512 * 1024 * 1024;
-const maxToolNameLength = 100;
 
 /** The entry of the agent's module in a bundle. */
 export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
@@ -54,7 +56,8 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
     }
     const nowMs = Date.now();
     const continuation = state && createContinuation(state, nowMs);
-    const input = createRunInput({ task, context, protocolVersion, continuation, nowMs });
+    const memory = readMemory(await context.conversation.read());
+    const input = createRunInput({ task, context, protocolVersion, continuation, memory, nowMs });
     yield* callRemote(
       { body: input, accept: "text/event-stream", maxBytes: maxStreamBytes, context },
       async function* (response) {
@@ -62,18 +65,45 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
         const reader = createRunReader(input);
         yield* readRun({ reader, response, context });
         if (reader.isTooLarge()) yield { type: "answer" as const, text: reader.readText() };
-        else
-          yield createOutcome({
-            run: reader.run,
-            sentMessages: input.messages,
+        else {
+          const { run } = reader;
+          const ended = { run, sentMessages: input.messages };
+          const outcome = createOutcome({
+            ...ended,
             earlierMessages: continuation?.furtherMessages ?? [],
             earlierUsage: state?.usage,
           });
+          if (outcome.type === "answer") {
+            const id = readAnswerId(ended);
+            const news = { state: readState(run), answer: outcome.text, id };
+            await keepMemory({ memory, newMemory: addToMemory(memory, news), context });
+          }
+          yield outcome;
+        }
       },
     );
   };
   return (task, context) => withRemoteFailure(runTask(task, context), context);
 };
+
+/** The state without the messages of the conversation, which some servers list there as well. They are sent with each run. */
+function readState({ state, snapshot }: RunReader["run"]): unknown {
+  if (snapshot === undefined || !isJsonObject(state)) return state;
+  const { messages, ...otherMembers } = state;
+  return Array.isArray(messages) ? otherMembers : state;
+}
+
+/** An agent that keeps nothing costs no write. */
+async function keepMemory(request: {
+  memory: Memory;
+  newMemory: Memory;
+  context: AgentContext;
+}): Promise<void> {
+  const { memory, newMemory, context } = request;
+  const isEmpty = newMemory.state === undefined && newMemory.answers.length === 0;
+  if (isEmpty && memory.state === undefined) return;
+  await keepForNextTask(newMemory, context);
+}
 
 /** Reads to the end of the stream, because an error may follow the end of the run. */
 async function* readRun(request: {
@@ -114,26 +144,14 @@ async function readRest(
   }
 }
 
-/** Artifacts beyond what a result can hold are left out, because the agent does not know of that limit. */
 function createReports(log: AgentContext["log"]): (news: News) => TaskUpdate[] {
-  let bytesLeft = maxResultBytes / 2;
-  return ({ toolName, steps, parts = [] }) => {
-    const artifacts = parts.flatMap((part) => {
+  const reportArtifact = createArtifactReports({ log });
+  return ({ toolName, steps, parts = [] }) => [
+    ...(toolName === undefined ? [] : reportTool(toolName)),
+    ...(steps === undefined ? [] : [{ type: "progress" as const, steps }]),
+    ...parts.flatMap((part) => {
       const artifact = readMedia(part);
-      if (artifact === undefined) return [];
-      const bytes = JSON.stringify(artifact).length;
-      if (bytes > bytesLeft) {
-        log.warn("agent_artifact_left_out", { cause_kind: "artifact: too_large" });
-        return [];
-      }
-      bytesLeft -= bytes;
-      return [{ type: "artifact" as const, artifact }];
-    });
-    const text = toolName && truncate(sanitizeLine(toolName), maxToolNameLength);
-    return [
-      ...(text ? [{ type: "progress" as const, text }] : []),
-      ...(steps === undefined ? [] : [{ type: "progress" as const, steps }]),
-      ...artifacts,
-    ];
-  };
+      return artifact === undefined ? [] : reportArtifact(artifact);
+    }),
+  ];
 }

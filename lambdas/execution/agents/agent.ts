@@ -53,6 +53,20 @@ export type ReadAttachment = (request: {
   maxBytes?: number;
 }) => Promise<Uint8Array>;
 
+/**
+ * The value that an agent keeps between the tasks of one conversation, such as the id that another service gave it. Agents and callers
+ * share none. Both methods do nothing if the caller names no conversation, and call no store before they are called.
+ */
+export type AgentConversation = {
+  /** Resolves to the value that was stored last, or to undefined if there is none. Rejects with a SekishoError `unavailable`. */
+  read(): Promise<unknown>;
+  /**
+   * Stores any JSON of up to 64 KiB for 30 days, instead of the value before. `undefined` removes it. Of tasks that write at the same time, the last
+   * one wins. Rejects with a RangeError or a TypeError if the value cannot be stored, and with a SekishoError `unavailable`.
+   */
+  write(value: unknown): Promise<void>;
+};
+
 export type AgentContext = {
   /** The id of the `execute_task` request or A2A message that began the task. A repeated request has the same id. */
   requestId: string;
@@ -73,6 +87,7 @@ export type AgentContext = {
   signal: AbortSignal;
   /** Use this instead of `fetch`: the sender chose the address, and this process can reach services that the sender cannot. */
   readAttachment: ReadAttachment;
+  conversation: AgentConversation;
   trace: Trace;
   log: Log;
 };

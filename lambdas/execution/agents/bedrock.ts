@@ -9,7 +9,8 @@ import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
 import { createTraceHeaders } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { sdkUserAgent } from "@sekisho/runtime/version.ts";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import type { Agent, AgentTask } from "./agent.ts";
+import type { Agent } from "./agent.ts";
+import { toConverseMessages } from "./converse-messages.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { type AnswerEnd, createModelAnswers } from "./model-answer.ts";
 
@@ -114,27 +115,4 @@ function addHeaders(headers: Record<string, string>) {
 function readEnd(end: AnswerEnd, { messageStop, metadata }: ConverseStreamOutput): AnswerEnd {
   if (messageStop !== undefined) return { ...end, stopReason: messageStop.stopReason };
   return metadata?.usage === undefined ? end : { ...end, usage: { ...metadata.usage } };
-}
-
-export type ConverseMessage = { role: "user" | "assistant"; content: { text: string }[] };
-
-/** Bedrock requires that the user speaks first, but a thread may begin with a message of the bot. */
-const openingText = "(The conversation begins with a message of yours.)";
-
-/** Undefined for a task without text. */
-export function toConverseMessages({
-  text,
-  history = [],
-}: AgentTask): ConverseMessage[] | undefined {
-  if (text.trim() === "") return undefined;
-  const messages: ConverseMessage[] = [];
-  for (const turn of [...history, { role: "user" as const, text }]) {
-    if (turn.text.trim() === "") continue;
-    if (messages.length === 0 && turn.role === "assistant")
-      messages.push({ role: "user", content: [{ text: openingText }] });
-    const lastMessage = messages.at(-1);
-    if (lastMessage?.role === turn.role) lastMessage.content.push({ text: turn.text });
-    else messages.push({ role: turn.role, content: [{ text: turn.text }] });
-  }
-  return messages;
 }

@@ -8,6 +8,7 @@ import { bundledAgentFile } from "@sekisho/config/deployed.ts";
 import { createReadStageSecret } from "@sekisho/config/stage-secrets.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 import type { AwsCredentialsProvider, AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import type { Agent } from "./agent.ts";
 import { combineAgents } from "./named-agents.ts";
 
@@ -25,17 +26,35 @@ export type CreateAgent = (
   dependencies: AgentDependencies & { config: AgentConfig; name?: string | undefined },
 ) => Agent;
 
-/** Creates the main agent of the configuration and those by name, as one. Call it within `runAsAgent`. */
+/**
+ * Creates the main agent of the configuration and those by name, as one. Call it within `runAsAgent`. Of several agents, one that cannot be
+ * created fails its own tasks only. An error of a single one is thrown, so that the process does not start.
+ */
 export function createAgents(options: {
   execution: Agents;
   createAgent: CreateAgent;
   dependencies: AgentDependencies;
 }): Agent {
   const { execution, createAgent, dependencies } = options;
-  const agents = listAgents(execution).map(
-    ({ name, agent: config }) => [name, createAgent({ ...dependencies, config, name })] as const,
-  );
+  const list = listAgents(execution);
+  const agents = list.map(({ name, agent: config }) => {
+    const create = () => createAgent({ ...dependencies, config, name });
+    return [name, list.length === 1 ? create() : createOrFail(create)] as const;
+  });
   return combineAgents({ agents: new Map(agents), mainName: findMainName(execution) });
+}
+
+/** The module of a user's agent may throw when it is loaded. */
+function createOrFail(create: () => Agent): Agent {
+  try {
+    return create();
+  } catch (error) {
+    const cause_kind = errorKind(error);
+    return async function* (_task, { log }) {
+      log.error("agent_not_loaded", { reason: "execution_failed", cause_kind });
+      yield { type: "failure", reason: "execution_failed" };
+    };
+  }
 }
 
 export function agentDependencies(aws: AwsDependencies): AgentDependencies {

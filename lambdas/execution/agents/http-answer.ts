@@ -63,7 +63,7 @@ export function refuseError(value: unknown): void {
   if (name !== undefined) throw createUnreadable(`the member "${name}" reports a failure`);
 }
 
-function isEmpty(value: unknown): boolean {
+export function isEmpty(value: unknown): boolean {
   if (typeof value === "string") return !isVisible(value);
   return !value || (typeof value === "object" && Object.keys(value).length === 0);
 }
@@ -87,15 +87,21 @@ export function readJsonAnswer(body: unknown, path: string | undefined): string 
   return text;
 }
 
-/** Undefined if there is nothing at the path, or something empty. An option is both the button and the reply. */
-export function readQuestion(
-  body: unknown,
-  path: string,
-): Extract<TaskUpdate, { type: "question" }> | undefined {
+type Question = Extract<TaskUpdate, { type: "question" }>;
+
+/** Undefined if there is nothing at the path, or something empty. */
+export function readQuestion(body: unknown, path: string): Question | undefined {
   const value = readPath(body, path);
   if (isEmpty(value)) return undefined;
+  const question = toQuestion(value);
+  if (question === undefined) throw createUnreadable(`the question at ${path} has no text`);
+  return question;
+}
+
+/** Undefined for a value without a text of a question. An option is both the button and the reply. */
+export function toQuestion(value: unknown): Question | undefined {
   const text = typeof value === "string" ? value : findText(value, promptMembers);
-  if (!text?.trim()) throw createUnreadable(`the question at ${path} has no text`);
+  if (!text?.trim()) return undefined;
   const prompt = truncate(text, maxPromptLength);
   const options = readMember(value, "options");
   const isUsable =

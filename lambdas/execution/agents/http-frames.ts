@@ -2,6 +2,7 @@
  * Reads the text of an answer from a stream of events, of which there is no standard: texts, events of Bedrock as Strands passes them on,
  * JSON objects, and lines that are no JSON.
  */
+import { createBedrockReader, type Piece } from "./converse-events.ts";
 import {
   answerMembers,
   createUnreadable,
@@ -11,16 +12,8 @@ import {
   readText,
   refuseError,
 } from "./http-answer.ts";
-import { RemoteError } from "./remote-call.ts";
+import { createEventError } from "./remote-call.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
-
-export type Piece = {
-  text: string;
-  /** True if the text before this frame was no part of the answer. */
-  isFirst?: boolean;
-  /** Nothing after it belongs to the answer. */
-  isLast?: boolean;
-};
 
 export type FrameReader = {
   /** Throws a RemoteError for a failure that the stream reports. */
@@ -38,32 +31,37 @@ const pieceTypes: readonly unknown[] = [
   ...[undefined, "token", "text", "delta", "text-delta", "text_delta", "chunk", "content"],
 ];
 const pieceMembers = ["data", "token", "delta", "text", "content"];
-const bedrockEvents = [
-  ...["messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop"],
-];
 const nothing: Piece = { text: "" };
 
-/** `path` is where each event has its piece of the answer. */
-export function createFrameReader(path: string | undefined): FrameReader {
+/** `path` is where each event has its piece of the answer. `onJson` gets each event that is JSON. */
+export function createFrameReader(options: {
+  path?: string | undefined;
+  onJson?: (json: unknown) => void;
+}): FrameReader {
+  const { path, onJson = () => {} } = options;
   let hasText = false;
   let hasRawText = false;
   /** The answer as a whole, which some send beside its pieces. */
-  let wholeText = "";
+  const whole = createWholeReader();
   const bedrock = createBedrockReader();
+  const dify = createDifyReader();
 
   function readFrame({ event, data, isCut }: ServerSentEvent): Piece {
     if (data.trim() === "[DONE]") return { text: "", isLast: true };
     if (event === "error") throw createUnreadable("an event error reports a failure");
     const json = parseJson(data);
     if (json === undefined) {
-      if (isCut && /^["{[]/.test(data)) throw createCut("within an event");
+      if (isCut && /^["{[]/.test(data)) throw createEventError("the stream ends within an event");
       if (path !== undefined || bedrock.isUsed() || !textEvents.includes(event)) return nothing;
       hasRawText = true;
       return { text: data };
     }
+    onJson(json);
     refuseError(json);
     if ([readMember(json, "type"), readMember(json, "event")].includes("error"))
       throw createUnreadable("an event of type error reports a failure");
+    const difyPiece = dify.read(json);
+    if (difyPiece !== undefined) return difyPiece;
     if (path !== undefined) return { text: readText(readPath(json, path)) ?? "" };
     const piece = bedrock.read(readMember(json, "event"));
     if (piece !== undefined) return piece;
@@ -82,7 +80,7 @@ export function createFrameReader(path: string | undefined): FrameReader {
     const piece = members.map((name) => readMember(json, name)).find((each) => isText(each));
     if (piece !== undefined) return { text: piece };
     const text = findText(json, answerMembers);
-    wholeText += text ?? "";
+    if (text !== undefined) whole.add(text);
     return text === undefined ? undefined : nothing;
   }
 
@@ -93,54 +91,52 @@ export function createFrameReader(path: string | undefined): FrameReader {
       return piece;
     },
     end() {
-      if (bedrock.isOpen()) throw createCut("before messageStop");
+      if (bedrock.isOpen()) throw createEventError("the stream ends before the last messageStop");
+      if (dify.isOpen()) throw createEventError("the stream ends before message_end");
+      const wholeText = whole.text();
       if (!hasText && wholeText === "")
         throw createUnreadable(`no event has a text ${path === undefined ? "" : `at ${path}`}`);
-      return { text: hasText ? "" : wholeText, stopReason: bedrock.stopReason() };
+      return { text: hasText ? "" : wholeText, stopReason: bedrock.stopReason() ?? "end_turn" };
     },
   };
 }
 
-/** Events of Converse. An agent that uses tools sends several messages, of which each may have text. */
-function createBedrockReader() {
-  let isUsed = false;
-  let isOpen = false;
-  let isBetween = false;
-  let hasText = false;
-  let stopReason = "end_turn";
-
-  function readDelta(text: unknown): string {
-    if (!isText(text) || text === "") return "";
-    const separator = isBetween && hasText ? "\n\n" : "";
-    isBetween = false;
-    hasText = true;
-    return separator + text;
-  }
-
+/** Joins texts. Those of which each begins with the one before are one answer that grows, so the latest has it all. */
+function createWholeReader() {
+  let joinedText = "";
+  let latestText = "";
+  let isGrowing = true;
   return {
-    isUsed: () => isUsed,
-    isOpen: () => isOpen,
-    stopReason: () => stopReason,
-    /** Undefined if it is no such event. */
-    read(event: unknown): Piece | undefined {
-      const name = bedrockEvents.find((each) => readMember(event, each) !== undefined);
-      if (name === undefined) return undefined;
-      const isFirst = !isUsed;
-      isUsed = true;
-      const content = readMember(event, name);
-      if (name === "messageStart") isOpen = true;
-      if (name === "messageStop") {
-        isOpen = false;
-        isBetween = true;
-        stopReason = readText(readMember(content, "stopReason")) ?? stopReason;
-      }
-      return { text: readDelta(readPath(content, "$.delta.text")), isFirst };
+    add(text: string): void {
+      isGrowing &&= text.startsWith(latestText);
+      joinedText += text;
+      latestText = text;
     },
+    text: () => (isGrowing ? latestText : joinedText),
   };
 }
 
-function createCut(where: string): RemoteError {
-  return new RemoteError(`the stream ends ${where}`, { lost: true });
+/** The events of Dify, which name the message that they belong to. Others of its events have no text of the answer. */
+function createDifyReader() {
+  let isOpen = false;
+  return {
+    isOpen: () => isOpen,
+    /** Undefined if it is no such event. */
+    read(json: unknown): Piece | undefined {
+      const [event, answer, id] = ["event", "answer", "message_id"].map((name) =>
+        readMember(json, name),
+      );
+      if (event === "human_input_required" || event === "workflow_paused")
+        throw createUnreadable("the workflow waits for a form of its own");
+      if (event === "message_end" || event === "workflow_finished") isOpen = false;
+      if (!isText(id) || !isText(answer)) return undefined;
+      // Moderation takes back what was written so far.
+      if (event === "message_replace") return { text: answer, isFirst: true };
+      if (event !== "message" && event !== "agent_message") return undefined;
+      isOpen = true;
+      return { text: answer };
+    },
+  };
 }
 
 function isText(value: unknown): value is string {

@@ -1,8 +1,9 @@
 /** An agent that posts JSON to an endpoint of another kind, and reads the text of the answer from its response. */
-import { fillTemplate, type PlaceholderValues } from "@sekisho/config/request-template.ts";
+import { fillTemplate, type PlaceholderValues, toText } from "@sekisho/config/request-template.ts";
 import type { AgentContext, AgentTask, TaskUpdate } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { createUnreadable, readJsonAnswer, readQuestion, refuseError } from "./http-answer.ts";
+import { continueConversation, type OnJson, type PostKept } from "./http-conversation.ts";
 import { createFrameReader } from "./http-frames.ts";
 import { createModelAnswers, type ModelAnswer } from "./model-answer.ts";
 import {
@@ -24,22 +25,39 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
     throw new Error(
       'This bundle has the agent "http", but execution.agent names another one. Bundle again.',
     );
-  const { request, resume, answer, question } = config;
+  const { request, resume, answer, question, conversation: path } = config;
   const callRemote = createRemoteCall({ config, dependencies });
   const beginAnswer = createModelAnswers({ now: Date.now, isFirstTextUrgent: true });
 
-  async function* run(task: AgentTask, context: AgentContext): AsyncGenerator<TaskUpdate> {
+  /** `kept` is what the conversation's earlier responses had. */
+  async function* post(
+    { task, context, kept }: { task: AgentTask; context: AgentContext; kept: unknown },
+    onJson: OnJson,
+  ): AsyncGenerator<TaskUpdate> {
     const template = task.answers.length === 0 ? request : resume;
     if (template === undefined) throw createUnreadable("execution.agent.resume is not set");
-    const body = fillTemplate(template, readValues(task, context));
-    yield* callRemote({ body, accept, context }, (response) => {
+    const body = fillTemplate(template, { ...readValues(task, context), conversation: kept });
+    yield* callRemote({ body, accept, context, conversation: toText(kept) }, (response) => {
       const begin = () => beginAnswer({ task, log: context.log });
       return response.isStream
-        ? readStream({ response, begin, path: answer })
-        : readBody({ response, begin, paths: { answer, question } });
+        ? readStream({ response, begin, path: answer, onJson })
+        : readBody({ response, begin, paths: { answer, question }, onJson });
     });
   }
-  return (task, context) => withRemoteFailure(run(task, context), context);
+
+  return (task, context) => {
+    const postKept: PostKept = (kept, onJson) => post({ task, context, kept }, onJson);
+    const updates =
+      path === undefined
+        ? postKept("", () => {})
+        : continueConversation({
+            post: postKept,
+            path,
+            context,
+            isFirst: task.answers.length === 0,
+          });
+    return withRemoteFailure(updates, context);
+  };
 };
 
 function readValues(task: AgentTask, { contextId, taskId }: AgentContext): PlaceholderValues {
@@ -65,9 +83,10 @@ async function* readStream(request: {
   response: RemoteResponse;
   begin: () => ModelAnswer;
   path: string | undefined;
+  onJson: OnJson;
 }): AsyncGenerator<TaskUpdate> {
-  const { response, begin, path } = request;
-  const reader = createFrameReader(path);
+  const { response, begin, path, onJson } = request;
+  const reader = createFrameReader({ path, onJson });
   let answer = begin();
   for await (const frame of response.events()) {
     const { text, isFirst, isLast } = reader.read(frame);
@@ -88,11 +107,13 @@ async function* readBody(request: {
   response: RemoteResponse;
   begin: () => ModelAnswer;
   paths: Paths;
+  onJson: OnJson;
 }): AsyncGenerator<TaskUpdate> {
-  const { response, begin, paths } = request;
+  const { response, begin, paths, onJson } = request;
   const text = await response.text();
   const json = readJson({ text, mediaType: response.mediaType });
   if (json !== undefined) {
+    onJson(json);
     refuseError(json);
     const question = paths.question && readQuestion(json, paths.question);
     if (question) {

@@ -26,8 +26,10 @@ export async function loadAgents(request: {
 const builtInAgents = {
   bedrock: () => import("./bedrock.ts"),
   "openai-compatible": () => import("./openai-compatible.ts"),
+  responses: () => import("./responses.ts"),
   "ag-ui": () => import("./ag-ui.ts"),
   http: () => import("./http.ts"),
+  harness: () => import("./harness.ts"),
 };
 
 /** The path of a user's file is relative to `cwd`. The file must export a function `agent`. An error says how to fix it. */

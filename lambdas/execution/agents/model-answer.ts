@@ -13,6 +13,8 @@ export type AnswerEnd = {
 export type ModelAnswer = {
   /** Returns the updates to report now. */
   add(text: string): TaskUpdate[];
+  /** What is written so far, without the reasoning. */
+  text(): string;
   /** True if the host rejects the answer as too large, so that the rest of the stream is not needed. */
   isTooLarge(): boolean;
   end(end: AnswerEnd): TaskUpdate;
@@ -48,11 +50,13 @@ export function createModelAnswers({
         modelText += text;
         return report(readPartial);
       },
+      text: () => removeReasoning(modelText, { isWhole: true }).text,
       isTooLarge() {
         if (modelText.length <= checkedAgainAt) return false;
         const { length } = removeReasoning(modelText, { isWhole: true }).text;
+        if (length > maxResultBytes) return true;
         checkedAgainAt = modelText.length + Math.max(maxResultBytes - length, minStep);
-        return length > maxResultBytes;
+        return false;
       },
       end({ stopReason, usage }) {
         const answer = removeReasoning(modelText, { isWhole: true });
@@ -67,9 +71,9 @@ export function createModelAnswers({
           return { type: "failure", reason: "execution_failed" };
         }
         const answerText =
-          stopKind === "cut" || stopKind === "ended"
-            ? addCutNote({ text, question: task.text, stopKind })
-            : text;
+          stopKind === "whole" || stopKind === "failed"
+            ? text
+            : addCutNote({ text, question: task.text, stopKind });
         return { type: "answer", text: answerText, ...(usage && { usage }) };
       },
     };
@@ -94,6 +98,8 @@ const cutReasons: readonly string[] = [
 ];
 /** Stop reasons of an agent that was ended before it was done. */
 const endedReasons: readonly string[] = ["timeout_exceeded", "max_iterations_exceeded"];
+/** Stop reasons of an agent that something else stopped, such as a hook. */
+const stoppedReasons: readonly string[] = ["interrupted", "partial_turn", "hook_stopped"];
 /** Stop reasons of an answer that broke off, or from which a filter removed parts. */
 const failedReasons: readonly string[] = [
   ...[
@@ -117,11 +123,12 @@ const failedReasons: readonly string[] = [
   ...["malformed_model_output", "malformed_tool_use", "malformed_function_call"],
 ];
 
-function readStopKind(stopReason: string | undefined): "whole" | "cut" | "ended" | "failed" {
+function readStopKind(stopReason: string | undefined): "whole" | "failed" | CutKind {
   if (stopReason === undefined) return "failed";
   const reason = stopReason.toLowerCase();
   if (cutReasons.includes(reason)) return "cut";
   if (endedReasons.includes(reason)) return "ended";
+  if (stoppedReasons.includes(reason)) return "stopped";
   return failedReasons.includes(reason) ? "failed" : "whole";
 }
 
@@ -141,14 +148,15 @@ const cutNotes = {
     en: "This answer was cut off because the agent reached a limit of time or steps.",
     ja: "エージェントが時間または手順の上限に達したため、回答が途中で切れています。",
   },
+  stopped: {
+    en: "The agent was stopped before it finished this answer.",
+    ja: "エージェントが途中で止められたため、回答は完了していません。",
+  },
 };
+type CutKind = keyof typeof cutNotes;
 
 /** Says in the language of the conversation that the answer is not whole. The note must not end up in a code block that was cut. */
-function addCutNote(answer: {
-  text: string;
-  question: string;
-  stopKind: keyof typeof cutNotes;
-}): string {
+function addCutNote(answer: { text: string; question: string; stopKind: CutKind }): string {
   const { text, question, stopKind } = answer;
   const note = cutNotes[stopKind][japanese.test(text + question) ? "ja" : "en"];
   const [fence = ""] = findOpenFence(text);

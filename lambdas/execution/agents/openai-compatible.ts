@@ -5,8 +5,10 @@ import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
 import { createTraceHeaders } from "@sekisho/runtime/telemetry/telemetry.ts";
 import * as z from "zod/mini";
 import type { Agent, AgentTask } from "./agent.ts";
+import { type ChatMessage, listEarlierMessages, readUserText } from "./chat-messages.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { type AnswerEnd, createModelAnswers } from "./model-answer.ts";
+import { reportTool } from "./reports.ts";
 import { type ChunkSource, parseServerSentEvents } from "./server-sent-events.ts";
 
 const defaultIdleTimeoutMs = 120_000;
@@ -69,11 +71,12 @@ export function createOpenAiCompatibleAgent(options: {
       }
       const answer = beginAnswer({ task, log });
       let end: AnswerEnd = {};
-      for await (const { text, ...others } of readCompletion({
+      for await (const { text, toolNames = [], ...others } of readCompletion({
         chunks: response.body,
         onChunk: limit.refresh,
       })) {
         end = { ...end, ...others };
+        yield* toolNames.flatMap(reportTool);
         yield* answer.add(text);
         if (answer.isTooLarge()) break;
       }
@@ -124,7 +127,9 @@ const chunkSchema = z.object({
   choices: z.optional(
     z.array(
       z.object({
-        delta: z.optional(z.object({ content: z.optional(z.unknown()) })),
+        delta: z.optional(
+          z.object({ content: z.optional(z.unknown()), tool_calls: z.optional(z.unknown()) }),
+        ),
         finish_reason: z.optional(z.string()),
       }),
     ),
@@ -164,7 +169,9 @@ const maxStreamBytes = 32 * 1024 * 1024;
  * Reads the stream of a chat completion (https://platform.openai.com/docs/api-reference/chat-streaming). Throws for an error
  * event and for an invalid chunk. There is no reason to stop if the stream ends before the answer does.
  */
-async function* readCompletion(source: ChunkSource): AsyncGenerator<{ text: string } & AnswerEnd> {
+async function* readCompletion(
+  source: ChunkSource,
+): AsyncGenerator<{ text: string; toolNames?: string[] } & AnswerEnd> {
   let isFinished = false;
   for await (const { event, data } of parseServerSentEvents({
     ...source,
@@ -183,10 +190,20 @@ async function* readCompletion(source: ChunkSource): AsyncGenerator<{ text: stri
     isFinished ||= stopReason !== "";
     yield {
       text: readText(choice?.delta?.content),
+      toolNames: readToolNames(choice?.delta?.tool_calls),
       ...(stopReason !== "" && { stopReason }),
       ...(usage && { usage: json.usage }),
     };
   }
+}
+
+/** A gateway may call tools itself, and stream the calls. The first chunk of a call has its name, and further ones its arguments. */
+function readToolNames(toolCalls: unknown): string[] {
+  if (!Array.isArray(toolCalls)) return [];
+  return toolCalls.flatMap((call: unknown) => {
+    const { name } = Object(Object(call).function) as { name?: unknown };
+    return typeof name === "string" ? [name] : [];
+  });
 }
 
 /** Some endpoints send the member in every chunk, and leave it empty as long as there is no error. */
@@ -196,8 +213,6 @@ function isError(error: unknown): boolean {
   return Boolean(error) && !isEmptyObject;
 }
 
-export type ChatMessage = { role: "system" | "user" | "assistant"; content: string };
-
 function toChatMessages({
   task,
   system,
@@ -205,18 +220,9 @@ function toChatMessages({
   task: AgentTask;
   system?: string | undefined;
 }): ChatMessage[] {
-  const earlierMessages = (task.history ?? []).map(({ role, text }) => ({ role, content: text }));
   return [
     ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
-    ...earlierMessages,
-    {
-      role: "user",
-      content: [task.text, ...listDataTexts(task)].filter((text) => text !== "").join("\n"),
-    },
+    ...listEarlierMessages(task),
+    { role: "user", content: readUserText(task) },
   ];
-}
-
-/** Data parts as JSON, because a chat message holds text only. */
-function listDataTexts({ parts }: AgentTask): string[] {
-  return parts.flatMap(({ data }) => (data === undefined ? [] : [JSON.stringify(data)]));
 }

@@ -1,7 +1,11 @@
 /** Calls an agent that runs elsewhere and speaks its own protocol: one POST, whose response is read while the agent still writes it. */
 
 import { createAuthorizer } from "@sekisho/config/authorizers.ts";
-import { type RemoteAgentConfig, resolveAgentAuthorizer } from "@sekisho/config/remote-agent.ts";
+import {
+  type RemoteTarget,
+  readAgentArn,
+  resolveAgentAuthorizer,
+} from "@sekisho/config/remote-agent.ts";
 import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
 import { type AddedCredentials, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
@@ -31,13 +35,24 @@ export class RemoteError extends Error {
   }
 }
 
-/** `body` is sent as JSON. */
+/** The agent has begun to answer, and nobody knows what it did. `problem` holds names of the protocol only. */
+export function createEventError(problem: string): RemoteError {
+  return new RemoteError(problem, { lost: true });
+}
+
+/** `body` is sent as JSON. There is none if it is undefined. */
 export type RemoteRequest = {
-  body: unknown;
+  /** Default: POST. */
+  method?: "GET" | "POST";
+  /** Another address of the agent than the configured one. */
+  url?: URL;
+  body?: unknown;
   accept: string;
   headers?: Readonly<Record<string, string>>;
   /** The most bytes of the whole response. Default: 32 MiB. */
   maxBytes?: number;
+  /** The text of {conversation} in the URL. */
+  conversation?: string;
   context: AgentContext;
 };
 
@@ -46,10 +61,14 @@ export type RemoteResponse = {
   mediaType: string;
   /** True for `text/event-stream`. */
   isStream: boolean;
+  /** The body as it arrives. Rejects like `events`. */
+  chunks: AsyncIterable<Uint8Array>;
   /** Rejects with a RemoteError if the response breaks off, is silent for too long or is too large. */
   events(): AsyncGenerator<ServerSentEvent>;
   /** The whole body as text. Rejects likewise. */
   text(): Promise<string>;
+  /** The whole body. Rejects likewise. */
+  bytes(): Promise<Buffer>;
 };
 
 /**
@@ -61,6 +80,9 @@ export type CallRemote = <T>(
   use: (response: RemoteResponse) => AsyncGenerator<T>,
 ) => AsyncGenerator<T>;
 
+/** The conversation of a call of AgentCore. */
+export const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
+
 const defaultIdleTimeoutMs = 120_000;
 /** Far more than the largest answer, with what streams hold beside it. */
 const maxResponseBytes = 32 * 1024 * 1024;
@@ -70,16 +92,16 @@ const refusals = { min: 300, max: 499, but: 408 };
 const unknownStatuses: readonly number[] = [408, 502, 504, 524];
 
 export function createRemoteCall(options: {
-  config: RemoteAgentConfig;
+  config: RemoteTarget;
   dependencies: Omit<AgentDependencies, "config">;
 }): CallRemote {
   const { config, dependencies } = options;
   const { idleTimeoutMs = defaultIdleTimeoutMs } = config;
-  const url = resolveUrl(config);
+  const ownUrl = resolveUrl(config);
   const authorizer = createAuthorizer({
     ...dependencies,
     authorizer: resolveAgentAuthorizer(config),
-    url: url.href,
+    url: ownUrl.href,
   });
   const http = createHttpClient();
 
@@ -87,18 +109,19 @@ export function createRemoteCall(options: {
     request: RemoteRequest,
     signal: AbortSignal,
   ): Promise<{ response: StreamedResponse; credentials: AddedCredentials }> {
-    const { body, accept, headers: ownHeaders, maxBytes = maxResponseBytes, context } = request;
+    const { method = "POST", url = ownUrl, body, accept, context } = request;
+    const { headers: ownHeaders, maxBytes = maxResponseBytes } = request;
+    const values = { session: readSession(context), conversation: request.conversation ?? "" };
     const headers = {
-      ...{ "content-type": "application/json", accept, "accept-encoding": "identity" },
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...{ accept, "accept-encoding": "identity" },
       ...createTraceHeaders(context.trace),
-      ...(config.runtimeArn !== undefined && {
-        "x-amzn-bedrock-agentcore-runtime-session-id": readSession(context),
-      }),
+      ...(readAgentArn(config) !== undefined && { [sessionHeader]: readSession(context) }),
       ...ownHeaders,
     };
     const outgoing = {
-      ...{ method: "POST" as const, url: nameSession(url, context), headers, signal },
-      body: Buffer.from(JSON.stringify(body)),
+      ...{ method, url: fillUrl(url, values), headers, signal },
+      body: Buffer.from(body === undefined ? "" : JSON.stringify(body)),
     };
     const credentials = await Promise.resolve(authorizer.authorize(outgoing)).catch(
       (error: unknown) => {
@@ -138,8 +161,10 @@ export function createRemoteCall(options: {
       yield* use({
         mediaType: mediaType.trim(),
         isStream: mediaType.trim() === "text/event-stream",
+        chunks,
         events: () => readEvents({ chunks, maxBytes: request.maxBytes ?? maxResponseBytes }),
         text: () => readText(chunks),
+        bytes: () => readBytes(chunks),
       });
     } finally {
       limit.end();
@@ -165,23 +190,42 @@ export async function* withRemoteFailure(
   }
 }
 
-/** A runtime of AgentCore has its address below that of its region (InvokeAgentRuntime). */
-function resolveUrl({ url, runtimeArn, qualifier = "DEFAULT" }: RemoteAgentConfig): URL {
-  if (runtimeArn === undefined) return parseCheckedUrl(url ?? "");
-  const [, , , region = ""] = runtimeArn.split(":");
-  const address = createEndpointResolver({ region })("bedrock-agentcore");
-  const path = `/runtimes/${encodeURIComponent(runtimeArn)}/invocations`;
-  return new URL(`${path}?qualifier=${encodeURIComponent(qualifier)}`, address);
+/** Stores the value of the conversation. An answer is worth more than its conversation, so a failure is only logged. */
+export async function keepForNextTask(
+  value: unknown,
+  { conversation, log }: Pick<AgentContext, "conversation" | "log">,
+): Promise<void> {
+  await conversation.write(value).catch((error: unknown) => {
+    log.warn("remote_conversation_not_kept", { cause_kind: errorKind(error) });
+  });
 }
 
-/** One session for each conversation, so that the agent finds what it remembers. A runtime takes 33 to 256 characters; a UUID has 36. */
+/** A runtime or a harness of AgentCore has its address below that of its region (InvokeAgentRuntime, InvokeHarness). */
+function resolveUrl(target: RemoteTarget): URL {
+  const { url = "", harnessArn, qualifier } = target;
+  const arn = readAgentArn(target);
+  if (arn === undefined) return parseCheckedUrl(url);
+  const [, , , region = ""] = arn.split(":");
+  const address = createEndpointResolver({ region })("bedrock-agentcore");
+  const name = encodeURIComponent(arn);
+  const suffix = `qualifier=${encodeURIComponent(qualifier ?? "DEFAULT")}`;
+  if (harnessArn === undefined) return new URL(`/runtimes/${name}/invocations?${suffix}`, address);
+  const query = qualifier === undefined ? "" : `&${suffix}`;
+  return new URL(`/harnesses/invoke?harnessArn=${name}${query}`, address);
+}
+
+/** One session for each conversation, so that the agent finds what it remembers. A runtime takes 33 to 256 characters, a harness 1 to 100; a UUID has 36. */
 function readSession({ contextId, taskId }: AgentContext): string {
   return contextId ?? taskId;
 }
 
-/** A URL may have {session} in its path or query. */
-function nameSession(url: URL, context: AgentContext): URL {
-  return new URL(url.href.replace(/(?:%7B|\{)session(?:%7D|\})/gi, readSession(context)));
+/** A URL may have placeholders in its path or query. The agent itself chose some values, and none of them may be another path. */
+function fillUrl(url: URL, values: Readonly<Record<"session" | "conversation", string>>): URL {
+  const placeholder = /(?:%7B|\{)(session|conversation)(?:%7D|\})/g;
+  const toPart = (value: string) => (/^\.*$/.test(value) ? "" : encodeURIComponent(value));
+  return new URL(
+    url.href.replace(placeholder, (_, name: keyof typeof values) => toPart(values[name])),
+  );
 }
 
 async function* readChunks(source: {
@@ -210,11 +254,16 @@ async function* readEvents(
   }
 }
 
-async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+async function readBytes(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for await (const chunk of chunks) pieces.push(chunk);
+  return Buffer.concat(pieces);
+}
+
+async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const bytes = await readBytes(chunks);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces));
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw new RemoteError("the response is not in UTF-8", { lost: true });
   }

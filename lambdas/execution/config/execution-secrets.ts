@@ -3,7 +3,10 @@ import type { A2aConfig } from "@sekisho/config/a2a-schema.ts";
 import { type Agents, listAgents } from "@sekisho/config/agent-list.ts";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
-import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
+import {
+  type AuthorizerSecretUse,
+  listAuthorizerSecrets,
+} from "@sekisho/config/authorizer-needs.ts";
 import { isRemote, resolveAgentAuthorizer } from "@sekisho/config/remote-agent.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 
@@ -12,14 +15,18 @@ export function listAuthenticatorSecrets(authenticator: AuthenticatorConfig): Se
 }
 
 export function listAgentSecrets(execution: Agents): SecretReference[] {
-  return listAgents(execution).flatMap(({ agent }) => secretsOfAgent(agent));
+  return listAgents(execution).flatMap(({ agent }) =>
+    listSecretsOfAgent(agent).map(({ reference }) => reference),
+  );
 }
 
-function secretsOfAgent(agent: AgentConfig): SecretReference[] {
-  if (isRemote(agent))
-    return listAuthorizerSecrets(resolveAgentAuthorizer(agent)).map(({ reference }) => reference);
+/** The secrets of one agent, each with its use. */
+export function listSecretsOfAgent(
+  agent: AgentConfig,
+): { use: AuthorizerSecretUse | "API key"; reference: SecretReference }[] {
+  if (isRemote(agent)) return listAuthorizerSecrets(resolveAgentAuthorizer(agent));
   return typeof agent === "object" && agent.type === "openai-compatible" && agent.apiKey
-    ? [agent.apiKey]
+    ? [{ use: "API key", reference: agent.apiKey }]
     : [];
 }
 

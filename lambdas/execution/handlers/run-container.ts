@@ -35,6 +35,7 @@ import { createHostSettings } from "../host-settings.ts";
 import { checkHealth } from "../http/health.ts";
 import { startExecutionServer } from "../http/server.ts";
 import { handleUncaughtErrors, runAsAgent } from "../runs/uncaught-errors.ts";
+import { parseConversationRecord } from "../tasks/conversation-record.ts";
 import { parseExecutionTask } from "../tasks/execution-task.ts";
 
 /** How long running tasks may continue after SIGTERM. Most platforms kill a container after 10 s. */
@@ -150,6 +151,7 @@ async function openHost(
       }),
     ),
     store: tasks,
+    conversations: createSqliteTaskStore({ database, parse: parseConversationRecord }),
     a2a: a2a?.settings,
     ...createHostSettings({ execution }),
     authenticator: createAuthenticator({ config: authenticator, readSecret: readSecretVariable }),

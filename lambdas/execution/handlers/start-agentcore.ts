@@ -6,7 +6,7 @@ import { createXrayTarget } from "@sekisho/runtime/telemetry/otlp-target.ts";
 import { createId } from "@sekisho/runtime/unique-id.ts";
 import { agentDependencies, type CreateAgent, createAgents } from "../agents/create-agent.ts";
 import { type Authenticator, createPlatformAuthenticator } from "../authenticator/authenticator.ts";
-import { openCompletionQueue, openTaskStore } from "../aws-engine.ts";
+import { openCompletionQueue, openConversations, openTaskStore } from "../aws-engine.ts";
 import { readAgentCoreEnvironment } from "../config/aws-environment.ts";
 import { createHost } from "../host.ts";
 import { createHostSettings } from "../host-settings.ts";
@@ -44,6 +44,7 @@ export async function startAgentCore(options: {
   const host = createHost({
     agent: runAsAgent(log, () => createAgents({ execution, createAgent, dependencies })),
     store: openTaskStore({ table, aws }),
+    conversations: openConversations({ table, aws }),
     completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),
     authenticator: life.authenticator,
     ...createHostSettings({ execution, platform: { kind: "agentcore", maxLifetimeMs } }),

@@ -17,7 +17,12 @@ import { isNewerRecord } from "@sekisho/runtime/engine/record-version.ts";
 import { createLog, type Log } from "@sekisho/runtime/log.ts";
 import { createPushDelivery, type PushDelivery } from "../a2a/push-delivery.ts";
 import { agentDependencies, type CreateAgent, createAgents } from "../agents/create-agent.ts";
-import { openCompletionQueue, openTaskQueue, openTaskStore } from "../aws-engine.ts";
+import {
+  openCompletionQueue,
+  openConversations,
+  openTaskQueue,
+  openTaskStore,
+} from "../aws-engine.ts";
 import { readExecutionWorkerEnvironment } from "../config/aws-environment.ts";
 import { createExecutionWorker, type ExecutionWorker } from "../execution-worker.ts";
 import { workerSettings } from "../host-settings.ts";
@@ -48,6 +53,7 @@ export function createExecutionWorkerHandler(options: {
   const worker = createExecutionWorker({
     agent: runAsAgent(log, () => createAgents({ execution, createAgent, dependencies })),
     store,
+    conversations: openConversations({ table, aws }),
     notifications: queue,
     completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),
     ...workerSettings({ execution }),

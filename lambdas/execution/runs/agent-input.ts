@@ -38,10 +38,15 @@ export function createAgentTask(options: {
 
 type AgentIds = Pick<AgentContext, "requestId" | "taskId" | "messageId" | "contextId" | "caller">;
 
+/** The caller's own id of the conversation. */
+export function readSession(options: { task: ExecutionTask; params: RunInput }) {
+  return options.task.a2a?.contextId ?? options.params.session_id;
+}
+
 /** The ids of a caller and of a conversation are derived, so that an agent never gets the caller's own text. */
 export function createAgentIds(options: { task: ExecutionTask; params: RunInput }): AgentIds {
-  const { requestId, principal, id: taskId, answers, a2a } = options.task;
-  const conversation = a2a?.contextId ?? options.params.session_id;
+  const { requestId, principal, id: taskId, answers } = options.task;
+  const conversation = readSession(options);
   return {
     requestId: String(requestId),
     taskId,

@@ -4,14 +4,16 @@ import type { Log } from "@sekisho/runtime/log.ts";
 import { createPublicFetch, type PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
 import type { Metrics, Spans } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { Agent } from "../agents/agent.ts";
+import type { ConversationStore } from "../tasks/conversation-record.ts";
 import type { ExecutionOutcome, ExecutionTask } from "../tasks/execution-task.ts";
 import type { StopCause } from "../tasks/tasks.ts";
-import { createAgentIds, createAgentTask, type RunInput } from "./agent-input.ts";
+import { createAgentIds, createAgentTask, type RunInput, readSession } from "./agent-input.ts";
 import { endAgentSpan, startAgentSpan } from "./agent-span.ts";
 import { isReadableUrl } from "./artifact-url.ts";
 import { createReadAttachment } from "./attachments.ts";
 import { cleanUp } from "./clean-up.ts";
 import { type AgentTurn, collectOutcome } from "./collect-outcome.ts";
+import { createConversation } from "./conversation.ts";
 import { openRunRecord, type RecordSettings } from "./run-record.ts";
 import { runAsAgent } from "./uncaught-errors.ts";
 
@@ -42,6 +44,9 @@ export type RunSettings = RecordSettings & {
   agent: Agent;
   /** Reads attachments. Default: only from public addresses. */
   publicFetch?: PublicFetch;
+  /** Keeps the values of conversations. Default: nothing is kept. */
+  conversations?: ConversationStore | undefined;
+  storeTimeoutMs: number;
   /** The name of the main agent in metrics and logs. */
   agentName: string;
   metrics: Metrics;
@@ -84,6 +89,10 @@ export function startRun(request: {
     const { signal } = abort;
     const ids = createAgentIds({ task, params });
     const readAttachment = createReadAttachment({ publicFetch, signal, log });
+    const conversation = createConversation({
+      ...{ store: settings.conversations, timeoutMs: settings.storeTimeoutMs, now, log, agentName },
+      ...{ principal: task.principal, session: readSession({ task, params }) },
+    });
     const agentTask = createAgentTask({ params, answers: task.answers });
     const start = startAgentSpan({ agentName, task, contextId: ids.contextId });
     return spans.within(start, async (span) => {
@@ -91,7 +100,7 @@ export function startRun(request: {
       const turnPromise = collectOutcome({
         agent,
         task: agentTask,
-        context: { ...ids, signal, readAttachment, trace: span.trace, log },
+        context: { ...ids, signal, readAttachment, conversation, trace: span.trace, log },
         earlierArtifacts: task.artifacts,
         isReadableUrl,
         onNews: record.report,

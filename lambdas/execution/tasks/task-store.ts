@@ -21,27 +21,8 @@ export function createGuardedStore(options: {
   timeoutMs: number;
   log: Log;
 }): ExecutionStore {
-  const { store, timeoutMs, log } = options;
-  const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
-  function guard<T>(request: {
-    work: Promise<T>;
-    operation: string;
-    item?: { id: string; requestId?: unknown };
-  }): Promise<T> {
-    const { work, operation, item } = request;
-    return withinTime(work, (error) => {
-      // An unknown cursor is the caller's mistake.
-      if (operation === "store_list" && error instanceof RangeError) return error;
-      const ids = { task_id: item?.id, request_id: toLoggableId(item?.requestId) };
-      log.error("store_failed", {
-        ...ids,
-        operation,
-        reason: "unavailable",
-        cause_kind: errorKind(error),
-      });
-      return new SekishoError("unavailable", { cause: error });
-    });
-  }
+  const { store } = options;
+  const guard = createStoreGuard(options);
   return {
     get: (request) => guard({ work: store.get(request), operation: "store_get", item: request }),
     create: (request) =>
@@ -49,6 +30,29 @@ export function createGuardedStore(options: {
     replace: (request) =>
       guard({ work: store.replace(request), operation: "store_replace", item: request.item }),
     list: (request) => guard({ work: store.list(request), operation: "store_list" }),
+  };
+}
+
+/** Limits the time of a call of a store, and maps its failure to `unavailable`. `item` is the task that the log line names. */
+export function createStoreGuard({ timeoutMs, log }: { timeoutMs: number; log: Log }) {
+  const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
+  return <T>(request: {
+    work: Promise<T>;
+    operation: string;
+    item?: { id: string; requestId?: unknown };
+  }): Promise<T> => {
+    const { work, operation, item } = request;
+    return withinTime(work, (error) => {
+      // An unknown cursor is the caller's mistake.
+      if (operation === "store_list" && error instanceof RangeError) return error;
+      log.error("store_failed", {
+        ...(item && { task_id: item.id, request_id: toLoggableId(item.requestId) }),
+        operation,
+        reason: "unavailable",
+        cause_kind: errorKind(error),
+      });
+      return new SekishoError("unavailable", { cause: error });
+    });
   };
 }
 

@@ -7,7 +7,7 @@ import { decodeError } from "@sekisho/contracts/error-data.ts";
 import type { ClientReason, Reason } from "@sekisho/contracts/errors.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { parseJson, sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
-import { createResponseProblem } from "../transport/peer-problem.ts";
+import { createForeignProblem, createResponseProblem } from "../transport/peer-problem.ts";
 import { readRefusedMembers, statusToReason } from "../transport/response-error.ts";
 import type { TransportResponse } from "../transport/transport.ts";
 
@@ -29,6 +29,8 @@ export type HealthRequest = {
 export type CheckResult = {
   health: "healthy" | "unhealthy" | "unreachable";
   summary: string;
+  /** The response does not show that the peer speaks our contract, nor what else it speaks. */
+  isUnclear?: true;
 };
 
 type AnsweredRequest = {
@@ -70,6 +72,8 @@ export function reasonText({
       return "It is temporarily unavailable. Try again in a minute. If that does not help, look at its log.";
     case "agent_not_found":
       return "No such agent or runtime exists. Check the address.";
+    case "version_not_supported":
+      return "It does not support the version of A2A that it was called with. A runtime of AgentCore has to allow the header A2A-Version, or it takes every call for one of 0.3.";
     case "payload_too_large":
       return "Its response is larger than maxResponseBytes, or it rejects the request as too large.";
     case "invalid_response":
@@ -106,6 +110,10 @@ function toErrorResult(error: JsonRpcErrorObject, answeredRequest: AnsweredReque
 function toStatusResult(response: TransportResponse, authorizer: string): CheckResult {
   const { status } = response;
   const reason = status === undefined ? "invalid_response" : statusToReason(status);
+  // Some servers fail at a request that they do not understand.
+  const canBeForeign = reason === "invalid_response" || reason === "ambiguous";
+  const foreignProblem = canBeForeign ? createForeignProblem(response) : undefined;
+  if (foreignProblem !== undefined) return createUnhealthyResult(foreignProblem.message);
   const summary = reason === "invalid_response" ? undefined : reasonText({ reason, authorizer });
   if (summary !== undefined) return createUnhealthyResult(`${summary} (HTTP ${status})`);
   const { issues = [] } = readRefusedMembers(response);
@@ -113,7 +121,8 @@ function toStatusResult(response: TransportResponse, authorizer: string): CheckR
     .slice(0, maxMembers)
     .map(({ path }) => truncate(sanitizeLine(path), maxPathLength));
   const complaint = members.length === 0 ? "" : ` It complains of ${members.join(", ")}.`;
-  return createUnhealthyResult(`${createResponseProblem(response).message}${complaint}`);
+  const { message } = createResponseProblem(response);
+  return { ...createUnhealthyResult(`${message}${complaint}`), isUnclear: true };
 }
 
 const maxMembers = 10;

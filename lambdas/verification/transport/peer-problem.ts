@@ -8,6 +8,7 @@ import {
   sanitizeLine,
   truncate,
 } from "@sekisho/runtime/untrusted-input.ts";
+import { adviceFor, adviseHost, recognizeResponse } from "./foreign-protocol.ts";
 
 /** `message` says what to do too. It shows nothing of the peer but names, versions, statuses and addresses. `name` is shown in the log. */
 export class PeerProblem extends Error {
@@ -85,6 +86,39 @@ function decode(address: string): string {
 
 type UnreadableHead = { status: number; headers: IncomingHttpHeaders };
 
+/** For a stream of events, which agents of other protocols send. `body` is the beginning of the stream. */
+export function createStreamProblem(response: { status: number; body: Uint8Array }): PeerProblem {
+  const { status } = response;
+  const advised = createForeignProblem({ ...response, status });
+  if (advised !== undefined) return advised;
+  const message = `It answers with a stream of events (HTTP ${status}). ${adviseHost('{ "type": "http", "url": "…" }')}`;
+  return new PeerProblem("ResponseIsStream", message, { status });
+}
+
+/** Undefined if the response is of no protocol that the Execution host knows. */
+export function createForeignProblem(response: {
+  status?: number | undefined;
+  body: Uint8Array;
+}): PeerProblem | undefined {
+  const protocol = recognizeResponse(response);
+  if (protocol === undefined) return undefined;
+  const { status } = response;
+  const { name, what, remedy } = adviceFor(protocol);
+  const note = status === undefined ? "" : ` (HTTP ${status})`;
+  return new PeerProblem(name, `It ${what}, and not by our contract${note}. ${remedy}`, {
+    status,
+    isRefusal: status !== undefined && refusals.includes(status),
+  });
+}
+
+/** For an endpoint of JSON-RPC that does not know the method that begins a task. */
+export function createMethodProblem(): PeerProblem {
+  return new PeerProblem(
+    "ResponseKnowsNoTasks",
+    'It speaks JSON-RPC, but it does not know the method execute_task. If it is an A2A agent, set "transport": "a2a" for it.',
+  );
+}
+
 /** For a type or an encoding that is not read. A page of a failed status is described by that status. */
 export function createTypeProblem({ status, headers }: UnreadableHead): PeerProblem {
   const { "content-encoding": encoding = "identity", "content-type": type = "" } = headers;
@@ -99,6 +133,8 @@ export function createResponseProblem(response: {
   status?: number | undefined;
   body: Uint8Array;
 }): PeerProblem {
+  const foreignProblem = createForeignProblem(response);
+  if (foreignProblem !== undefined) return foreignProblem;
   const { status, body } = response;
   const note = status === undefined ? "" : ` (HTTP ${status})`;
   if (status === undefined || status < 400) {

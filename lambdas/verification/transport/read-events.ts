@@ -1,27 +1,46 @@
-/** Reads a stream of Server-Sent Events up to its first JSON-RPC response, from an agent that answers a plain call with a stream. */
+/** Reads a stream of Server-Sent Events, each of which is a JSON-RPC response. */
 
 import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { createParser } from "eventsource-parser";
-import { createTooLargeError } from "./response-body.ts";
+import { type CappedBody, createTooLargeError } from "./response-body.ts";
+
+/** Takes one response of a stream. `length` is that of its text. True ends the reading. */
+export type TakeResponse = (event: {
+  response: Record<string, unknown>;
+  length: number;
+}) => boolean;
+
+/** Undefined for `true`, which reads up to the first response. */
+export function toTakeResponse(readsEvents: boolean | TakeResponse): TakeResponse | undefined {
+  return typeof readsEvents === "function" ? readsEvents : undefined;
+}
 
 /**
- * Skips comments, notifications, and events that are no response. The body is the response, or empty if the stream ends without one. A line
- * may end in `\r\n`, `\n` or `\r`. A `\r` ends it at once, because an open stream may never send the byte after it.
+ * Skips comments, notifications, and events that are no response. The body is the last response that was read, by default the first one, or
+ * empty if the stream ends without one. A line may end in `\r\n`, `\n` or `\r`. A `\r` ends it at once, because an open stream may never send the byte after it.
  */
-export function createEventCollector({ maxBytes }: { maxBytes: number }): {
+export function createEventCollector(options: {
+  maxBytes: number;
+  takeResponse?: TakeResponse | undefined;
+}): {
   add(chunk: Uint8Array): void;
   isDone(): boolean;
   end(): { body: Uint8Array };
 } {
+  const { maxBytes, takeResponse = () => true } = options;
   const decoder = new TextDecoder();
   /** The line that has not ended yet. The parser would scan it again with every chunk. */
   let pendingLine: string[] = [];
   let bytes = 0;
-  let response: string | undefined;
+  let lastResponse = "";
+  let isDone = false;
   let endsInReturn = false;
   const parser = createParser({
     onEvent({ data }) {
-      if (isResponse(parseJson(data))) response ??= data;
+      const response = isDone ? undefined : parseJson(data);
+      if (!isResponse(response)) return;
+      lastResponse = data;
+      isDone = takeResponse({ response, length: data.length });
     },
   });
 
@@ -44,12 +63,25 @@ export function createEventCollector({ maxBytes }: { maxBytes: number }): {
       parser.feed(pendingLine.join(""));
       pendingLine = [text.slice(end)];
     },
-    isDone: () => response !== undefined,
-    end: () => ({ body: Buffer.from(response ?? "") }),
+    isDone: () => isDone,
+    end: () => ({ body: Buffer.from(lastResponse) }),
   };
 }
 
-function isResponse(json: unknown): boolean {
+/** Reads the stream up to its last wanted response. Throws `payload_too_large` if it is larger. */
+export async function readEventResponse(
+  stream: AsyncIterable<Uint8Array>,
+  options: { maxBytes: number; takeResponse: TakeResponse | undefined },
+): Promise<CappedBody> {
+  const collector = createEventCollector(options);
+  for await (const chunk of stream) {
+    collector.add(chunk);
+    if (collector.isDone()) break;
+  }
+  return collector.end();
+}
+
+function isResponse(json: unknown): json is Record<string, unknown> {
   if (!isJsonObject(json) || json.jsonrpc !== "2.0") return false;
   const isNotification =
     json.method !== undefined && json.result === undefined && json.error === undefined;

@@ -6,16 +6,19 @@ import { decodeError, foreignIssues } from "@sekisho/contracts/error-data.ts";
 import { type ClientReason, type ErrorDetails, SekishoError } from "@sekisho/contracts/errors.ts";
 import type { LegacyErrorResult, MethodName } from "@sekisho/contracts/methods.ts";
 import { isTooDeep, parseJson } from "@sekisho/runtime/untrusted-input.ts";
-import { createResponseProblem } from "./peer-problem.ts";
+import { createMethodProblem, createResponseProblem } from "./peer-problem.ts";
 import { takeErrorData, takeExplanation } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
 /** The error's own delay wins over the header. An `unavailable` peer stored nothing, unless the error names a task. */
-export function toPeerError(
-  peerError: JsonRpcErrorObject,
-  dialect: Dialect,
-  { body, status, retryAfterMs, explanation }: TransportResponse,
-): SekishoError {
+export function toPeerError(request: {
+  peerError: JsonRpcErrorObject;
+  dialect: Dialect;
+  response: TransportResponse;
+  method: MethodName;
+}): SekishoError {
+  const { peerError, dialect, response, method } = request;
+  const { body, status, retryAfterMs, explanation } = response;
   const error = { ...peerError, data: takeErrorData(peerError.data, { isDeep: isTooDeep(body) }) };
   const { reason, details, certainty, code } = decodeError({ error, dialect, status });
   // Decoded without the HTTP status, because a proxy may have set it.
@@ -29,8 +32,14 @@ export function toPeerError(
     certainty: isNothingStored ? "undelivered" : certainty,
     explanation: takeExplanation(explanation),
     ...(code === undefined ? {} : { code }),
+    ...(reason === "method_not_found" &&
+      method === "execute_task" &&
+      !a2aDialects.includes(dialect) && { cause: createMethodProblem() }),
   });
 }
+
+/** The transport `a2a` has them, which has sent a method of A2A. */
+const a2aDialects: readonly Dialect[] = ["a2a", "a2a-0.3"];
 
 /** Errors by which a peer says that it stored nothing. */
 const nothingStoredReasons: ReadonlySet<ClientReason> = new Set(["unavailable", "session_ending"]);

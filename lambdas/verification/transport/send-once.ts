@@ -6,7 +6,8 @@ import type { OutgoingRequest } from "@sekisho/runtime/auth/authorizer.ts";
 import { type HttpClient, HttpError, type HttpHead } from "@sekisho/runtime/http/client.ts";
 import type { ClientCertificate } from "@sekisho/runtime/http/connections.ts";
 import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
-import { createEventCollector } from "./read-events.ts";
+import { createStreamProblem } from "./peer-problem.ts";
+import { createEventCollector, type TakeResponse, toTakeResponse } from "./read-events.ts";
 import { createResponseCollector, maxShortening } from "./response-body.ts";
 import { type CheckResponseHead, checkResponseHead, isEventStream } from "./response-head.ts";
 import type { TransportResponse } from "./transport.ts";
@@ -17,8 +18,8 @@ export type SendOnceRequest = OutgoingRequest & {
   maxResponseBytes: number;
   /** Cuts the long strings of a larger response instead of refusing it. */
   shortens?: boolean | undefined;
-  /** Also reads a stream of events, up to its first JSON-RPC response. */
-  readsEvents?: boolean | undefined;
+  /** Also reads a stream of events, up to its first JSON-RPC response, or as long as the function wants. */
+  readsEvents?: boolean | TakeResponse | undefined;
   nowMs: number;
   /** Decides which responses are not read. Default: `checkResponseHead`. */
   refuse?: CheckResponseHead | undefined;
@@ -44,14 +45,22 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
   } = options;
   const { refuse = checkResponseHead, ...request } = others;
   let head: HttpHead | undefined;
+  let isForeignStream = false;
   const collect = (receivedHead: HttpHead) => {
     head = receivedHead;
     const limit = shortens ? maxBytes * maxShortening : maxBytes;
-    const refusal = refuse({ ...receivedHead, maxBytes: limit, readsEvents, sentRequest: request });
+    const mayStream = readsEvents !== false;
+    const refusal = refuse({
+      ...{ ...receivedHead, maxBytes: limit, sentRequest: request },
+      readsEvents: mayStream,
+    });
+    const isStream = isEventStream(receivedHead.headers["content-type"]);
+    isForeignStream = refusal !== undefined && isStream && isSuccess(receivedHead);
+    if (isForeignStream) return createBeginningCollector();
     if (refusal !== undefined) throw refusal;
-    const isStream = readsEvents && isEventStream(receivedHead.headers["content-type"]);
-    return isStream
-      ? createEventCollector({ maxBytes })
+    const takeResponse = toTakeResponse(readsEvents);
+    return mayStream && isStream
+      ? createEventCollector({ maxBytes, takeResponse })
       : createResponseCollector({ maxBytes, shortens });
   };
   const { body, ...responseHead } = await http
@@ -61,15 +70,35 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
         return { ...head, body: { body: new Uint8Array() } };
       throw toSekishoError(error);
     });
+  if (isForeignStream)
+    throw new SekishoError("invalid_response", {
+      cause: createStreamProblem({ status: responseHead.status, body: body.body }),
+    });
   if (request.method === "POST" && mayBeCutOff({ ...responseHead, body: body.body }))
     throw new SekishoError("ambiguous");
   const retryAfterMs = parseRetryAfter({ header: responseHead.headers["retry-after"], nowMs });
   return { ...responseHead, retryAfterMs, ...body };
 }
 
+function isSuccess({ status }: HttpHead): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Reads only the first piece, which mostly says what protocol the stream is of. */
+function createBeginningCollector() {
+  let body: Uint8Array = new Uint8Array();
+  return {
+    add(chunk: Uint8Array) {
+      body = chunk;
+    },
+    isDone: () => body.byteLength > 0,
+    end: () => ({ body }),
+  };
+}
+
 /** True if only the end of the connection ended the body (RFC 9112, section 6.3), and the body is not whole JSON. */
 function mayBeCutOff({ status, headers, body }: HttpHead & { body: Uint8Array }): boolean {
-  if (status < 200 || status >= 300 || status === 204) return false;
+  if (!isSuccess({ status, headers }) || status === 204) return false;
   if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined)
     return false;
   return parseJson(new TextDecoder().decode(body)) === undefined;

@@ -39,7 +39,9 @@ export type Transport = {
   /** Stops the peer's warm session. Present only if the configuration asks for it. Stopping twice is safe. */
   stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
   /** Returns the peer's description. Present only if the transport reads one to make calls. Rejects like `send`. */
-  describe?(request: { signal: AbortSignal }): Promise<PeerDescription>;
+  describe?(request: { sessionId: string; signal: AbortSignal }): Promise<PeerDescription>;
+  /** Reads a document below the peer's origin. Present only for a transport to a URL of our contract. Rejects like `send`. */
+  read?(request: { url: URL; signal: AbortSignal }): Promise<TransportResponse>;
   /** Closes idle connections. */
   close?(): Promise<void>;
 };

@@ -61,7 +61,15 @@ function joinMetafiles(parts: readonly Pick<Bundle, "metafile">[]): Metafile {
 const prebuiltFolder = join(projectDirectory, "prebuilt");
 const isPrebuilt = existsSync(prebuiltFolder);
 const mainAgentFile = bundledAgentFile();
-const builtInAgents = ["echo", "bedrock", "openai-compatible", "ag-ui", "http"] as const;
+const builtInAgents = [
+  "echo",
+  "bedrock",
+  "openai-compatible",
+  "responses",
+  "ag-ui",
+  "http",
+  "harness",
+] as const;
 
 /** Returns the files of the prebuilt folder by their paths: these bundles, and the built-in agents for their Node. */
 export function prebuild(names: readonly BundleName[]): ReadonlyMap<string, Uint8Array> {

@@ -48,7 +48,12 @@ const lazyInWorker: readonly LazyPackage[] = [
   {
     name: "@aws-sdk/client-bedrock-agentcore",
     fileName: "client-bedrock-agentcore.cjs",
-    exports: ["BedrockAgentCoreClient", "InvokeAgentRuntimeCommand", "StopRuntimeSessionCommand"],
+    exports: [
+      "BedrockAgentCoreClient",
+      "GetAgentCardCommand",
+      "InvokeAgentRuntimeCommand",
+      "StopRuntimeSessionCommand",
+    ],
   },
   {
     name: "file-type",

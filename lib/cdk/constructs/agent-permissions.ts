@@ -5,12 +5,15 @@ import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
 import {
   isRemote,
-  type RemoteAgentConfig,
+  type RemoteTarget,
+  readAgentAddress,
+  readAgentArn,
   resolveAgentAuthorizer,
 } from "@sekisho/config/remote-agent.ts";
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
 import {
+  invokeHarness,
   invokeRuntime,
   invokeSigned,
   listSignedResources,
@@ -49,19 +52,25 @@ function permitAgent(role: Role, agent: AgentConfig): void {
     permit(role, secretsPermission(role, [apiKey.secretsManager]));
 }
 
-function permitRemoteAgent(role: Role, agent: RemoteAgentConfig): void {
-  const { url, runtimeArn, qualifier = "DEFAULT" } = agent;
+function permitRemoteAgent(role: Role, agent: RemoteTarget): void {
+  const { harnessArn, qualifier = "DEFAULT" } = agent;
+  const arn = readAgentArn(agent);
   const authorizer = resolveAgentAuthorizer(agent);
   const secrets = listAuthorizerSecrets(authorizer).flatMap(({ reference }) =>
     "secretsManager" in reference ? [reference.secretsManager] : [],
   );
   if (secrets.length > 0) permit(role, secretsPermission(role, secrets));
   permitCredentials(role, [authorizer]);
-  if (runtimeArn !== undefined && authorizer.type === "sigv4" && !authorizer.assumeRoleArn) {
-    const arns = [runtimeArn, `${runtimeArn}/runtime-endpoint/${qualifier}`];
-    permit(role, invokeRuntime(arns, { stops: false }));
+  if (arn !== undefined && authorizer.type === "sigv4" && !authorizer.assumeRoleArn) {
+    permit(
+      role,
+      harnessArn === undefined
+        ? invokeRuntime([arn, `${arn}/runtime-endpoint/${qualifier}`], { stops: false })
+        : invokeHarness([arn, `${arn}/harness-endpoint/${qualifier}`]),
+    );
   }
-  const addresses = url === undefined ? [] : [url];
+  const { address } = readAgentAddress(agent) ?? {};
+  const addresses = address === undefined ? [] : [address];
   const resources = listSignedResources(Stack.of(role).partition, { authorizer, addresses });
   permit(role, ...invokeSigned(resources));
   acknowledgeWildcards(role, {

@@ -42,10 +42,32 @@ export function invokeSigned(resources: string[]): PolicyStatement[] {
   return [new PolicyStatement({ actions: ["execute-api:Invoke"], resources })];
 }
 
-export function invokeRuntime(resources: string[], { stops }: { stops: boolean }): PolicyStatement {
-  const stop = stops ? ["bedrock-agentcore:StopRuntimeSession"] : [];
+export function invokeRuntime(
+  resources: string[],
+  calls: Parameters<typeof listRuntimeActions>[0],
+): PolicyStatement {
+  return new PolicyStatement({ actions: listRuntimeActions(calls), resources });
+}
+
+/** `stops` is for a caller that stops sessions, `readsCard` for one that speaks A2A. */
+export function listRuntimeActions({
+  stops = false,
+  readsCard = false,
+}: {
+  stops?: boolean;
+  readsCard?: boolean;
+}): string[] {
+  return [
+    "bedrock-agentcore:InvokeAgentRuntime",
+    ...(stops ? ["bedrock-agentcore:StopRuntimeSession"] : []),
+    ...(readsCard ? ["bedrock-agentcore:GetAgentCard"] : []),
+  ];
+}
+
+/** AWS checks both actions with the ARN of the harness (AgentCore Developer Guide, "Security and access controls"). */
+export function invokeHarness(resources: string[]): PolicyStatement {
   return new PolicyStatement({
-    actions: ["bedrock-agentcore:InvokeAgentRuntime", ...stop],
+    actions: ["bedrock-agentcore:InvokeHarness", "bedrock-agentcore:InvokeAgentRuntime"],
     resources,
   });
 }

@@ -5,6 +5,7 @@ import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
 import {
   isOwnExecution,
   listAddresses,
+  protocolOf,
   resolveAuthorizerConfig,
 } from "@sekisho/config/destination-address.ts";
 import type { Destination } from "@sekisho/config/destination-schema.ts";
@@ -63,6 +64,7 @@ function destinationPermissions(role: IRole, destination: Destination): PolicySt
     return [
       invokeRuntime([runtimeArn, `${runtimeArn}/runtime-endpoint/${qualifier}`], {
         stops: stopAfterResult,
+        readsCard: protocolOf(destination) === "a2a",
       }),
     ];
   }

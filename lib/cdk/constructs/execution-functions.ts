@@ -126,7 +126,8 @@ export function createExecutionFunctions(
   });
   permit(
     role,
-    tablePermission(table, { creates: false }),
+    // An agent that keeps something of a conversation creates a record.
+    tablePermission(table),
     keyPermission(key, { sends: isA2a, through: ["dynamodb", "sqs"] }),
     consumePermission(...queues),
   );

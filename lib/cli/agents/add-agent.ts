@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, extname, relative, resolve } from "node:path";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { readVariable } from "@sekisho/config/secrets.ts";
-import { runtimeArnSchema } from "@sekisho/config/values.ts";
+import { harnessArnSchema, runtimeArnSchema } from "@sekisho/config/values.ts";
 import { applyEdits, modify } from "jsonc-parser";
 import { UsageError } from "../command.ts";
 import { formattingOf } from "../destinations/set-route.ts";
@@ -23,7 +23,7 @@ export type AddedAgent = {
 const timeoutMs = 5000;
 
 /**
- * `target` is a URL, the ARN of a runtime, or a file, relative to `directory`. `path` is the configuration's, and `text` its valid content.
+ * `target` is a URL, the ARN of a runtime or a harness, or a file, relative to `directory`. `path` is the configuration's, and `text` its valid content.
  * Throws a UsageError if nothing is there or the name is taken, and a ConfigError if the result would be invalid.
  */
 export async function addAgent(request: {
@@ -36,10 +36,9 @@ export async function addAgent(request: {
   text: string;
   signal: AbortSignal;
 }): Promise<AddedAgent> {
-  const { target, name = toName(target), variable, path, text } = request;
-  const probeResult = await findAgent(request);
-  const field = "agent" in probeResult ? ["execution", "agents", name] : ["destinations", name];
-  const entry = createEntry(probeResult, variable);
+  const { target, name = toName(target), path, text } = request;
+  const { entry, seen, isDestination } = await findEntry(request);
+  const field = isDestination ? ["destinations", name] : ["execution", "agents", name];
   const { execution, destinations, routes } = Object(JSON.parse(text)) as Record<string, unknown>;
   const names = { ...Object(Object(execution).agents), ...Object(destinations) };
   if (Object.hasOwn(names, name))
@@ -51,25 +50,41 @@ export async function addAgent(request: {
     );
   const withEntry = set(text, field, entry);
   // The default route leads to a destination that a first one of one's own replaces.
-  const needsRoute =
-    "destination" in probeResult && routes === undefined && destinations === undefined;
+  const needsRoute = isDestination && routes === undefined && destinations === undefined;
   const newText = needsRoute ? set(withEntry, ["routes"], [{ destination: name }]) : withEntry;
   parseConfig({ json: JSON.parse(newText), name: path });
-  return { text: newText, name, field, entry, seen: probeResult.seen };
+  return { text: newText, name, field, entry, seen };
 }
 
-async function findAgent(request: {
+type Target = {
   target: string;
   directory: string;
   path: string;
   variable?: string | undefined;
   signal: AbortSignal;
-}): Promise<Found> {
+};
+
+/** The entry for the configuration: an agent of the Execution host, or a destination. Throws a UsageError if nothing is there. */
+export async function findEntry(
+  request: Target,
+): Promise<{ entry: unknown; seen: string; isDestination: boolean }> {
+  const probeResult = await findAgent(request);
+  const entry = createEntry(probeResult, request.variable);
+  return { entry, seen: probeResult.seen, isDestination: "destination" in probeResult };
+}
+
+async function findAgent(request: Target): Promise<Found> {
   const { target, directory, path: configPath, variable, signal } = request;
   if (runtimeArnSchema.safeParse(target).success)
     return {
       seen: 'a runtime of AgentCore; write "type": "ag-ui" if its protocol is AG-UI',
       agent: { type: "http", runtimeArn: target },
+    };
+  const [harnessArn = "", endpointName] = target.split("/harness-endpoint/");
+  if (harnessArnSchema.safeParse(harnessArn).success)
+    return {
+      seen: "a harness of AgentCore",
+      agent: { type: "harness", harnessArn, ...(endpointName && { qualifier: endpointName }) },
     };
   if (/^https?:\/\//i.test(target)) {
     const token = variable === undefined ? undefined : readVariable({ env: variable });
@@ -79,23 +94,27 @@ async function findAgent(request: {
   }
   const file = resolve(directory, target);
   if (!existsSync(file))
-    throw new UsageError(`"${target}" is no URL, no ARN of a runtime, and no file that exists.`);
+    throw new UsageError(
+      `"${target}" is no URL, no ARN of a runtime or a harness, and no file that exists.`,
+    );
   const path = relative(dirname(configPath), file).replaceAll("\\", "/");
   return { seen: "a file", agent: path.startsWith("../") ? path : `./${path}` };
 }
 
-/** A name that the configuration accepts, from the host, the runtime or the file. */
+/** A name that the configuration accepts, from the host, the ARN or the file. */
 function toName(target: string): string {
   const host = URL.parse(target)?.hostname;
   const [label = ""] = (host ?? "").split(".");
   const isNumeric = /^\d*$/.test(label);
-  const word = runtimeArnSchema.safeParse(target).success
-    ? (target.split("/").at(-1) ?? "").replace(/-[A-Za-z0-9]{10}$/, "")
-    : host === undefined || host === ""
-      ? basename(target, extname(target))
-      : isNumeric || label === "localhost"
-        ? "agent"
-        : label;
+  const [, id] = /^arn:[^/]+:(?:runtime|harness)\/([\w-]+)/.exec(target) ?? [];
+  const word =
+    id !== undefined
+      ? id.replace(/-[A-Za-z0-9]{10}$/, "")
+      : host === undefined || host === ""
+        ? basename(target, extname(target))
+        : isNumeric || label === "localhost"
+          ? "agent"
+          : label;
   const words = word.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   const name = words.join("-").replace(/^[^a-z]+/, "");
   return name.slice(0, 63) || "agent";

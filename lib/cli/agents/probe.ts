@@ -1,10 +1,14 @@
 /** Finds out what an address speaks, without running a task where that can be avoided. */
 import { randomUUID } from "node:crypto";
-import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
 import { parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import { createHttpClient, type HttpHead, upTo } from "@sekisho/runtime/http/client.ts";
 import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
+import {
+  findProtocol,
+  type PublishedProtocol,
+} from "@sekisho/verification/checks/find-protocol.ts";
+import { recognizeResponse } from "@sekisho/verification/transport/foreign-protocol.ts";
 import { UsageError } from "../command.ts";
 
 /** `seen` is a sentence for the person. `entry` is what to write: an agent of the Execution host, or a destination of its own. */
@@ -20,7 +24,7 @@ const maxBytes = 1024 * 1024;
 
 /**
  * Reads an agent card and a list of models, then posts the discovery of our contract, which names no task. An endpoint that takes any JSON may
- * take that for a message. Throws a UsageError that says what is wrong if nothing answers, or if it asks for credentials.
+ * take that for a message. An API of models also gets an empty request, which it refuses. Throws a UsageError that says what is wrong if nothing answers, or if it asks for credentials.
  */
 export async function probeAddress(options: {
   address: string;
@@ -53,11 +57,10 @@ export async function probeAddress(options: {
     return { status, headers, text, json: parseJson(text) };
   };
   try {
-    return (
-      (await readCard(ask, url)) ??
-      (await readModels(ask, url)) ??
-      (await discover(ask, url, token))
-    );
+    const read = (target: URL) => ask({ method: "GET", url: target });
+    const published = await findProtocol({ read, url });
+    if (published !== undefined) return await describe(ask, published);
+    return (await readAgentApi(ask, url)) ?? (await discover(ask, url, token));
   } finally {
     http.close();
   }
@@ -71,37 +74,53 @@ function checkUrl(address: string): URL {
   }
 }
 
-/** The card of an A2A agent: at the address itself, or below it, or at its origin (A2A 1.0, section 8.2). */
-async function readCard(ask: Ask, url: URL): Promise<ProbeResult | undefined> {
-  const below = new URL(`${url.pathname.replace(/\/$/, "")}${agentCardPath}`, url);
-  for (const card of new Set([url.href, below.href, new URL(agentCardPath, url).href])) {
-    const { status, json } = await ask({ method: "GET", url: new URL(card) }).catch(toNothing);
-    const isCard =
-      isJsonObject(json) && "name" in json && ("supportedInterfaces" in json || "url" in json);
-    if (status === 200 && isCard && "skills" in json)
-      return {
-        seen: `an A2A agent: its card is at ${card}`,
-        destination: { transport: "a2a", card },
-      };
+async function describe(ask: Ask, published: PublishedProtocol): Promise<ProbeResult> {
+  if (published.protocol === "a2a") {
+    const { cardUrl: card } = published;
+    return {
+      seen: `an A2A agent: its card is at ${card}`,
+      destination: { transport: "a2a", card },
+    };
   }
-  return undefined;
-}
-
-/** OpenAI's list of models (https://platform.openai.com/docs/api-reference/models/list). */
-async function readModels(ask: Ask, url: URL): Promise<ProbeResult | undefined> {
-  const path = url.pathname.replace(/\/$/, "");
-  const base = new URL(path.endsWith("/v1") ? path : `${path}/v1`, url).href;
-  const { json } = await ask({ method: "GET", url: new URL(`${base}/models`) }).catch(toNothing);
-  const models = isJsonObject(json) && Array.isArray(json.data) ? json.data : [];
-  const [model] = models.map((each) => (isJsonObject(each) ? each.id : undefined));
-  if (typeof model !== "string") return undefined;
+  const { baseUrl, models } = published;
+  const [model] = models;
+  const [type, api] = (await hasResponsesOnly(ask, baseUrl))
+    ? ["responses", "Responses API"]
+    : ["openai-compatible", "chat completions API"];
   return {
-    seen: `models of the chat completions API, the first of ${models.length} is ${model}`,
-    agent: { type: "openai-compatible", baseUrl: base, model },
+    seen: `models of the ${api}, the first of ${models.length} is ${model}`,
+    agent: { type, baseUrl, model },
   };
 }
 
-/** A GET that fails says nothing about the address: many endpoints take only a POST. */
+/** More endpoints have chat completions than Responses, so those are taken if both are there. */
+async function hasResponsesOnly(ask: Ask, baseUrl: string): Promise<boolean> {
+  const chat = await refuseEmpty(ask, new URL(`${baseUrl}/chat/completions`));
+  if (chat !== "absent") return false;
+  return (await refuseEmpty(ask, new URL(`${baseUrl}/responses`))) === "refused";
+}
+
+/** The Responses API of one agent, such as a hosted one of Microsoft Foundry. It lists no models. */
+async function readAgentApi(ask: Ask, url: URL): Promise<ProbeResult | undefined> {
+  if (!/\/(v1|openai|responses)\/?$/.test(url.pathname)) return undefined;
+  const base = new URL(url);
+  base.pathname = url.pathname.replace(/\/$/, "").replace(/\/responses$/, "");
+  const responses = new URL(base);
+  responses.pathname += "/responses";
+  return (await refuseEmpty(ask, responses)) === "refused"
+    ? { seen: "the Responses API", agent: { type: "responses", baseUrl: base.href } }
+    : undefined;
+}
+
+/** `refused`: the endpoint misses the members that every request has. */
+async function refuseEmpty(ask: Ask, url: URL): Promise<"refused" | "absent" | "unknown"> {
+  const { status, json } = await ask({ method: "POST", url, body: {} }).catch(toNothing);
+  if (status === 404 || status === 405) return "absent";
+  const isRefused = status === 400 || status === 422;
+  return isRefused && /\b(input|model)\b/.test(JSON.stringify(json) ?? "") ? "refused" : "unknown";
+}
+
+/** An endpoint that cannot be reached. */
 function toNothing(): Pick<Answer, "status" | "json"> {
   return { status: 0, json: undefined };
 }
@@ -126,9 +145,15 @@ async function discover(ask: Ask, url: URL, token: string | undefined): Promise<
       seen: "an Execution zone: it speaks our contract",
       destination: { transport: "https", url: url.href },
     };
-  // A server of AG-UI names the members that it misses, or begins a run that fails.
-  if (/\b(thread|run)_?id\b|RUN_(STARTED|ERROR)/i.test(text))
+  const protocol = recognizeResponse({ status, body: text });
+  if (protocol === "ag-ui")
     return { seen: "an agent that speaks AG-UI", agent: { type: "ag-ui", url: url.href } };
+  if (protocol === "chat-completions")
+    throw new UsageError(
+      `${url.href} answers like the chat completions API, but lists no models. Give the address that ends in /v1.`,
+    );
+  if (protocol === "plain")
+    return { seen: "a plain endpoint", agent: { type: "http", url: url.href } };
   if (status === 404 || status === 405)
     throw new UsageError(`${url.href} takes no POST (HTTP ${status}). Is the path right?`);
   if (/html/i.test(headers["content-type"] ?? ""))

@@ -1,5 +1,6 @@
 /** Lists the secrets that a stage needs, with the account that each belongs to and its name there. */
 
+import { listAgents } from "@sekisho/config/agent-list.ts";
 import {
   type AuthorizerSecretUse,
   listAuthorizerSecrets,
@@ -13,7 +14,10 @@ import {
 } from "@sekisho/config/stage-config.ts";
 import type { Stage } from "@sekisho/config/stage-schema.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
-import { listAgentSecrets, listCardSecrets } from "@sekisho/execution/config/execution-secrets.ts";
+import {
+  listCardSecrets,
+  listSecretsOfAgent,
+} from "@sekisho/execution/config/execution-secrets.ts";
 import type { NamedStage } from "./stage.ts";
 
 export type SecretUse =
@@ -115,14 +119,12 @@ function listExecutionSecrets(config: Config, stage: Stage): Draft[] {
     : [];
   return [
     ...listCollectorSecrets(config, owner),
-    ...listAgentSecrets(config.execution).map((reference) => {
-      return {
-        ...owner,
-        use: "API key" as const,
-        purpose: "API key of the agent's model",
-        reference,
-      };
-    }),
+    ...listAgents(config.execution).flatMap(({ name, agent }) =>
+      listSecretsOfAgent(agent).map((secret) => {
+        const purpose = `${secret.use} of ${name === undefined ? "the agent" : `agent ${name}`}`;
+        return { ...owner, ...secret, purpose };
+      }),
+    ),
     ...cardKeys.map((reference) => {
       return {
         ...owner,

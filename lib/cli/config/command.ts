@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { isOwnExecution } from "@sekisho/config/destination-address.ts";
 import { type ConfigLocation, configPath } from "@sekisho/config/load.ts";
-import { isRemote } from "@sekisho/config/remote-agent.ts";
+import { isRemote, type RemoteTarget, readAgentArn } from "@sekisho/config/remote-agent.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { formatSecretName, hasSecret } from "@sekisho/config/secrets.ts";
 import { findExecutionTarget } from "@sekisho/config/stage-config.ts";
@@ -79,7 +79,10 @@ function sourceOf(location: ConfigLocation): string {
 
 function agentText(agent: AgentConfig): string {
   if (typeof agent === "string") return agent;
-  if (isRemote(agent)) return `${agent.type}, ${agent.url ?? agent.runtimeArn}`;
+  if (isRemote(agent)) {
+    const { url, baseUrl }: RemoteTarget = agent;
+    return `${agent.type}, ${url ?? baseUrl ?? readAgentArn(agent)}`;
+  }
   return agent.type === "bedrock"
     ? `bedrock, ${agent.modelId}`
     : `openai-compatible, ${agent.model} at ${agent.baseUrl}`;

@@ -6,7 +6,7 @@ import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
 import { listDestinationSecrets } from "@sekisho/config/destination-address.ts";
 import { readEnvironment } from "@sekisho/config/environment.ts";
 import { configDirectory } from "@sekisho/config/load.ts";
-import { runConformance } from "@sekisho/conformance/conformance.ts";
+import { defaultBudgetMs, runConformance } from "@sekisho/conformance/conformance.ts";
 import { OptionError, readRunOptions, runOptions } from "@sekisho/conformance/options.ts";
 import {
   formatJsonReport,
@@ -26,6 +26,7 @@ import {
 } from "../command.ts";
 import { findEndpoint, parseAnotherAuth } from "../find-endpoint.ts";
 import { openSender } from "../open-sender.ts";
+import { testAgent } from "./test-agent.ts";
 
 export const conformance = defineCommand({
   name: "conformance",
@@ -33,7 +34,10 @@ export const conformance = defineCommand({
   about: `
 Tests an Execution endpoint in any language against the contract. Name the endpoint by its URL, or as a destination of the
 configuration. The report shows failures first, and says of each what was sent, what came and what to do. The agent behind the
-endpoint runs about eighty times.`,
+endpoint runs about eighty times.
+
+With --agent it tests an agent of another protocol instead, through the code of the Execution host: it runs the agent up to three
+times, which a model may charge for, and prints which of our features it can serve, by its protocol and as seen.`,
   options: {
     auth: option(
       "AUTH",
@@ -49,19 +53,34 @@ endpoint runs about eighty times.`,
       "NAME",
       "a destination of the configuration, with its url and authorizer, instead of a URL",
     ),
+    agent: option(
+      "TARGET",
+      "runs that agent instead: a name of execution.agents, or a URL, ARN or FILE as of sekisho agents add. Of the other options only --token-env, --config, --budget and --json count",
+    ),
+    "token-env": option(
+      "VARIABLE",
+      "with --agent URL: the environment variable with the bearer token that it takes",
+    ),
     config: configOption,
     ...runOptions,
   },
   exits: `
 The default texts are made for the agent "echo". A case that the endpoint gives no occasion to test is skipped, and the
 report says why. docs/reference/conformance.md lists the cases.
-Exit code: 0 every case that counts passed; 1 one failed, or something leaked; 2 bad usage or configuration; 3 nothing to
+Exit code: 0 every case that counts passed, or the agent answered; 1 one failed, or something leaked; 2 bad usage or configuration; 3 nothing to
 test: not reachable, no endpoint at this address, or credentials refused.`,
   async run(run) {
     const { values, positionals } = run;
     if (positionals.length > 1) throw new UsageError("Only one URL can be given.");
     const location = { directory: run.directory, file: values.config };
-    const { auth, dialect, destination: name } = values;
+    const { auth, dialect, destination: name, agent } = values;
+    if (agent !== undefined) {
+      if (name !== undefined || auth !== undefined || positionals.length > 0)
+        throw new UsageError("Give either --agent, or an endpoint by its URL or --destination.");
+      const { budgetMs = defaultBudgetMs } = toUsageError(() => readRunOptions(values, "https"));
+      const { "token-env": variable, json: isJson } = values;
+      return testAgent({ ...run, target: agent, variable, location, budgetMs, isJson });
+    }
     const endpoint = findEndpoint({
       url: positionals[0],
       auth,

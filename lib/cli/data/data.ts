@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { uuidPattern } from "@sekisho/contracts/envelope.ts";
+import { deriveSessionKey } from "@sekisho/execution/tasks/conversation-record.ts";
 import type { ErasableStore } from "@sekisho/runtime/engine/ports.ts";
 import { conflict, retryOnConflict } from "@sekisho/runtime/engine/records.ts";
 import { isInteraction, type QueueMessage } from "@sekisho/verification/task/messages.ts";
@@ -255,7 +256,11 @@ const runningSchema = z.object({
 });
 
 function executionPart(data: PersonData) {
-  const ids = listIds(data, data.nowMs - executionLifeMs);
+  // What an agent keeps of a conversation names no task, and lives as long as the task's own record.
+  const sessionKeys = data.tasks.flatMap(({ call }) =>
+    call ? [deriveSessionKey(call.sessionId)] : [],
+  );
+  const ids = new Set([...listIds(data, data.nowMs - executionLifeMs), ...sessionKeys]);
   return { at: data.zone.at, ids, signal: data.signal };
 }
 
@@ -265,7 +270,7 @@ type ExecutionPart = Mode & {
   signal: AbortSignal;
 };
 
-/** Erases the records of these request ids, which name no person. Rejects with an AwsFailure if AWS refuses a call. */
+/** Erases the records of these request ids and session keys, which name no person. Rejects with an AwsFailure if AWS refuses a call. */
 export async function eraseExecutionRecords(part: ExecutionPart): Promise<number> {
   const { at, ids, isDryRun, signal } = part;
   if (ids.size === 0) return 0;
@@ -273,8 +278,9 @@ export async function eraseExecutionRecords(part: ExecutionPart): Promise<number
     let count = 0;
     for await (const record of scanItems({ store, signal })) {
       // A record of a task that came over A2A has the request id in its correlation id.
-      const { requestId, correlationId } = record;
-      if (![requestId, correlationId].some((id) => ids.has(String(id).toLowerCase()))) continue;
+      const { requestId, correlationId, sessionKey } = record;
+      if (![requestId, correlationId, sessionKey].some((id) => ids.has(String(id).toLowerCase())))
+        continue;
       // The Verification zone has ended the task, so nobody reads a record without a running agent.
       const lease = runningSchema.safeParse(record).data?.lease;
       const isRunning = lease !== undefined && Date.now() < lease.untilMs + maxGraceMs;

@@ -1,6 +1,6 @@
 /** Describes one destination for a list of them. */
 
-import { authorizerOf, toAddress } from "@sekisho/config/destination-address.ts";
+import { authorizerOf, protocolOf, toAddress } from "@sekisho/config/destination-address.ts";
 import type { Destination } from "@sekisho/config/destination-schema.ts";
 import type { Route } from "@sekisho/config/schema.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
@@ -9,6 +9,7 @@ import { formatDuration } from "../tasks/text.ts";
 export type DestinationRow = {
   name: string;
   transport: Destination["transport"];
+  protocol: ReturnType<typeof protocolOf>;
   address: string;
   /** The address of the messages, where the configuration overrides the one in the agent card. */
   url?: string | undefined;
@@ -45,6 +46,7 @@ export function toDestinationRow({
   return {
     name,
     transport,
+    protocol: protocolOf(destination),
     address: address ?? own.address,
     url: destination.transport === "a2a" ? destination.url : undefined,
     authorizer: (address === undefined ? own.authorizer : undefined) ?? authorizerOf(destination),
@@ -71,7 +73,7 @@ export const startOwnExecution = `Start it with ${sekisho} execution or ${sekish
 
 export function formatDestinationRow(row: DestinationRow): string {
   const facts = [
-    `${row.transport} ${row.address}`,
+    `${carrierText(row)} ${row.address}`,
     ...(row.url === undefined ? [] : [`messages to ${row.url}`]),
     `authorizer ${row.authorizer}`,
     row.idempotent ? "idempotent" : "not idempotent",
@@ -80,6 +82,10 @@ export function formatDestinationRow(row: DestinationRow): string {
     ...(row.needsDeploy ? ["needs a deploy: the stage has other settings"] : []),
   ];
   return `${row.name}\n${facts.map((fact) => `  ${fact}`).join("\n")}`;
+}
+
+function carrierText({ transport, protocol }: DestinationRow): string {
+  return protocol === "a2a" && transport !== "a2a" ? `${transport} (A2A)` : transport;
 }
 
 function routeText({ position, choice }: { position: number; choice: number }): string {

@@ -1,5 +1,6 @@
 /** The table of all checks of `sekisho doctor`, in the order of the report. */
 import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { checkAgent, listAgentChecks } from "./agents.ts";
 import { checkClock, checkEntry, checkSigningSecret } from "./entry.ts";
 import * as machine from "./machine.ts";
 import { checkAlarms, checkStory } from "./send.ts";
@@ -181,6 +182,17 @@ export const checks: DoctorTable = [
         where: "both",
         run: checkClock,
         advice: "Set this machine's clock, best by NTP (Linux: timedatectl set-ntp true).",
+      },
+    ],
+  },
+  {
+    group: "Agents that are called over HTTP",
+    checks: [
+      {
+        name: listAgentChecks,
+        where: "machine",
+        run: checkAgent,
+        advice: "Check its address in the configuration, and whether it is running.",
       },
     ],
   },

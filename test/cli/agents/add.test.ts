@@ -44,6 +44,18 @@ describe("sekisho agents add", () => {
     expect(written().execution.agents).toEqual({ research: { type: "http", runtimeArn } });
   });
 
+  it.each([
+    ["", {}],
+    ["/harness-endpoint/DEFAULT", { qualifier: "DEFAULT" }],
+  ])("writes a harness of AgentCore by its ARN%s without a call", async (suffix, more) => {
+    const harnessArn = runtimeArn.replace("runtime/", "harness/");
+    const { stdout } = await add([harnessArn + suffix]);
+    expect(stdout).toContain("a harness of AgentCore");
+    expect(written().execution.agents).toEqual({
+      research: { type: "harness", harnessArn, ...more },
+    });
+  });
+
   it("creates the configuration if there is none", async () => {
     const fresh = join(folder, "fresh.json");
     await commandHere(["agents", "add", "--config", fresh, runtimeArn], {});
@@ -134,14 +146,61 @@ describe("sekisho agents add", () => {
     expect(readFileSync(file, "utf8")).not.toContain("hunter2");
   });
 
-  it("takes any other endpoint for one that takes a prompt, and says so", async () => {
-    const url = await serve(() => Response.json({ result: "hello" }));
-    const { stdout } = await add([url]);
-    expect(stdout).toContain("none of the protocols that Sekisho recognizes");
-    expect(written().execution.agents.agent).toEqual({ type: "http", url });
+  /** An API of models: the paths that it takes, with a request without members refused as OpenAI refuses it. */
+  const apiOf = (...paths: string[]) =>
+    serve(({ target, request }) => {
+      if (!paths.includes(target)) return new Response(null, { status: 404 });
+      return request.method === "GET"
+        ? Response.json({ data: [{ id: "m" }] })
+        : Response.json(
+            { error: { message: "Missing required parameter: 'model'." } },
+            { status: 400 },
+          );
+    });
+
+  it.each([
+    [
+      ["/agent/v1/models", "/agent/v1/chat/completions", "/agent/v1/responses"],
+      "openai-compatible",
+    ],
+    [["/agent/v1/models", "/agent/v1/responses"], "responses"],
+    [["/agent/v1/models"], "openai-compatible"],
+  ])("writes for an API with %j the agent %s", async (paths, type) => {
+    const url = await apiOf(...paths);
+    await add([`${url}/v1/responses`]);
+    expect(written().execution.agents.agent).toEqual({ type, baseUrl: `${url}/v1`, model: "m" });
   });
 
+  it("recognizes the Responses API of one agent, with its query and its token", async () => {
+    const base = "/agent/endpoint/protocols/openai";
+    const url = await apiOf(`${base}/responses?api-version=v1`);
+    const address = `${url}/endpoint/protocols/openai?api-version=v1`;
+    await add([address, "--token-env", "KEY"], { KEY: "hunter2" });
+    expect(written().execution.agents.agent).toEqual({
+      ...{ type: "responses", baseUrl: address },
+      authorizer: { type: "bearer", token: { env: "KEY" } },
+    });
+  });
+
+  it.each([
+    [{ result: "hello" }, "a plain endpoint."],
+    [{ ok: true }, "none of the protocols that Sekisho recognizes"],
+  ])(
+    "takes an endpoint that answers %j for one that takes a prompt, and says why",
+    async (value, seen) => {
+      const url = await serve(() => Response.json(value));
+      const { stdout } = await add([url]);
+      expect(stdout).toContain(seen);
+      expect(written().execution.agents.agent).toEqual({ type: "http", url });
+    },
+  );
+
   it.each<[string, () => Response, string]>([
+    [
+      "has models that it does not list",
+      () => Response.json({ error: { message: "no", param: "model" } }, { status: 400 }),
+      "lists no models. Give the address that ends in /v1.",
+    ],
     [
       "asks for credentials",
       () => new Response(null, { status: 401 }),
@@ -164,7 +223,11 @@ describe("sekisho agents add", () => {
   });
 
   it.each<[string, string[], string]>([
-    ["nothing that exists", ["./nowhere.ts"], "is no URL, no ARN of a runtime, and no file"],
+    [
+      "nothing that exists",
+      ["./nowhere.ts"],
+      "is no URL, no ARN of a runtime or a harness, and no file",
+    ],
     ["an address where nothing listens", ["http://127.0.0.1:1/"], "Nothing answers at"],
     ["plain HTTP elsewhere", ["http://agents.example/"], "must be https"],
     ["two addresses", [runtimeArn, runtimeArn], "Give one URL, ARN or FILE."],

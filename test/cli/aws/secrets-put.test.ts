@@ -1,6 +1,8 @@
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { parseConfig } from "@sekisho/config/load.ts";
 import { askHidden } from "@sekisho/sekisho/aws/secret-values.ts";
+import { listStageSecrets } from "@sekisho/sekisho/aws/stage-secrets.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
 import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";
@@ -40,6 +42,21 @@ async function put(
   return result;
 }
 
+describe("the list of a stage's secrets", () => {
+  it("names each by the agent that uses it", () => {
+    const authorizer = { type: "bearer", token: { env: "OPS_TOKEN" } };
+    const ops = { type: "http", url: "https://agents.example/", authorizer };
+    const execution = { ...twoAccounts.execution, agents: { ops } };
+    const parsedConfig = parseConfig({ json: { ...twoAccounts, execution } });
+    const { prod: stage } = parsedConfig.stages;
+    if (stage === undefined) throw new Error("There is no stage prod.");
+    const secrets = listStageSecrets({ config: parsedConfig, stageName: "prod", stage });
+    expect(secrets.map(({ purpose }) => purpose)).toEqual(
+      expect.arrayContaining(["API key of the agent", "token of agent ops"]),
+    );
+  });
+});
+
 describe("sekisho secrets put", () => {
   it("creates every secret of the Verification account, and names the account of the others", async () => {
     const result = await put([], values, run);
@@ -62,6 +79,9 @@ describe("sekisho secrets put", () => {
     aws.account = executionAccount;
     expect((await put([])).code).toBe(0);
     expect([...aws.secrets.all.keys()]).toEqual(["sekisho/prod/MODEL_KEY"]);
+    expect(aws.secrets.all.get("sekisho/prod/MODEL_KEY")).toMatchObject({
+      description: "Sekisho, stage prod: API key of the agent",
+    });
     expect(aws.calls.filter(({ action }) => action.endsWith("CreateSecret"))).toMatchObject([
       { region: "eu-west-1" },
     ]);

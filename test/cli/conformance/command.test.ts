@@ -252,16 +252,16 @@ describe("sekisho conformance with wrong arguments", () => {
   });
 });
 
-it("sekisho conformance refuses an A2A agent, which has another contract, and suggests the doctor", async () => {
-  const config = join(folder, "a2a.json");
-  writeFileSync(
-    config,
-    JSON.stringify({ destinations: { agent: { transport: "a2a" } }, routes: [] }),
-  );
-  expect(await conformance(["--destination", "agent", "--config", config])).toMatchObject(
-    failing(2, "npx --no-install sekisho doctor --destination agent"),
-  );
-});
+it.each([{ transport: "a2a" }, { transport: "in-process", protocol: "a2a" }])(
+  "sekisho conformance refuses the A2A agent %j, which has another contract, and suggests the doctor",
+  async (agent) => {
+    const config = join(folder, "a2a.json");
+    writeFileSync(config, JSON.stringify({ destinations: { agent }, routes: [] }));
+    expect(await conformance(["--destination", "agent", "--config", config])).toMatchObject(
+      failing(2, "npx --no-install sekisho doctor --destination agent"),
+    );
+  },
+);
 
 describe("the argument of --auth", () => {
   it.each([

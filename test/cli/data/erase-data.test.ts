@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
+import { deriveSessionKey } from "@sekisho/execution/tasks/conversation-record.ts";
 import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 import {
   cancelTasks,
@@ -18,7 +19,7 @@ import type { OpenZone } from "@sekisho/sekisho/zone/open-zone.ts";
 import { noStoredRules, parseStoredRules } from "@sekisho/verification/gate/rules.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
-import { sampleAsk, sampleTask } from "../../verification/task/sample.ts";
+import { sampleAsk, sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { createWorld } from "../../world/world.ts";
 import { sampleFormerEntry } from "../usage/former-entry.ts";
 
@@ -49,7 +50,10 @@ async function openZoneWithData() {
   const message = { ...sampleTask().message, user: "U0PERSON1" };
   const common = { state: "done" as const, cleanupDone: true, expiresAtMs: nowMs + 29 * dayMs };
   const own = { ...common, principal: "T1/U0PERSON1", message };
-  const old = sampleTask({ ...own, id: idOf(2), receivedAtMs: nowMs - 3 * dayMs });
+  const old = sampleTask({
+    ...{ ...own, id: idOf(2), receivedAtMs: nowMs - 3 * dayMs },
+    call: sampleCall({ sessionId: "s-own" }),
+  });
   const answer = {
     user: "U0PERSON1",
     atMs: 1,
@@ -85,6 +89,14 @@ async function openZoneWithData() {
     await store.create({ item });
   const record = { id: "e1", revision: 1, state: "completed", requestId };
   await execution.create({ item: { ...record, expiresAtMs: nowMs + dayMs } });
+  const keptRecords = [
+    { sessionKey: deriveSessionKey("s-own"), id: "k1" },
+    { sessionKey: deriveSessionKey("s-other"), id: "k2" },
+  ];
+  for (const record of keptRecords) {
+    const common = { revision: 1, state: "conversation", value: "kept" };
+    await execution.create({ item: { ...record, ...common, expiresAtMs: nowMs + dayMs } });
+  }
   for (const id of [requestId, idOf(3)]) {
     mkdirSync(join(folder, "files", id), { recursive: true });
     writeFileSync(join(folder, "files", id, "F1"), "a file");
@@ -135,7 +147,7 @@ describe("erasing the data of one person", () => {
     const { zone, store, execution, folder } = await openZoneWithData();
     expect(await countData(await find(zone))).toEqual({
       ...{ tasks: 2, underWay: 0, history: 1, answered: 1, quotas: 1 },
-      ...{ files: 1, deadLetters: 0, execution: 1, rules: [1], configuration: [] },
+      ...{ files: 1, deadLetters: 0, execution: 2, rules: [1], configuration: [] },
     });
     expect(await erase(zone)).toEqual({ answered: [], executionFailure: undefined });
     expect(readFiles(folder)).toContain("U0PERSON2");
@@ -146,7 +158,8 @@ describe("erasing the data of one person", () => {
       principal: "T1/U0PERSON2",
       question: { answer: { option: 0 } },
     });
-    expect(await execution.get({ id: "e1" })).toBeUndefined();
+    for (const id of ["e1", "k1"]) expect(await execution.get({ id })).toBeUndefined();
+    expect(await execution.get({ id: "k2" })).toMatchObject({ value: "kept" });
     expect(readdirSync(join(folder, "files"))).toEqual([idOf(3)]);
     const none = { tasks: [], history: [], answered: [], quotas: [] };
     expect(await find(zone)).toMatchObject(none);

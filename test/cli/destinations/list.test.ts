@@ -62,6 +62,15 @@ describe("sekisho destinations list", () => {
     );
   });
 
+  it("shows that an agent behind another carrier than HTTPS speaks A2A", async () => {
+    const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-1";
+    const runtime = { transport: "agentcore", runtimeArn, protocol: "a2a" };
+    const { stdout } = await list({ destinations: { runtime }, routes: [] }, []);
+    expect(stdout).toContain(
+      `runtime\n  agentcore (A2A) ${runtimeArn}\n  authorizer sigv4\n  not idempotent\n`,
+    );
+  });
+
   it("shows the routes that a message of a channel can take, as far as it is known", async () => {
     const { stdout } = await list(json, ["--channel", "C1"]);
     expect(stdout).toContain('if "deploy: ...": far, then runtime (route 1)\n  runtime (route 2)');
@@ -88,6 +97,7 @@ describe("sekisho destinations list", () => {
     expect(destinations[3]).toEqual({
       name: "runtime",
       transport: "agentcore",
+      protocol: "sekisho",
       address: json.destinations.runtime.runtimeArn,
       authorizer: "sigv4",
       idempotent: true,

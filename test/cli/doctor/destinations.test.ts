@@ -23,8 +23,8 @@ let requests: Received[] = [];
 
 type Call = { id: string; base: string; params: { id?: string }; signal: AbortSignal };
 type Answer = (call: Call) => Response | Promise<Response>;
-/** A peer by its name in the address. `card` is of an A2A agent. `found` is what the doctor says. */
-type Peer = { answer: Answer; card?: Answer; more?: object; found: RegExp };
+/** A peer by its name in the address. `card` is of an A2A agent, `models` of a model. `found` is what the doctor says. */
+type Peer = { answer: Answer; card?: Answer; models?: Answer; more?: object; found: RegExp };
 
 const html = (status: number) => () =>
   new Response("<html>", { status, headers: { "content-type": "text/html" } });
@@ -65,6 +65,37 @@ const peers: Record<string, Peer> = {
     answer: () =>
       json({ detail: [{ loc: ["body", "params\u001b[31m"], msg: token }] }, { status: 422 }),
     found: /^failed: It refuses the request.* It complains of body\.params\[31m\.$/,
+  },
+  "speaks-ag-ui": {
+    answer: () => json({ detail: [{ loc: ["body", "threadId"], msg: token }] }, { status: 422 }),
+    found:
+      /^failed: It answers like an agent that speaks AG-UI.*\(HTTP 422\).* → Put it behind .*"type": "ag-ui".*agents add URL\.$/,
+  },
+  "begins-a-run": {
+    answer: () =>
+      raw('data: {"type":"RUN_STARTED"}\n\n', {
+        headers: { "content-type": "text/event-stream" },
+      }),
+    found: /^failed: It answers like an agent that speaks AG-UI.*\(HTTP 200\)/,
+  },
+  "streams-anything": {
+    answer: () => raw(`data: ${token}\n\n`, { headers: { "content-type": "text/event-stream" } }),
+    found: /^failed: It answers with a stream of events \(HTTP 200\) .* → .*"type": "http"/,
+  },
+  "is-plain": {
+    answer: () => json({ result: token }),
+    found: /^failed: It answers like a plain endpoint/,
+  },
+  "is-an-a2a-agent": {
+    answer: (call) => failure(call, "method_not_found"),
+    card: () => json({ name: token, skills: [], supportedInterfaces: [] }),
+    found:
+      /^failed: It is an A2A agent, whose card is at http.*is-an-a2a-agent .* → Set "transport": "a2a"/,
+  },
+  "is-a-model": {
+    answer: html(404),
+    models: () => json({ data: [{ id: token }] }),
+    found: /^failed: It offers the chat completions API at http.*\/is-a-model\/v1 .* → Put it /,
   },
   "mixes-up-ids": { answer: () => result({ id: "x" }, document), found: /^failed: .*wrong id/ },
   "is-down": {
@@ -198,11 +229,14 @@ beforeAll(async () => {
       if (call.target === "/healthz") return new Response('{"status":"ok"}');
       const target = call.target.replace("/.well-known/agent-card.json", "/a2a/speaks-both");
       const [, kind = "", name = ""] = target.split("/");
-      const { answer = others[name], card } = (kind === "a2a" ? agents : peers)[name] ?? {};
+      const namedPeer: Partial<Peer> = (kind === "a2a" ? agents : peers)[name] ?? {};
+      const { answer = others[name], card, models } = namedPeer;
       const base = `${peer.url}/${kind}/${name}`;
       const { signal } = call.request;
-      if (call.request.method === "GET")
-        return card?.({ id: "", base, params: {}, signal }) ?? raw("", { status: 404 });
+      if (call.request.method === "GET") {
+        const document = target.endsWith("/v1/models") ? models : card;
+        return document?.({ id: "", base, params: {}, signal }) ?? raw("", { status: 404 });
+      }
       const { id, params } = JSON.parse(Buffer.from(call.body).toString());
       return answer?.({ id, base, params, signal }) ?? raw("", { status: 404 });
     },

@@ -10,7 +10,7 @@ const says = (...parts: unknown[]) => ({ messageId: "m1", role: "ROLE_AGENT", pa
 const answer = { artifactId: "a1", name: "report", parts: [{ text: "the answer" }] };
 const result = {
   ...bare,
-  artifacts: [{ name: "report", parts: [{ text: "the answer" }] }],
+  artifacts: [answer],
   history: [],
 };
 

@@ -124,6 +124,7 @@ export function createPushZone({
     retentionMs: 120_000,
     progressMs: 1,
     questionMs: 120_000,
+    storeTimeoutMs: 1000,
   };
   const outbox = createPushOutbox({ ...clock, ...times, queue, timeoutMs: 200, log });
   const changeTask = outbox.wrapChangeTask(

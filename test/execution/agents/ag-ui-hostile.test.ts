@@ -8,6 +8,7 @@ import {
   readTextAnswer,
 } from "@sekisho/execution/agents/ag-ui/form.ts";
 import { applyPatch } from "@sekisho/execution/agents/ag-ui/json-patch.ts";
+import { readMemory } from "@sekisho/execution/agents/ag-ui/memory.ts";
 import { createRunInput } from "@sekisho/execution/agents/ag-ui/request.ts";
 import { createAgent } from "@sekisho/execution/agents/ag-ui.ts";
 import { type AgentTask, runAgent, type TaskUpdate } from "@sekisho/execution/agents/agent.ts";
@@ -256,6 +257,7 @@ describe("the ids of messages of a thread whose beginning is cut off", () => {
     const task = agentTask({ ...hello, thread_ts: "17.0", history: items });
     return createRunInput({
       ...{ task, context: agentContext(), protocolVersion: "1.0", continuation: undefined },
+      memory: readMemory(undefined),
       nowMs: 0,
     }).messages.map(({ id }) => id);
   };

@@ -46,10 +46,16 @@ export function text(part: string): Buffer {
 }
 
 /** A call of a tool: its start, its input in pieces, and its end. */
-export function toolUse(call: { index: number; id: string; name: string; input: string }): Buffer {
-  const contentBlockIndex = call.index;
-  const start = { toolUse: { toolUseId: call.id, name: call.name } };
-  const pieces = call.input.match(/[\s\S]{1,4}/g) ?? [];
+export function toolUse(call: {
+  index: number;
+  id: string;
+  name: string;
+  input: string;
+  type?: string;
+}): Buffer {
+  const { index: contentBlockIndex, id, name, type, input: wholeInput } = call;
+  const start = { toolUse: { toolUseId: id, name, ...(type && { type }) } };
+  const pieces = wholeInput.match(/[\s\S]{1,4}(?:[\s\S]{100000})?/g) ?? [];
   return Buffer.concat([
     frame({ event: "contentBlockStart", payload: { contentBlockIndex, start } }),
     ...pieces.map((input) =>
@@ -85,20 +91,27 @@ export function refuse(
 
 type Frame = { event?: string; exception?: string; payload: unknown };
 
-/** https://smithy.io/2.0/aws/amazon-eventstream.html: prelude with its checksum, headers, payload, checksum of all. */
-function frame({ event, exception, payload }: Frame): Buffer {
+export function frame({ event, exception, payload }: Frame): Buffer {
   const type = event === undefined ? "exception" : "event";
-  const headers = Buffer.concat([
-    header(":message-type", type),
-    header(`:${type}-type`, event ?? exception ?? ""),
-    header(":content-type", "application/json"),
-  ]);
-  const body = Buffer.from(JSON.stringify(payload));
-  const prelude = Buffer.concat([
-    uint32(16 + headers.length + body.length),
-    uint32(headers.length),
-  ]);
-  const unchecked = Buffer.concat([prelude, uint32(crc32(prelude)), headers, body]);
+  const headers = {
+    ":message-type": type,
+    [`:${type}-type`]: event ?? exception ?? "",
+    ":content-type": "application/json",
+  };
+  return encodeMessage(headers, JSON.stringify(payload));
+}
+
+/** https://smithy.io/2.0/aws/amazon-eventstream.html: prelude with its checksum, headers, payload, checksum of all. */
+export function encodeMessage(
+  headers: Record<string, string>,
+  payload: string,
+  spoilLengths: (prelude: Buffer) => void = () => {},
+): Buffer {
+  const head = Buffer.concat(Object.entries(headers).map(([name, value]) => header(name, value)));
+  const body = Buffer.from(payload);
+  const prelude = Buffer.concat([uint32(16 + head.length + body.length), uint32(head.length)]);
+  spoilLengths(prelude);
+  const unchecked = Buffer.concat([prelude, uint32(crc32(prelude)), head, body]);
   return Buffer.concat([unchecked, uint32(crc32(unchecked))]);
 }
 

@@ -5,8 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "@jest/globals";
 import type { TaskUpdate } from "@sekisho/execution/agents/agent.ts";
 import { runAgent } from "@sekisho/execution/agents/agent.ts";
-import { createBedrockAgent, toConverseMessages } from "@sekisho/execution/agents/bedrock.ts";
+import { createBedrockAgent } from "@sekisho/execution/agents/bedrock.ts";
+import { toConverseMessages } from "@sekisho/execution/agents/converse-messages.ts";
 import fc from "fast-check";
+import { withGrowingLimit } from "../../doubles/growing-limit.ts";
 import { createTestHost, hello } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 import {
@@ -188,18 +190,24 @@ describe("a model of Bedrock", () => {
   });
 
   it("lets an answer take longer in total than the wait for its next part", async () => {
-    const updates = await updatesOf(
-      async (response) => {
-        eventStream(response);
-        for (let part = 0; part < 12; part += 1) {
-          response.write(text("x"));
-          await sleep(100);
-        }
-        response.end(stop("end_turn"));
-      },
-      { idleTimeoutMs: 800 },
-    );
-    expect(updates.at(-1)).toEqual({ type: "answer", text: "x".repeat(12) });
+    const answer = { type: "answer", text: "x".repeat(12) };
+    const streamWith = async (idleTimeoutMs: number) => {
+      await server?.close();
+      const updates = await updatesOf(
+        async (response) => {
+          eventStream(response);
+          for (let part = 0; part < 12; part += 1) {
+            response.write(text("x"));
+            await sleep(idleTimeoutMs / 8);
+          }
+          response.end(stop("end_turn"));
+        },
+        { idleTimeoutMs },
+      );
+      return updates.at(-1);
+    };
+    const isFair = (update?: TaskUpdate) => update?.type === "answer";
+    expect(await withGrowingLimit({ firstMs: 800, attempt: streamWith, isFair })).toEqual(answer);
   });
 
   it("closes the connection to the model when the task is canceled", async () => {

@@ -62,7 +62,7 @@ it("reads a text from any events, or refuses them", () => {
     isCut: fc.boolean(),
   });
   forAll(fc.array(event, { maxLength: 5 }), path).hold((events, at) => {
-    const reader = createFrameReader(at);
+    const reader = createFrameReader({ path: at });
     const text = outcomeOf(() => {
       const pieces = events.map((each) => reader.read(each));
       const firstAt = pieces.findLastIndex(({ isFirst }) => isFirst);

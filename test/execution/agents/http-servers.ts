@@ -1,4 +1,5 @@
 /** Endpoints as people have them. Each refuses what the real one refuses, by its documentation or its source. */
+import { randomUUID } from "node:crypto";
 import type { Received } from "../../doubles/web-server.ts";
 
 type Handle = (call: Received) => Response;
@@ -91,16 +92,49 @@ export function langGraphServer({ key, asks }: { key: string; asks?: unknown }):
   };
 }
 
-export function difyApp(call: Received): Response {
-  const { inputs, query, user, response_mode } = readBody(call);
-  if (call.request.headers.get("authorization") !== "Bearer app-key")
-    return Response.json({ code: "unauthorized", status: 401 }, { status: 401 });
-  const isValid =
-    typeof inputs === "object" && typeof query === "string" && typeof user === "string";
-  if (!isValid || response_mode !== "blocking")
-    return Response.json({ code: "invalid_param", status: 400 }, { status: 400 });
-  const metadata = { usage: { total_tokens: 3 } };
-  return Response.json({ event: "message", mode: "chat", answer: `re: ${query}`, metadata });
+/** A chat app of Dify, which mints the ids of conversations. A conversation belongs to one `user`. */
+export function difyApp(): Handle & { forget(): void } {
+  const conversations = new Map<string, { user: string; queries: string[] }>();
+  const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+  const handle = (call: Received): Response => {
+    const { inputs, query, user, response_mode, conversation_id = "" } = readBody(call);
+    if (call.request.headers.get("authorization") !== "Bearer app-key")
+      return Response.json({ code: "unauthorized", status: 401 }, { status: 401 });
+    const isValid =
+      typeof inputs === "object" &&
+      typeof query === "string" &&
+      typeof user === "string" &&
+      typeof conversation_id === "string" &&
+      (conversation_id === "" || uuid.test(conversation_id));
+    if (!isValid || !["blocking", "streaming"].includes(String(response_mode)))
+      return Response.json({ code: "invalid_param", status: 400 }, { status: 400 });
+    const id = conversation_id || randomUUID();
+    if (conversation_id === "") conversations.set(id, { user, queries: [] });
+    const conversation = conversations.get(id);
+    if (conversation === undefined || conversation.user !== user)
+      return Response.json({ code: "not_found", status: 404 }, { status: 404 });
+    conversation.queries.push(query);
+    const ids = { conversation_id: id, message_id: randomUUID(), task_id: randomUUID() };
+    const answer = `re: ${conversation.queries.join(", ")}`;
+    return response_mode === "blocking"
+      ? Response.json({ event: "message", mode: "chat", ...ids, answer, metadata: {} })
+      : sse(...difyFrames({ ids, pieces: [answer.slice(0, 5), answer.slice(5)] }));
+  };
+  return Object.assign(handle, { forget: () => conversations.clear() });
+}
+
+/** The events of an answer, as a chat app sends them. */
+export function difyFrames({ ids, pieces }: { ids: object; pieces: string[] }): string[] {
+  const event = (name: string, more: object = {}) => frame({ event: name, ...ids, ...more });
+  return [
+    "event: ping\n\n",
+    event("workflow_started", { data: { id: "w" } }),
+    event("agent_thought", { thought: "x", observation: "x" }),
+    ...pieces.map((answer) => event("message", { answer, from_variable_selector: ["llm"] })),
+    "event: ping\n\n",
+    event("message_end", { metadata: { usage: { total_tokens: 3 } } }),
+    event("workflow_finished", { data: { outputs: { answer: pieces.join("") } } }),
+  ];
 }
 
 export function flowise(call: Received): Response {

@@ -14,7 +14,6 @@ import { agentContext, agentTask } from "./agent-context.ts";
 import {
   bedrock,
   bedrockText,
-  difyApp,
   flowise,
   frame,
   langGraphServer,
@@ -299,6 +298,16 @@ describe("a stream", () => {
         "Hello",
       ],
       [
+        "results that grow",
+        [frame({ result: "Hel" }), frame({ step: 2 }), frame({ result: "Hello" })],
+        "Hello",
+      ],
+      [
+        "pieces of a result of which one begins like another",
+        [frame({ answer: "no" }), frame({ answer: "no" }), frame({ answer: "!" })],
+        "nono!",
+      ],
+      [
         "lines that are no JSON",
         ["data: Hello \n\n", "data: world\n\n", "data: {}\n\n", 'data: "\ndata: 12\n\n'],
         'Hello world{}"\n12',
@@ -382,7 +391,19 @@ describe("a stream", () => {
     [
       "an end before messageStop",
       message("end_turn", "Hello").slice(0, -1),
-      "before messageStop",
+      "before the last messageStop",
+      true,
+    ],
+    [
+      "an end after a call of a tool",
+      message("tool_use", "Let me look."),
+      "before the last messageStop",
+      true,
+    ],
+    [
+      "an end after the result of a tool",
+      [...message("tool_use", "Let me look."), ...message("tool_result")],
+      "before the last messageStop",
       true,
     ],
     ["an end within an event", [frame("Hel"), 'data: "hunter2'], "within an event", true],
@@ -399,6 +420,8 @@ describe("a stream", () => {
       "timeout_exceeded",
       "Hello\n\nThis answer was cut off because the agent reached a limit of time or steps.",
     ],
+    ["interrupted", "Hello\n\nThe agent was stopped before it finished this answer."],
+    ["hook_stopped", "Hello\n\nThe agent was stopped before it finished this answer."],
   ])("says that the answer is cut after the stop reason %s", async (reason, answer) => {
     expect(await answerTo(() => sse(...message(reason, "Hello")))).toBe(answer);
   });
@@ -578,13 +601,6 @@ describe("endpoints as they are", () => {
     const { updates, causes } = await run({ url: url + threads, ...langGraph });
     expect(updates).toMatchObject([{ type: "failure" }]);
     expect(causes).toEqual(["the question at $.__interrupt__[0].value has no text"]);
-  });
-
-  it("answers as a Dify app", async () => {
-    const { url } = await serve(difyApp);
-    const request = { inputs: {}, query: "{text}", user: "{user}", response_mode: "blocking" };
-    const { updates } = await run({ url, authorizer: bearer, request }, { user_id: "U1" });
-    expect(updates).toEqual([{ type: "answer", text: "re: hi" }]);
   });
 
   it("answers as a flow of Flowise", async () => {

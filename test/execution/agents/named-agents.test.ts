@@ -1,6 +1,7 @@
 /** Several agents of one host: a task chooses one by its name. */
 import { describe, expect, it } from "@jest/globals";
 import { type Agent, type AgentVote, withFeedback } from "@sekisho/execution/agents/agent.ts";
+import { type CreateAgent, createAgents } from "@sekisho/execution/agents/create-agent.ts";
 import { combineAgents } from "@sekisho/execution/agents/named-agents.ts";
 import { answering, createTestHost, hello } from "../test-host.ts";
 
@@ -20,6 +21,37 @@ function hostWithTwo() {
   });
   return { votes, ...createTestHost({ agent, agentNames: ["research"] }) };
 }
+
+const dependencies = {
+  readSecret: async () => "",
+  region: undefined,
+  credentials: () => Promise.reject(new Error("no credentials")),
+};
+
+describe("an agent that cannot be created", () => {
+  const createAgent: CreateAgent = ({ config }) => {
+    if (config === "./broken.ts") throw Object.assign(new Error("hunter2"), { code: "ERR_BROKEN" });
+    return answering("from another one");
+  };
+
+  it("fails its own tasks only, and says so in the log", async () => {
+    const execution = { agent: "./main.ts", agents: { broken: "./broken.ts" } };
+    const agent = createAgents({ execution, createAgent, dependencies });
+    const { call, lines } = createTestHost({ agent, agentNames: ["broken"] });
+    const main = await call("execute_task", hello);
+    expect(main.result?.response_text).toBe("from another one");
+    const { error } = await call("execute_task", { ...hello, agent: "broken" });
+    expect(error?.data.reason).toBe("execution_failed");
+    const text = lines.join("\n");
+    expect(text).toMatch(/"agent_not_loaded".*"cause_kind":"ERR_BROKEN"/);
+    expect(text).not.toContain("hunter2");
+  });
+
+  it("stops the start if there is no other", () => {
+    const execution = { agent: "./broken.ts", agents: { broken: "./broken.ts" } };
+    expect(() => createAgents({ execution, createAgent, dependencies })).toThrow("hunter2");
+  });
+});
 
 describe("the agents of a host", () => {
   it("runs a task with the agent of its name, and one without a name with the main agent", async () => {

@@ -16,7 +16,7 @@ import { createSqsEvent } from "../../doubles/aws/sqs-event.ts";
 import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
 import { userMessage } from "../a2a/a2a-host.ts";
 import { secrets, startReceiver, statesOf } from "../a2a/push-zone.ts";
-import { type Answer, answering, eventually, hello } from "../test-host.ts";
+import { type Answer, answering, eventually, hello, remembering } from "../test-host.ts";
 import { callersVariable, functionUrlEvent, lambdaClient } from "./function-url.ts";
 
 const aws = {
@@ -204,6 +204,15 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     await call("execute_task", hello);
     await workOnce();
     expect(await pushed()).toEqual([]);
+  });
+
+  it("keeps the agent's value for the next task of the conversation", async () => {
+    const { call, workOnce } = await open({ syncBudgetMs: 15_000, createAgent: () => remembering });
+    const session_id = "s-".padEnd(40, "1");
+    const ask = async (text: string) =>
+      (await Promise.all([call("execute_task", { ...hello, text, session_id }), workOnce()]))[0];
+    expect((await ask("one")).result?.response_text).toBe("before: undefined");
+    expect((await ask("two")).result?.response_text).toBe("before: one");
   });
 
   it("passes the region to the agent and refuses secrets outside Secrets Manager", async () => {

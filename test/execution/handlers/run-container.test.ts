@@ -127,6 +127,23 @@ describe("the image", () => {
     expect(result?.response_text).toContain("slow 500ms");
   });
 
+  it("keeps an agent's value over a restart", async () => {
+    const agent = resolve(import.meta.dirname, "../agents/files/remembers.ts");
+    const own = await bundleContainer({ config: { execution: { agent, syncBudgetMs: 15_000 } } });
+    const folder = own.emptyFolder();
+    const session_id = "s-".padEnd(40, "1");
+    const answers: unknown[] = [];
+    for (const text of ["one", "two"]) {
+      const { call, child, exit } = await own.start({ folder });
+      answers.push((await call("execute_task", { text, session_id })).result?.response_text);
+      child.kill("SIGTERM");
+      await exit;
+    }
+    await own.clear();
+    own.remove();
+    expect(answers).toEqual(["before: undefined", "before: one"]);
+  });
+
   it("exports its last spans before it exits on SIGTERM", async () => {
     const collector = closeAfterTest(await startOtlpCollector());
     const telemetry = { traces: { exporter: { type: "otlp", url: collector.url } } };

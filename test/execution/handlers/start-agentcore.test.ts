@@ -142,6 +142,19 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     expect(child.exitCode).toBeNull();
   });
 
+  it("keeps the agent's value for another process of the same conversation", async () => {
+    const env = { AGENT_FILE: resolve(__dirname, "../agents/files/remembers.ts") };
+    const session_id = "s-".padEnd(40, "1");
+    const answers: unknown[] = [];
+    for (const text of ["one", "two"]) {
+      const { invoke } = await start({ env });
+      const { result } = await invoke("execute_task", { ...hello, text, session_id });
+      const name = { task_id: result?.task_id, wait_ms: 10_000 };
+      answers.push((await invoke("get_task", name)).result?.response_text);
+    }
+    expect(answers).toEqual(["before: undefined", "before: one"]);
+  });
+
   it("prints its address, runs tasks, and reports itself busy meanwhile", async () => {
     const { url, invoke, ping } = await start();
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);

@@ -6,6 +6,7 @@ import type { MethodName, ParamsOf, ResultOf, TaskResult } from "@sekisho/contra
 import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
+import { createHttpsCarrier } from "@sekisho/verification/transport/a2a/https-carrier.ts";
 import { createA2aTransport } from "@sekisho/verification/transport/a2a/transport.ts";
 import { createClient } from "@sekisho/verification/transport/runner.ts";
 import { common } from "../../tables/transport-sample.ts";
@@ -20,7 +21,9 @@ export type AgentSide = ReturnType<typeof connect>;
 
 /** Our transport to an agent of the peer. */
 export function connect(agent: PeerAgent) {
-  const transport = createA2aTransport({ cardUrl: agent.cardUrl, authorizer: noAuthorizer });
+  const transport = createA2aTransport({
+    carrier: createHttpsCarrier({ cardUrl: agent.cardUrl, authorizer: noAuthorizer }),
+  });
   const destination = {
     name: "peer",
     dialect: "a2a",

@@ -15,3 +15,25 @@ describe("a large answer", () => {
     expect(Object(readResult)[answerBytesMember]).toBe(notedBytes);
   });
 });
+
+describe("a peer that does not know the method", () => {
+  it.each([
+    ["execute_task", "zone", "ResponseKnowsNoTasks"],
+    ["cancel_task", "zone", undefined],
+    ["execute_task", "a2a", undefined],
+  ] as const)("explains %s in the dialect %s as %s", async (method, dialect, kind) => {
+    const error = { code: -32601, message: "hunter2" };
+    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: "1", error }));
+    const params = { task_id: "t" } as never;
+    const call = { method, params, id: "1", requestId: "1", dialect };
+    const thrown = await new Promise((resolve) =>
+      resolve(readResponse({ response: { body, status: 200 }, ...call })),
+    ).catch((each: unknown) => each);
+    expect(thrown).toMatchObject({ reason: "method_not_found" });
+    const { cause, message } = Object(thrown);
+    expect({ kind: cause?.name, isShown: message.includes("hunter2") }).toEqual({
+      kind,
+      isShown: false,
+    });
+  });
+});

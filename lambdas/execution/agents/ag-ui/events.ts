@@ -1,6 +1,6 @@
 /** Reads the events of AG-UI 1.0. Only the members that are used are looked at. */
 import * as z from "zod/mini";
-import { RemoteError } from "../remote-call.ts";
+import { createEventError } from "../remote-call.ts";
 
 const anything = z.optional(z.unknown());
 const optionalText = z.optional(z.string());
@@ -131,9 +131,4 @@ function parseObject(data: string): Record<string, unknown> {
     // Fails below.
   }
   throw createEventError("an event: no JSON object");
-}
-
-/** The run goes on or is over at the agent, and nobody knows what it did. `problem` holds names of the protocol only. */
-export function createEventError(problem: string): RemoteError {
-  return new RemoteError(problem, { lost: true });
 }

@@ -1,6 +1,7 @@
 /** Collects the texts and tool calls of a run as messages, and checks that each text begins, goes on and ends in this order. */
 import { isNestedTooDeep } from "@sekisho/runtime/untrusted-input.ts";
-import { type AgUiEvent, createEventError, type EventOf } from "./events.ts";
+import { createEventError } from "../remote-call.ts";
+import type { AgUiEvent, EventOf } from "./events.ts";
 import type { Message } from "./request.ts";
 
 export type RunMessages = {

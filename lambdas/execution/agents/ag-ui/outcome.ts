@@ -8,8 +8,8 @@ import {
 } from "@sekisho/runtime/untrusted-input.ts";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { TaskUpdate } from "../agent.ts";
-import { RemoteError } from "../remote-call.ts";
-import { createEventError, type Interrupt, type TokenUsage } from "./events.ts";
+import { createEventError, RemoteError } from "../remote-call.ts";
+import type { Interrupt, TokenUsage } from "./events.ts";
 import { type Ask, kana } from "./form.ts";
 import { joinTexts } from "./messages.ts";
 import { createQuestion, type QuestionState } from "./question.ts";
@@ -53,18 +53,33 @@ export function createOutcome(request: {
   return createQuestion({ state, text });
 }
 
+/** The id of the message that ends the answer. A server that lists its messages may give a message another id than it streamed. */
+export function readAnswerId(request: { run: Run; sentMessages: readonly Message[] }) {
+  const listedMessages = listNewMessages(request).filter(hasText);
+  const { id } = listedMessages.at(-1) ?? request.run.messages.findLast(hasText) ?? {};
+  return id;
+}
+
+function hasText({ role, content }: Message): boolean {
+  return role === "assistant" && typeof content === "string" && content.trim() !== "";
+}
+
 /** The streamed text, else the agent's messages after the last one that it was sent. A server may list earlier messages only. */
-function readAnswer({ run, sentMessages }: { run: Run; sentMessages: readonly Message[] }): string {
-  const { messages, snapshot = [] } = run;
-  const streamedText = joinTexts(messages);
-  if (streamedText !== "") return streamedText;
+function readAnswer(request: { run: Run; sentMessages: readonly Message[] }): string {
+  const streamedText = joinTexts(request.run.messages);
+  return streamedText === "" ? joinTexts(listNewMessages(request)) : streamedText;
+}
+
+/** The messages of the main agent in a snapshot that follow the last one that it was sent. */
+function listNewMessages({ run, sentMessages }: Parameters<typeof readAnswer>[0]): Message[] {
+  const { snapshot = [] } = run;
   const sentIds = new Set(sentMessages.map(({ id }) => id));
   const question = readWords(sentMessages.findLast(({ role }) => role === "user")?.content);
   // A server that keeps the conversation also lists its earlier answers, with ids that are not ours.
   const start = snapshot.findLastIndex(({ id, role }) => role === "user" || sentIds.has(id));
   const { id = "", content } = snapshot[start] ?? {};
-  if (start >= 0 && !sentIds.has(id) && !readWords(content).includes(question)) return "";
-  return joinTexts(snapshot.slice(start + 1).filter(({ subagentRunId }) => !subagentRunId));
+  if (start >= 0 && !sentIds.has(id) && !readWords(content).includes(question)) return [];
+  return snapshot.slice(start + 1).filter(({ subagentRunId }) => !subagentRunId);
 }
 
 /** The text of a message without its files. */

@@ -1,10 +1,11 @@
 /** Asks a person what the agent waits for, and continues the run with the answers. */
 import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import type { FieldValues, QuestionField } from "@sekisho/contracts/question-fields.ts";
-import { isJsonObject, isNestedTooDeep, truncate } from "@sekisho/runtime/untrusted-input.ts";
+import { isJsonObject, isNestedTooDeep } from "@sekisho/runtime/untrusted-input.ts";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { AgentAnswer, TaskUpdate } from "../agent.ts";
-import { createEventError } from "./events.ts";
+import { joinPrompt } from "../question-prompt.ts";
+import { createEventError } from "../remote-call.ts";
 import {
   type Ask,
   chooseStrings,
@@ -36,7 +37,6 @@ export type QuestionState = {
 const maxOptions = 20;
 /** The host takes 32 KiB. */
 const maxFormBytes = 31 * 1024;
-const maxPromptLength = 9000;
 /** The host's limit, less some room. */
 const maxStateBytes = 63 * 1024;
 
@@ -55,7 +55,7 @@ export function createQuestion({ state, text }: { state: QuestionState; text: st
   });
   const question = {
     type: "question" as const,
-    prompt: joinPrompt(text, prompts.join("\n\n")),
+    prompt: joinPrompt({ text, prompt: prompts.join("\n\n") }),
     state: fitState({ ...state, askedCount: asks.length }),
   };
   if (form === undefined) return question;
@@ -71,13 +71,6 @@ export function createQuestion({ state, text }: { state: QuestionState; text: st
 function hasNoKey(ask: Ask, strings: Strings): boolean {
   const [input] = createInputs(ask, strings) ?? [];
   return input?.key === undefined;
-}
-
-/** The text that the agent wrote before it asked. It gives way to the question itself. */
-function joinPrompt(text: string, prompts: string): string {
-  const shownPrompts = truncate(prompts, maxPromptLength);
-  const shownText = truncate(text, maxPromptLength - shownPrompts.length);
-  return isVisible(shownText) ? `${shownText}\n\n${shownPrompts}` : shownPrompts;
 }
 
 /** Undefined if one of the asks needs a text of another kind, or if they are too many. */

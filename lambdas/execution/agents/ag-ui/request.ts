@@ -8,6 +8,7 @@ import {
   maxHistoryTextLength,
 } from "@sekisho/contracts/limits.ts";
 import type { AgentContext, AgentTask } from "../agent.ts";
+import { type Memory, nameAnswers } from "./memory.ts";
 
 /** A message of AG-UI. Others than ours may have more members. */
 export type Message = {
@@ -35,16 +36,20 @@ export type Continuation = {
   command?: { resume: unknown } | undefined;
 };
 
-/** `state`, `tools`, `context` and `forwardedProps` are never left out, because servers before 1.0 demand them. */
-export function createRunInput(request: {
+type RunRequest = {
   task: AgentTask;
   context: Pick<AgentContext, "contextId" | "taskId" | "requestId">;
   protocolVersion: "1.0" | "none";
   continuation: Continuation | undefined;
+  /** Of the tasks before this one. */
+  memory: Memory;
   nowMs: number;
-}) {
-  const { task, protocolVersion, context, continuation } = request;
-  const { furtherMessages = [], state = {}, resume, command } = continuation ?? {};
+};
+
+/** `state`, `tools`, `context` and `forwardedProps` are never left out, because servers before 1.0 demand them. */
+export function createRunInput(request: RunRequest) {
+  const { task, protocolVersion, context, continuation, memory } = request;
+  const { furtherMessages = [], state = memory.state ?? {}, resume, command } = continuation ?? {};
   return {
     threadId: context.contextId ?? context.taskId,
     runId: randomUUID(),
@@ -68,22 +73,15 @@ function mergeMessages(messages: readonly Message[], furtherMessages: readonly M
  * A server may know the conversation by the ids of its messages, so a message needs the same id in each run, and no two messages may have
  * one id: it would take the second for read. The request does not say when it was posted, but which message is the one before it.
  */
-function createMessages(request: {
-  task: AgentTask;
-  context: Pick<AgentContext, "contextId" | "taskId" | "requestId">;
-  protocolVersion: "1.0" | "none";
-  continuation: Continuation | undefined;
-  nowMs: number;
-}): Message[] {
-  const { task, context, protocolVersion, continuation, nowMs } = request;
+function createMessages(request: RunRequest): Message[] {
+  const { task, context, protocolVersion, continuation, memory, nowMs } = request;
   const { history = [], thread_ts: threadTs } = task;
   const thread = context.contextId ?? context.taskId;
   const earlierMessages = history.map(({ role, text, ts }, index) => {
     const place = index === 0 ? ts : history[index - 1]?.ts;
     return {
       id: deriveId([thread, role, place ?? String(index), text]),
-      role,
-      content: text,
+      ...{ role, content: text, ts },
     };
   });
   const place =
@@ -97,7 +95,7 @@ function createMessages(request: {
   const id = continuation?.messageId ?? newId;
   return [
     // The first one of a list that is cut has lost the message before it, and with that its id.
-    ...earlierMessages.slice(isPerhapsCut(task) ? 1 : 0),
+    ...nameAnswers(earlierMessages.slice(isPerhapsCut(task) ? 1 : 0), memory),
     { id, role: "user", content },
   ];
 }

@@ -1,35 +1,36 @@
-/** Calls an operation of the agent in the highest version that it supports, and finds a task by its first message. */
+/** Calls an operation of the agent in the highest version that it supports. */
 import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
+import { hitlKey } from "@sekisho/contracts/a2a/extension.ts";
 import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
-import { SekishoError } from "@sekisho/contracts/errors.ts";
-import type { AuthorizedSend } from "../http/transport.ts";
+import type { A2aCarrier } from "../carrier.ts";
 import { parseEnvelope } from "../read-response.ts";
 import type { TransportResponse } from "../transport.ts";
 import type { CardSource } from "./card-source.ts";
+import { hasHitl } from "./hitl.ts";
 import type { UsableInterface } from "./interfaces.ts";
 import { createSentMessages } from "./messages.ts";
 import {
   type CalledOperation,
   type OperationAnswer,
-  type PassedResponse,
   type PeerCall,
   postOperation,
+  type TakeEvent,
 } from "./post-operation.ts";
 
 export type CallOperation = <O extends CalledOperation>(request: {
   operation: O;
   params: OperationParams<O>;
   call: PeerCall;
+  takeEvent?: TakeEvent;
 }) => Promise<OperationAnswer<O>>;
 
 /** `interfacesOf` returns the usable interfaces of a card, best first. */
 export function createCallOperation(options: {
   cards: CardSource;
   interfacesOf: (card: ReadCard) => readonly [UsableInterface, ...UsableInterface[]];
-  http: AuthorizedSend;
-  maxResponseBytes: number;
+  carrier: A2aCarrier;
 }): CallOperation {
-  const { cards, interfacesOf, http, maxResponseBytes } = options;
+  const { cards, interfacesOf, carrier } = options;
   /** The last interface that refused the version that its card names. It is tried last from then on. */
   let refusedKey: string | undefined;
   const sentMessages = createSentMessages();
@@ -39,11 +40,13 @@ export function createCallOperation(options: {
     return interfaces.find((one) => toInterfaceKey(one) !== refusedKey) ?? interfaces[0];
   }
 
-  return async ({ operation, params, call }) => {
+  return async ({ operation, params, call, takeEvent }) => {
     const isRefused = (answer: OperationAnswer<typeof operation>) =>
       "passed" in answer && isVersionRefused({ answer: answer.passed, operation, id: call.id });
-    const post = (to: UsableInterface) => {
-      const postOnce = () => postOperation({ to, operation, params, call, http, maxResponseBytes });
+    const post = (to: UsableInterface, card: ReadCard) => {
+      const extensions = hasHitl(card) ? [hitlKey] : [];
+      const request = { to, operation, params, call, carrier, extensions, takeEvent };
+      const postOnce = () => postOperation(request);
       if (operation !== "SendMessage") return postOnce();
       return sentMessages.send({
         messageId: call.id,
@@ -54,16 +57,17 @@ export function createCallOperation(options: {
     };
     const card = await cards.current(call);
     const firstInterface = choose(card);
-    const answer = await post(firstInterface);
+    const answer = await post(firstInterface, card);
     if (!isRefused(answer)) return answer;
     // Nothing was processed. The agent may have changed since its card was read.
     refusedKey = toInterfaceKey(firstInterface);
     cards.forget(card);
-    const secondInterface = choose(await cards.current(call).catch(() => card));
+    const secondCard = await cards.current(call).catch(() => card);
+    const secondInterface = choose(secondCard);
     const mayFollow =
       toInterfaceKey(secondInterface) !== toInterfaceKey(firstInterface) &&
       secondInterface.tenant === firstInterface.tenant;
-    return mayFollow ? post(secondInterface) : answer;
+    return mayFollow ? post(secondInterface, secondCard) : answer;
   };
 }
 
@@ -90,44 +94,4 @@ function isVersionRefused(request: {
 
 function toInterfaceKey({ url, version, tenant }: UsableInterface): string {
   return JSON.stringify([url.href, version, tenant]);
-}
-
-/** The task is among the latest, which come first (A2A 1.0, section 3.1.4). */
-const maxPages = 3;
-const pageSize = 20;
-/** A task's first message is the oldest of its history. */
-const historyLength = 20;
-
-/**
- * Finds a task by the id of its first message. Rejects with `unsupported_operation` if it is not listed. `task_not_found` would be wrong,
- * because it means that the task does not exist, but agents may list a task late, drop its history, or answer without a task.
- */
-export async function findTaskByMessage(request: {
-  messageId: string;
-  ask: CallOperation;
-  call: PeerCall;
-}): Promise<{ taskId: string } | PassedResponse> {
-  const { messageId, ask, call } = request;
-  let pageToken: string | undefined;
-  for (let page = 0; page < maxPages; page += 1) {
-    const params = { contextId: call.sessionId, pageSize, pageToken, historyLength };
-    const answer = await ask({ operation: "ListTasks", params, call }).catch(throwListingFailure);
-    if ("passed" in answer) return answer;
-    const { tasks, nextPageToken } = answer.result;
-    const namedTask = tasks.find((task) =>
-      task.history.some((message) => message.messageId === messageId),
-    );
-    if (namedTask !== undefined) return { taskId: namedTask.id };
-    if (nextPageToken === undefined) break;
-    pageToken = nextPageToken;
-  }
-  throw new SekishoError("unsupported_operation");
-}
-
-/** A listing that is too large says nothing about the task's own size. */
-function throwListingFailure(error: unknown): never {
-  if (error instanceof SekishoError && error.reason === "payload_too_large") {
-    throw new SekishoError("unsupported_operation", { cause: error });
-  }
-  throw error;
 }

@@ -9,15 +9,13 @@ import { createCachedCredential } from "@sekisho/runtime/async/cached-credential
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import { parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { parseJson, parseUrl } from "@sekisho/runtime/untrusted-input.ts";
+import { type A2aCarrier, type CardRequest, type CardResponse, maxCardBytes } from "../carrier.ts";
 import type { AuthorizedSend } from "../http/transport.ts";
 import { statusToReason } from "../response-error.ts";
 import { type CheckResponseHead, checkResponseHead, isRedirection } from "../response-head.ts";
-import type { HttpResponse } from "../send-once.ts";
 import { createCardError, foreignText } from "./card-problem.ts";
 import { toUndeliveredError } from "./interfaces.ts";
 
-/** The limit for the whole fetch with its redirects. */
-const fetchTimeoutMs = 5000;
 /** How long a card stays in use if it cannot be fetched again. Its agent may still be reachable. */
 const staleMs = 6 * 60 * 60_000;
 /** The delay after a failed fetch. */
@@ -25,29 +23,28 @@ const retryAfterMs = 30_000;
 
 export type CardSource = {
   /** Every rejection is an `undelivered` SekishoError. */
-  current(request: { signal: AbortSignal }): Promise<ReadCard>;
+  current(request: Pick<CardRequest, "sessionId" | "signal">): Promise<ReadCard>;
   /** Drops the cached card if it is this one. */
   forget(card: ReadCard): void;
 };
 
 /** Callers share one fetch. There are no timers: the first caller after the card's expiry renews it. */
 export function createCardSource(options: {
-  cardUrl: URL;
+  carrier: A2aCarrier;
   version: A2aVersion;
-  http: AuthorizedSend;
   now: () => number;
   random: () => number;
 }): CardSource {
-  const { cardUrl, version, http, now, random } = options;
+  const { carrier, version, now, random } = options;
+  let latestSessionId = "";
   let latestResponse: { card: ReadCard; etag: string | undefined } | undefined;
 
   const cache = createCachedCredential<ReadCard>({
     async fetch({ signal }) {
-      const response = await fetchCard({
-        cardUrl,
+      const response = await carrier.readCard({
         version,
         etag: latestResponse?.etag,
-        http,
+        sessionId: latestSessionId,
         signal,
       });
       if (response.status !== 304 || latestResponse === undefined) {
@@ -61,16 +58,17 @@ export function createCardSource(options: {
         lifetimeMs: (freshMs + staleMs) / 0.95,
       };
     },
-    timeoutMs: fetchTimeoutMs,
+    timeoutMs: carrier.cardTimeoutMs,
     retryAfterMs,
     now,
     random,
   });
 
   return {
-    async current({ signal }) {
+    async current({ sessionId, signal }) {
       try {
         signal.throwIfAborted();
+        latestSessionId = sessionId;
         const card = cache.current();
         return card instanceof Promise ? await abortable({ promise: card, signal }) : card;
       } catch (error) {
@@ -81,7 +79,7 @@ export function createCardSource(options: {
   };
 }
 
-function readCard({ status, retryAfterMs: retry_after_ms, body }: HttpResponse): ReadCard {
+function readCard({ status, retryAfterMs: retry_after_ms, body }: CardResponse): ReadCard {
   if (status < 200 || status >= 300) throw createStatusError(status, retry_after_ms);
   const json = parseJson(body);
   if (json === undefined) {
@@ -132,17 +130,12 @@ function createRedirectError(why: string): SekishoError {
   );
 }
 
-const maxCardBytes = 256 * 1024;
 const maxRedirects = 3;
 
 /** Resolves to any status except a redirect. Resolves to 304 only if `etag` was sent. */
-async function fetchCard(options: {
-  cardUrl: URL;
-  version: A2aVersion;
-  etag: string | undefined;
-  http: AuthorizedSend;
-  signal: AbortSignal;
-}): Promise<HttpResponse> {
+export async function fetchCard(
+  options: Omit<CardRequest, "sessionId"> & { cardUrl: URL; http: AuthorizedSend },
+): Promise<CardResponse> {
   const { cardUrl, version, etag, http, signal } = options;
   const headers = {
     accept: "application/json",

@@ -1,12 +1,19 @@
 /** Builds the messages that Sekisho sends (a task's first message, a reply to a question), and remembers where each was sent. */
 import { createApprovalPart } from "@sekisho/contracts/a2a/adk-part.ts";
-import { questionKey, slackMessageKey, taskKey } from "@sekisho/contracts/a2a/extension.ts";
+import {
+  hitlKey,
+  questionKey,
+  slackMessageKey,
+  taskKey,
+} from "@sekisho/contracts/a2a/extension.ts";
 import { createFieldsPart } from "@sekisho/contracts/a2a/fields-part.ts";
 import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
 import type { Message, Part } from "@sekisho/contracts/a2a/part.ts";
+import type { ReadTask } from "@sekisho/contracts/a2a/read-task.ts";
 import { isUndelivered } from "@sekisho/contracts/certainty.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { ExecuteTaskParams, ParamsOf } from "@sekisho/contracts/methods.ts";
+import { createHitlResponse } from "./hitl.ts";
 
 type SendParams = OperationParams<"SendMessage">;
 
@@ -35,15 +42,27 @@ export function createTaskMessage(options: {
   return createSendParams({ messageId, contextId, parts, metadata });
 }
 
-/** Sends no context id, because the agent knows the task's own. */
+/**
+ * `task` is the task as it asks, for agents that ask in the structure of kagent's extension. Throws `invalid_state` if it no longer asks that.
+ * Otherwise sends no context id, because the agent knows the task's own.
+ */
 export function createAnswerParams(options: {
   messageId: string;
   params: ParamsOf<"answer_task">;
+  task?: ReadTask | undefined;
 }): SendParams {
-  const { messageId } = options;
+  const { messageId, task } = options;
   const { task_id: taskId, option_id, text, fields, user_id } = options.params;
+  const sender = { ...(user_id !== undefined && { [slackMessageKey]: { user_id } }) };
+  const response = task && createHitlResponse({ task, params: options.params });
+  if (response !== undefined) {
+    const metadata = { ...sender, [hitlKey]: response.payload };
+    const parts = [{ text: response.text }];
+    const about = { taskId, contextId: task?.contextId, extensions: [hitlKey] };
+    return createSendParams({ messageId, ...about, parts, metadata });
+  }
   const metadata = {
-    ...(user_id !== undefined && { [slackMessageKey]: { user_id } }),
+    ...sender,
     ...(option_id !== undefined && { [questionKey]: { option_id } }),
   };
   const approval = option_id === undefined ? undefined : createApprovalPart(option_id);

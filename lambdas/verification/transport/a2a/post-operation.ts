@@ -12,7 +12,7 @@ import { paramsToV03 } from "@sekisho/contracts/a2a/v03/params.ts";
 import { idSchema, optionalText, readableList } from "@sekisho/contracts/a2a/values.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import * as z from "zod";
-import { type AuthorizedSend, requestHeaders } from "../http/transport.ts";
+import type { A2aCarrier } from "../carrier.ts";
 import { createMemberProblem } from "../peer-problem.ts";
 import { parseEnvelope } from "../read-response.ts";
 import { createTooLargeError } from "../response-body.ts";
@@ -20,7 +20,7 @@ import type { TransportRequest, TransportResponse } from "../transport.ts";
 import type { UsableInterface } from "./interfaces.ts";
 
 /** Sekisho's A2A extensions. An agent that does not know them ignores them. */
-const extensions = [slackMessageKey, questionKey, taskKey].join(", ");
+const ownExtensions = [slackMessageKey, questionKey, taskKey];
 const extensionsHeader = { "1.0": "a2a-extensions", "0.3": "x-a2a-extensions" } as const;
 
 /** `id` is the JSON-RPC id of all requests of one call. */
@@ -33,38 +33,50 @@ export type OperationAnswer<O extends CalledOperation> =
   | ({ result: OperationResult<O>; retryAfterMs: number | undefined } & ReceivedSize)
   | PassedResponse;
 
-/** Adds the interface's tenant to `params`. Throws `unsupported_operation` if the version lacks the operation. */
+/** Takes the result of one event of a stream. `length` is that of the event. True ends the reading. */
+export type TakeEvent = (event: { result: unknown; length: number }) => boolean;
+
+/**
+ * Adds the interface's tenant to `params`. Throws `unsupported_operation` if the version lacks the operation. `takeEvent` is for
+ * `SubscribeToTask`, whose result is that of the last event that was read.
+ */
 export async function postOperation<O extends CalledOperation>(request: {
   to: UsableInterface;
   operation: O;
   params: OperationParams<O>;
   call: PeerCall;
-  http: AuthorizedSend;
-  maxResponseBytes: number;
+  carrier: A2aCarrier;
+  /** Those of others that the card names and Sekisho uses. */
+  extensions: readonly string[];
+  takeEvent?: TakeEvent | undefined;
 }): Promise<OperationAnswer<O>> {
-  const { operation, params, http, maxResponseBytes } = request;
+  const { operation, params, carrier, extensions, takeEvent } = request;
   const { url, version, tenant } = request.to;
-  const { id, sessionId, trace, signal } = request.call;
+  const { id, ...exchange } = request.call;
   const method = toA2aMethod({ operation, version });
   if (method === undefined) throw new SekishoError("unsupported_operation");
   // Version 0.3 has no `ListTasks`; `method` was undefined for it.
   const inV03 = operation as Exclude<O, "ListTasks">;
   const versionParams =
     version === "1.0" ? { ...params, tenant } : paramsToV03({ operation: inV03, params });
-  const response = await http.send({
-    method: "POST",
+  const response = await carrier.send({
+    ...exchange,
     url,
     headers: {
-      ...requestHeaders({ sessionId, trace }),
       "a2a-version": version,
-      [extensionsHeader[version]]: extensions,
+      // kagent reads the name of 1.0 in 0.3 too.
+      ...(extensions.length > 0 && { "a2a-extensions": extensions.join(", ") }),
+      [extensionsHeader[version]]: [...ownExtensions, ...extensions].join(", "),
+      ...(takeEvent && { accept: "text/event-stream, application/json" }),
     },
     body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: versionParams })),
-    signal,
-    maxResponseBytes,
-    shortens: true,
-    // A stream is never asked for, but some agents answer every message with one.
-    readsEvents: operation === "SendMessage",
+    // Some agents answer every message with a stream.
+    readsEvents: takeEvent
+      ? ({ response, length }) => {
+          const { result } = response;
+          return response.id !== id || result === undefined || takeEvent({ result, length });
+        }
+      : operation === "SendMessage",
   });
   const { status, retryAfterMs, body, shortened } = response;
   const envelope = parseEnvelope({ body, repairs: true });
@@ -79,7 +91,12 @@ export async function postOperation<O extends CalledOperation>(request: {
   }
 }
 
-export type CalledOperation = "SendMessage" | "GetTask" | "CancelTask" | "ListTasks";
+export type CalledOperation =
+  | "SendMessage"
+  | "GetTask"
+  | "SubscribeToTask"
+  | "CancelTask"
+  | "ListTasks";
 
 /** Only the members needed to find a task, so that a broken task in the listing does no harm. */
 const listedTaskSchema = z.object({
@@ -95,6 +112,7 @@ const listingSchema = z.object({
 const schemas = {
   SendMessage: readAnswerSchema,
   GetTask: readTaskSchema,
+  SubscribeToTask: z.unknown(),
   CancelTask: readTaskSchema,
   ListTasks: listingSchema,
 } as const;

@@ -1,6 +1,5 @@
 /** Converts an A2A task or message to a result of the zone contract, or to the error that the task ended with. */
 
-import { hash } from "node:crypto";
 import {
   asksForCredentials,
   createApprovalOptions,
@@ -17,6 +16,7 @@ import type { ReadAnswer, ReadTask } from "@sekisho/contracts/a2a/read-task.ts";
 import { fromA2aState } from "@sekisho/contracts/a2a/task.ts";
 import { findReasonOfState } from "@sekisho/contracts/dialects.ts";
 import { type Reason, reasons, SekishoError } from "@sekisho/contracts/errors.ts";
+import { maxPartialTextLength } from "@sekisho/contracts/limits.ts";
 import {
   type Artifact,
   inputRequiredResultSchema,
@@ -26,8 +26,9 @@ import {
   type TaskState,
   transitionError,
 } from "@sekisho/contracts/methods.ts";
-import { dropUndefined } from "@sekisho/runtime/untrusted-input.ts";
+import { dropUndefined, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
+import { createQuestionId, readHitlQuestion } from "./hitl.ts";
 
 /** The reasons of a failed task, as opposed to those of a failed call. */
 const failures = [
@@ -48,7 +49,6 @@ const notesSchema = z
   })
   .catch({});
 type Notes = z.output<typeof notesSchema>;
-const maxQuestionIdLength = 128;
 const questionSchema = z
   .object({ options: inputRequiredResultSchema.shape.options.catch(undefined) })
   .catch({ options: undefined });
@@ -70,10 +70,7 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
   const { state, kind } = fromA2aState(status.state);
   switch (state) {
     case "completed": {
-      const texts = artifacts
-        .map(({ parts }) => readArtifactText(parts))
-        .filter((text) => text !== "");
-      const response_text = texts.length > 0 ? texts.join("\n\n") : lastText(task);
+      const response_text = joinArtifactTexts(artifacts) || lastText(task);
       return { status: "success", response_text, ...readArtifacts(artifacts) };
     }
     case "input_required":
@@ -82,7 +79,13 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
     case "working": {
       const text = status.message && joinTextParts(status.message.parts);
       const { percent, steps } = notes;
-      const progress = dropUndefined({ text: text === "" ? undefined : text, percent, steps });
+      const partial_text = readPartialText(artifacts);
+      const progress = dropUndefined({
+        text: text || undefined,
+        percent,
+        partial_text: partial_text || undefined,
+        steps,
+      });
       return {
         status: "accepted",
         task_id,
@@ -102,6 +105,10 @@ const maxDescribed = 20;
 function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
   const { message } = task.status;
   const { parts = [] } = message ?? {};
+  const question_id = createQuestionId(message?.messageId);
+  const hitlQuestion = readHitlQuestion(message);
+  if (hitlQuestion !== undefined)
+    return { ...hitlQuestion, ...dropUndefined({ kind: stateKind, question_id }) };
   const fields = readQuestionFields(parts);
   const calls = listOpenCalls(parts);
   const { options = createApprovalOptions(calls) } = questionSchema.parse(
@@ -121,7 +128,7 @@ function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
   const kind = calls.some(asksForCredentials) ? "auth" : stateKind;
   return {
     prompt,
-    ...dropUndefined({ options, fields, kind, question_id: createQuestionId(message?.messageId) }),
+    ...dropUndefined({ options, fields, kind, question_id }),
   };
 }
 
@@ -152,12 +159,6 @@ export function toCancelResult({ id, status }: ReadTask): ResultOf<"cancel_task"
   return transitionError({ taskId: id, from: state, to: "canceled" });
 }
 
-/** Makes the question's id from the status message. The history does not count, because it may hold an earlier question. */
-function createQuestionId(messageId: string | undefined): string | undefined {
-  const isTooLong = messageId !== undefined && messageId.length > maxQuestionIdLength;
-  return isTooLong ? hash("sha256", messageId) : messageId;
-}
-
 /** The text of the task's status message, or else the agent's last text. */
 function lastText({ status, history }: ReadTask): string {
   const agents = history.filter(({ role }) => role === "ROLE_AGENT").toReversed();
@@ -175,13 +176,51 @@ function readAnswerText(parts: readonly Part[]): string {
 }
 
 /**
- * The text of an artifact. An agent that streams it appends chunks (`append: true`), which the task then has as parts, so nothing goes between
- * them.
+ * The text of an artifact, of a longer one at least `minLength` characters. An agent that streams it appends chunks (`append: true`), which the
+ * task then has as parts, so nothing goes between them.
  */
-function readArtifactText(parts: readonly Part[]): string {
-  return parts
-    .flatMap((part) => (part.text === undefined || isTextFile(part) ? [] : [part.text]))
-    .join("");
+function readArtifactText(parts: readonly Part[], minLength: number): string {
+  let artifactText = "";
+  for (const part of parts) {
+    if (artifactText.length >= minLength) break;
+    if (part.text !== undefined && !isTextFile(part)) artifactText += part.text;
+  }
+  return artifactText;
+}
+
+type Texts = readonly { parts: readonly Part[] }[];
+
+/** The texts of the artifacts. Some agents stream an answer, and then repeat all of it in a last artifact, which counts alone. */
+function joinArtifactTexts(artifacts: Texts): string {
+  const texts = listTexts(artifacts);
+  const lastText = texts.at(-1) ?? "";
+  const isRepetition = dropSpaces(texts.slice(0, -1).join("")) === dropSpaces(lastText);
+  return isRepetition ? lastText : texts.join("\n\n");
+}
+
+/** The beginning of an answer that is being written. A last artifact that begins as the answer does may become its repetition. */
+function readPartialText(artifacts: Texts): string {
+  const texts = listTexts(artifacts, maxPartialTextLength);
+  const earlierTexts = texts.slice(0, -1);
+  const isRepetition = dropSpaces(earlierTexts.join("")).startsWith(dropSpaces(texts.at(-1) ?? ""));
+  const text = (isRepetition ? earlierTexts : texts).join("\n\n");
+  return truncate(text, maxPartialTextLength);
+}
+
+function listTexts(artifacts: Texts, minLength = Number.POSITIVE_INFINITY): string[] {
+  const texts: string[] = [];
+  let length = 0;
+  for (const { parts } of artifacts) {
+    if (length >= minLength) break;
+    const text = readArtifactText(parts, minLength);
+    if (text !== "") texts.push(text);
+    length += text.length;
+  }
+  return texts;
+}
+
+function dropSpaces(text: string): string {
+  return text.replaceAll(/\s/g, "");
 }
 
 /** Returns the parts that are not the answer's text. Omits `artifacts` if there are none. */

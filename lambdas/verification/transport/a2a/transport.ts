@@ -1,6 +1,7 @@
-/** Calls an A2A agent (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC. Maps the zone contract's methods to A2A operations. */
+/** Calls an A2A agent (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC and any carrier. Maps the zone contract's methods to A2A operations. */
 import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
 import type { A2aVersion, OperationParams } from "@sekisho/contracts/a2a/operations.ts";
+import { isUnread, mayHaveRun } from "@sekisho/contracts/certainty.ts";
 import { requestSchema } from "@sekisho/contracts/envelope.ts";
 import { encodeError } from "@sekisho/contracts/error-data.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
@@ -10,41 +11,33 @@ import {
   type ResultOf,
   type TaskResult,
 } from "@sekisho/contracts/methods.ts";
-import { type Authorizer, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
-import { createAuthorizedSend } from "../http/transport.ts";
-import { defaultMaxResponseBytes } from "../response-body.ts";
+import type { A2aCarrier } from "../carrier.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
-import { createCallOperation, findTaskByMessage } from "./call-operation.ts";
+import { createCallOperation } from "./call-operation.ts";
 import { createCardSource } from "./card-source.ts";
+import { hasHitl, isHitlAnswer } from "./hitl.ts";
 import { listUsableInterfaces } from "./interfaces.ts";
-import { createAnswerParams, createTaskMessage, historyLength } from "./messages.ts";
+import { createAnswerParams, createTaskMessage } from "./messages.ts";
 import type { PeerCall, ReceivedSize } from "./post-operation.ts";
+import { createTaskReads, requireSameTask } from "./task-reads.ts";
 import { toCancelResult, toZoneResult } from "./task-result.ts";
 
 /**
- * Throws for URLs that are not https (http on loopback) or that hold credentials. `url` replaces the address that the card names, and
- * `version` the highest common version. A problem with the card fails the call before anything is sent. A task that ended in failure
- * becomes an error object of the zone contract. The peer's own errors pass unchanged.
+ * `version` replaces the highest common version. A problem with the card fails the call before anything is sent. A task that ended in
+ * failure becomes an error object of the zone contract. The peer's own errors pass unchanged.
  */
 export function createA2aTransport(options: {
-  cardUrl: string;
-  url?: string | undefined;
+  carrier: A2aCarrier;
   version?: A2aVersion | undefined;
-  authorizer: Authorizer;
-  maxResponseBytes?: number;
-  connectTimeoutMs?: number;
-  now?: () => number;
-  random?: () => number;
+  now?: (() => number) | undefined;
+  random?: (() => number) | undefined;
 }): Transport {
-  const { cardUrl: cardAddress, url: address, version, authorizer } = options;
-  const { maxResponseBytes = defaultMaxResponseBytes, connectTimeoutMs, now = Date.now } = options;
-  const { random = Math.random } = options;
-  const cardUrl = parseCheckedUrl(cardAddress);
-  const url = address === undefined ? undefined : parseCheckedUrl(address);
-  const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now });
-  const cards = createCardSource({ cardUrl, version: version ?? "1.0", http, now, random });
+  const { carrier, version, now = Date.now, random = Math.random } = options;
+  const { cardUrl, url, stopSession } = carrier;
+  const cards = createCardSource({ carrier, version: version ?? "1.0", now, random });
   const interfacesOf = (card: ReadCard) => listUsableInterfaces({ card, cardUrl, url, version });
-  const ask = createCallOperation({ cards, interfacesOf, http, maxResponseBytes });
+  const ask = createCallOperation({ cards, interfacesOf, carrier });
+  const tasks = createTaskReads({ cards, ask });
 
   async function sendMessage(params: OperationParams<"SendMessage">, call: PeerCall) {
     const answer = await ask({ operation: "SendMessage", params, call });
@@ -57,33 +50,23 @@ export function createA2aTransport(options: {
     return respond({ call, outcome: toZoneResult(answer), size: answer });
   }
 
-  /** Finds the task by its id, or by the id of the message that began it. */
-  async function find({ task_id, request_id = "" }: ParamsOf<"get_task">, call: PeerCall) {
-    return task_id === undefined
-      ? findTaskByMessage({ messageId: request_id, ask, call })
-      : { taskId: task_id };
+  async function get(params: ParamsOf<"get_task">, call: PeerCall) {
+    const polledTask = await tasks.poll(params, call);
+    return "passed" in polledTask ? polledTask.passed : respond({ call, ...polledTask });
   }
 
-  async function get(key: ParamsOf<"get_task">, call: PeerCall) {
-    const taskRef = await find(key, call);
-    if ("passed" in taskRef) return taskRef.passed;
-    const answer = await ask({
-      operation: "GetTask",
-      params: { id: taskRef.taskId, historyLength },
-      call,
-    });
+  async function answerTask(params: ParamsOf<"answer_task">, call: PeerCall) {
+    const messageId = call.id;
+    if (!hasHitl(await cards.current(call)) && !isHitlAnswer(params))
+      return sendMessage(createAnswerParams({ messageId, params }), call);
+    const answer = await tasks.read({ taskId: params.task_id, call }).catch(throwUnsentError);
     if ("passed" in answer) return answer.passed;
-    const { result: task, retryAfterMs } = answer;
-    requireSameTask(taskRef.taskId, task.id);
-    return respond({
-      call,
-      outcome: toZoneResult({ result: { task }, retryAfterMs }),
-      size: answer,
-    });
+    const task = answer.result;
+    return sendMessage(createAnswerParams({ messageId, params, task }), call);
   }
 
   async function cancel(key: ParamsOf<"cancel_task">, call: PeerCall) {
-    const taskRef = await find(key, call);
+    const taskRef = await tasks.find(key, call);
     if ("passed" in taskRef) return taskRef.passed;
     const answer = await ask({ operation: "CancelTask", params: { id: taskRef.taskId }, call });
     if ("passed" in answer) return answer.passed;
@@ -105,10 +88,7 @@ export function createA2aTransport(options: {
           );
         }
         case "answer_task":
-          return sendMessage(
-            createAnswerParams({ messageId, params: methods[method].params.parse(params) }),
-            call,
-          );
+          return answerTask(methods[method].params.parse(params), call);
         case "get_task":
           return get(methods[method].params.parse(params), call);
         case "cancel_task":
@@ -117,26 +97,25 @@ export function createA2aTransport(options: {
           throw new SekishoError("unsupported_operation");
       }
     },
-    async describe({ signal }) {
-      const card = await cards.current({ signal });
+    async describe(request) {
+      const card = await cards.current(request);
       const [bestInterface] = interfacesOf(card);
       return { name: card.name, url: bestInterface.url.href, version: bestInterface.version };
     },
+    ...(stopSession === undefined ? {} : { stopSession }),
     async close() {
-      http.close();
+      await carrier.close?.();
     },
   };
 }
 
-/** Refuses a response about another task, because its answer may be for other people. */
-function requireSameTask(
-  calledTaskId: string | undefined,
-  answeredTaskId: string | undefined,
-): void {
-  if (calledTaskId === undefined || answeredTaskId === undefined || answeredTaskId === calledTaskId)
-    return;
-  throw new SekishoError("invalid_response", {
-    cause: new Error("the agent answered for another task"),
+/** Throws the error of a read before a message. The message was not sent, so the outcome is never unknown. */
+function throwUnsentError(error: unknown): never {
+  if (!(error instanceof SekishoError) || !mayHaveRun(error) || isUnread(error)) throw error;
+  const { reason, details } = error;
+  throw new SekishoError(reason === "ambiguous" ? "unavailable" : reason, {
+    ...{ details, cause: error },
+    certainty: "undelivered",
   });
 }
 

@@ -2,12 +2,12 @@ import { describe, expect, it } from "@jest/globals";
 import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { createBearerAuthorizer } from "@sekisho/runtime/auth/token-authorizer.ts";
 import { freshnessMs } from "@sekisho/verification/transport/a2a/card-source.ts";
-import { createA2aTransport } from "@sekisho/verification/transport/a2a/transport.ts";
+import { createHttpsCarrier } from "@sekisho/verification/transport/a2a/https-carrier.ts";
 import { cardOf } from "../../../doubles/a2a-peer.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
-import { agentOf, answerWith, clientTo, hello } from "./sample.ts";
+import { agentOf, answerWith, clientTo, hello, sessionId } from "./sample.ts";
 
 const answer = () => answerWith("hi");
 
@@ -223,7 +223,7 @@ describe("the card of an A2A agent", () => {
   it("describes the agent by the name, address and version on its card", async () => {
     const agent = await agentOf({});
     const { transport } = clientTo(agent.cardUrl);
-    expect(await transport.describe?.({ signal: hangSignal() })).toEqual({
+    expect(await transport.describe?.({ sessionId, signal: hangSignal() })).toEqual({
       name: "an agent",
       url: `${agent.url}/a2a`,
       version: "1.0",
@@ -271,9 +271,9 @@ describe("authorization of the A2A transport", () => {
     "ftp://127.0.0.1/card",
   ])("refuses the address %s for card and agent without repeating its password", (url) => {
     const makers = [
-      () => createA2aTransport({ cardUrl: url, authorizer: noAuthorizer }),
+      () => createHttpsCarrier({ cardUrl: url, authorizer: noAuthorizer }),
       () =>
-        createA2aTransport({
+        createHttpsCarrier({
           cardUrl: "https://agent.example/card",
           url,
           authorizer: noAuthorizer,

@@ -4,6 +4,7 @@ import type { MethodName, ParamsOf, ResultOf } from "@sekisho/contracts/methods.
 import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { createHttpsCarrier } from "@sekisho/verification/transport/a2a/https-carrier.ts";
 import { createA2aTransport } from "@sekisho/verification/transport/a2a/transport.ts";
 import { createClient } from "@sekisho/verification/transport/runner.ts";
 import { startAgent } from "../../../doubles/a2a-peer-agent.ts";
@@ -20,10 +21,22 @@ export async function agentOf(options: Parameters<typeof startAgent>[0]) {
 /** A client without repetitions over the transport, so that a failure is that of one attempt. */
 export function clientTo(
   cardUrl: string,
-  options: Partial<Parameters<typeof createA2aTransport>[0]> = {},
+  {
+    version,
+    now,
+    random,
+    ...options
+  }: Partial<
+    Parameters<typeof createHttpsCarrier>[0] & Parameters<typeof createA2aTransport>[0]
+  > = {},
 ) {
   const transport = closeAfterTest(
-    createA2aTransport({ cardUrl, authorizer: noAuthorizer, ...options }),
+    createA2aTransport({
+      carrier: createHttpsCarrier({ cardUrl, authorizer: noAuthorizer, now, ...options }),
+      version,
+      now,
+      random,
+    }),
   );
   const client = createClient({
     transport,

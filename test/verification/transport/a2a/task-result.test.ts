@@ -176,6 +176,36 @@ describe("the result of an A2A task", () => {
     },
   );
 
+  it("returns the texts of a working task's artifacts as the partial answer", () => {
+    const partialOf = (...texts: string[][]) => {
+      const artifacts = texts.map((parts, index) => ({
+        artifactId: `a${index}`,
+        parts: parts.map((text) => ({ text })),
+      }));
+      const { progress } = Object(outcomeOf("WORKING", { message: says("reading"), artifacts }));
+      expect(progress).toMatchObject({ text: "reading" });
+      return progress.partial_text;
+    };
+    expect(partialOf(["Hel", "lo", ""], ["you"])).toBe("Hello\n\nyou");
+    expect(partialOf([""], ["  "])).toBeUndefined();
+    expect(partialOf(["a".repeat(11_999), "🦊"])).toBe("a".repeat(11_999));
+    expect(partialOf(["a".repeat(13_000)], ["b"])).toHaveLength(12_000);
+  });
+
+  it("returns an answer once that a last artifact repeats, also while it does so", () => {
+    const artifacts = (...texts: string[]) =>
+      texts.map((text, index) => ({ artifactId: `a${index}`, parts: [{ text }] }));
+    const partialOf = (...texts: string[]) =>
+      Object(outcomeOf("WORKING", { artifacts: artifacts(...texts) })).progress.partial_text;
+    expect(partialOf("Hello", "Hel")).toBe("Hello");
+    expect(partialOf("Hello", "Hello")).toBe("Hello");
+    expect(partialOf("Hello", "Helm")).toBe("Hello\n\nHelm");
+    const answerOf = (...texts: string[]) =>
+      Object(outcomeOf("COMPLETED", { artifacts: artifacts(...texts) })).response_text;
+    expect(answerOf("Hel", "lo\nyou", "Hello\n\nyou")).toBe("Hello\n\nyou");
+    expect(answerOf("Hello", "Hel")).toBe("Hello\n\nHel");
+  });
+
   it("returns a question with the options that the agent offers", () => {
     const options = [{ id: "y", label: "Yes", style: "primary" }];
     const metadata = { "urn:sekisho:question:v1": { options } };

@@ -4,15 +4,13 @@ import { describe, expect, it } from "@jest/globals";
 import { operations } from "@sekisho/contracts/a2a/operations.ts";
 import { v03Operations } from "@sekisho/contracts/a2a/v03/params.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
-import { noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { createBearerAuthorizer } from "@sekisho/runtime/auth/token-authorizer.ts";
+import { createHttpsCarrier } from "@sekisho/verification/transport/a2a/https-carrier.ts";
 import { createA2aTransport, respond } from "@sekisho/verification/transport/a2a/transport.ts";
 import { type TapEntry, tapTransport } from "@sekisho/verification/transport/tap.ts";
-import { startA2aPeer } from "../../../doubles/a2a-peer.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { collectLog } from "../../../doubles/collect-log.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
-import { describeTransport } from "../../../tables/transport.ts";
 import { clientOver, execute } from "../sample.ts";
 import { agentOf, answerWith, hello, sessionId } from "./sample.ts";
 
@@ -394,8 +392,10 @@ describe("secrets of the A2A transport", () => {
       const entries: TapEntry[] = [];
       const transport = tapTransport({
         transport: createA2aTransport({
-          cardUrl: agent.cardUrl,
-          authorizer: createBearerAuthorizer({ readToken: async () => token }),
+          carrier: createHttpsCarrier({
+            cardUrl: agent.cardUrl,
+            authorizer: createBearerAuthorizer({ readToken: async () => token }),
+          }),
         }),
         tap: (entry) => entries.push(entry),
       });
@@ -418,19 +418,3 @@ describe("secrets of the A2A transport", () => {
     },
   );
 });
-
-for (const version of ["1.0", "0.3"] as const) {
-  describeTransport({
-    name: `a2a (${version})`,
-    dialect: "a2a",
-    unsupported: {
-      "extra-fields": "A2A's tasks have no place for a result's fields that nobody knows.",
-    },
-    async open({ script, maxResponseBytes, unreachable }) {
-      const { cardUrl, calls, close } = await startA2aPeer({ script, version });
-      if (unreachable) await close();
-      const transport = createA2aTransport({ cardUrl, authorizer: noAuthorizer, maxResponseBytes });
-      return { transport, calls, close: unreachable ? async () => {} : close };
-    },
-  });
-}

@@ -5,9 +5,7 @@ import { classify } from "@sekisho/verification/transport/agentcore/platform-err
 import { createAgentCoreTransport } from "@sekisho/verification/transport/agentcore/transport.ts";
 import { awsError, startAgentCoreStub } from "../../../doubles/agentcore-stub.ts";
 import { json, raw } from "../../../doubles/answers.ts";
-import { createPeer } from "../../../doubles/execution-peer.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";
-import { describeTransport } from "../../../tables/transport.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
 import { clientOver, execute } from "../sample.ts";
 import { credentials, runtimeArn } from "./sample.ts";
@@ -241,31 +239,4 @@ describe("a failure without an answer", () => {
       expect(reasonOf({ code, wasSent: false })).toBe("unavailable");
     },
   );
-});
-
-describeTransport({
-  name: "agentcore",
-  unsupported: {
-    "http-status":
-      "AgentCore answers 424 RuntimeClientError instead of any 4xx or 5xx of the container.",
-  },
-  async open({ script, maxResponseBytes, unreachable }) {
-    const { handle, calls } = createPeer({ script });
-    const stub = await startAgentCoreStub({ handle, runtimeArn, credentials });
-    if (unreachable) await stub.close();
-    const transport = createAgentCoreTransport({
-      runtimeArn,
-      endpoint: stub.endpoint,
-      credentials: async () => credentials,
-      maxResponseBytes,
-    });
-    return {
-      transport,
-      calls,
-      async close() {
-        if (!unreachable) await stub.close();
-        expect(stub.problems).toEqual([]);
-      },
-    };
-  },
 });

@@ -8,7 +8,6 @@ import { createHttpsTransport } from "@sekisho/verification/transport/http/trans
 import { sendOnce } from "@sekisho/verification/transport/send-once.ts";
 import type { Transport } from "@sekisho/verification/transport/transport.ts";
 import { json, raw } from "../../../doubles/answers.ts";
-import { startExecutionPeer } from "../../../doubles/execution-peer.ts";
 import {
   type Authority,
   type Certified,
@@ -16,7 +15,6 @@ import {
 } from "../../../doubles/issuers/certificates.ts";
 import { startTlsPeer, type TlsPeer } from "../../../doubles/issuers/tls-peer.ts";
 import { closeAfterTest, listen, serve } from "../../../doubles/serving.ts";
-import { describeTransport } from "../../../tables/transport.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
 
 /** All but `setTimeout`. */
@@ -426,15 +424,4 @@ describe("one POST to a peer that asks for a certificate", () => {
       certainty: "unknown",
     });
   });
-});
-
-describeTransport({
-  name: "https",
-  unsupported: {},
-  async open({ script, maxResponseBytes, unreachable }) {
-    const { url, calls, close } = await startExecutionPeer({ script });
-    if (unreachable) await close();
-    const transport = createHttpsTransport({ url, authorizer: noAuthorizer, maxResponseBytes });
-    return { transport, calls, close: unreachable ? async () => {} : close };
-  },
 });

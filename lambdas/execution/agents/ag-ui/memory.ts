@@ -1,0 +1,125 @@
+/**
+ * What is kept of a conversation from task to task: the agent's state, and the ids of its answers. A server that keeps the conversation
+ * takes an answer with another id for a further one, and would read its own words twice.
+ */
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
+import { maxHistoryItems } from "@sekisho/contracts/limits.ts";
+import { isJsonObject } from "@sekisho/runtime/untrusted-input.ts";
+
+/** `words` is how the answer begins, by which its post is found in the thread. */
+type KeptAnswer = { id: string; words: string };
+
+/** `state` is absent if the agent has none, or if it is too large. */
+export type Memory = { agUi: 1; state?: unknown; answers: readonly KeptAnswer[] };
+
+type TextMessage = { id: string; role: string; content: string };
+/** A message of the thread, with the time of its post in seconds. */
+type ThreadMessage = TextMessage & { ts: string | undefined };
+
+/** The host's limit. */
+const maxMemoryBytes = 64 * 1024;
+const maxIdLength = 200;
+const maxWords = 100;
+/** Enough for so many words between marks, links and icons. */
+const maxReadLength = 2000;
+/** The posts of one answer follow each other at once. */
+const maxPauseSeconds = 60;
+/** Answers that begin alike, such as "Done.", are told apart by their order only. */
+const maxSkippedAnswers = 2;
+
+/** Empty for what another agent has kept. */
+export function readMemory(value: unknown): Memory {
+  // The host stores what `addToMemory` made.
+  return isJsonObject(value) && value.agUi === 1 ? (value as Memory) : { agUi: 1, answers: [] };
+}
+
+/** `state` is undefined if it is too large. `answer` is the text that the person reads, and `id` the message that ends it. */
+export function addToMemory(
+  memory: Memory,
+  { state, answer, id }: { state: unknown; answer: string; id: string | undefined },
+): Memory {
+  const words = readWords(answer).slice(0, maxWords);
+  const isNamed = id !== undefined && id.length <= maxIdLength && words !== "";
+  const otherAnswers = memory.answers.filter((each) => each.id !== id);
+  const answers = isNamed
+    ? [...otherAnswers, { id, words }].slice(-maxHistoryItems)
+    : memory.answers;
+  const withState: Memory = { agUi: 1, answers, state };
+  const hasState = isJsonObject(state) ? Object.keys(state).length > 0 : state !== undefined;
+  return hasState && isJsonWithin({ value: withState, maxBytes: maxMemoryBytes })
+    ? withState
+    : { agUi: 1, answers };
+}
+
+/** The messages of the thread, oldest first, with the agent's ids for its answers. The posts of one answer become one message. */
+export function nameAnswers(
+  messages: readonly ThreadMessage[],
+  { answers }: Pick<Memory, "answers">,
+): TextMessage[] {
+  const named: TextMessage[] = [];
+  /** The posts after the one that is looked at, if they may belong to the same answer. */
+  let laterPosts: ThreadMessage[] = [];
+  /** The newest answer that is not found yet. */
+  let newestIndex = answers.length - 1;
+  const addUnnamed = () => named.push(...laterPosts.splice(0).reverse().map(toMessage));
+  for (const message of messages.toReversed()) {
+    const [nextPost] = laterPosts;
+    if (message.role !== "assistant" || !isOneAnswer(message, nextPost)) addUnnamed();
+    if (message.role !== "assistant") {
+      named.push(toMessage(message));
+      continue;
+    }
+    laterPosts = [message, ...laterPosts];
+    const index = findAnswer({ text: message.content, answers, newestIndex });
+    const answer = answers[index];
+    if (answer === undefined) continue;
+    const content = laterPosts
+      .splice(0)
+      .map((post) => post.content)
+      .join("\n\n");
+    named.push({ id: answer.id, role: "assistant", content });
+    newestIndex = index - 1;
+  }
+  addUnnamed();
+  return named.reverse();
+}
+
+function toMessage({ id, role, content }: ThreadMessage): TextMessage {
+  return { id, role, content };
+}
+
+function isOneAnswer(post: ThreadMessage, nextPost: ThreadMessage | undefined): boolean {
+  return nextPost !== undefined && Number(nextPost.ts) - Number(post.ts) <= maxPauseSeconds;
+}
+
+/** The index of the newest answer that this post begins with, or -1. A line of Sekisho's own may stand above it. */
+function findAnswer(request: {
+  text: string;
+  answers: readonly KeptAnswer[];
+  newestIndex: number;
+}): number {
+  const { text, answers, newestIndex } = request;
+  const words = readWords(text);
+  return answers.findLastIndex((answer, index) => {
+    if (index > newestIndex) return false;
+    if (answer.words.length >= maxWords) return words.includes(answer.words);
+    return newestIndex - index <= maxSkippedAnswers && words.endsWith(answer.words);
+  });
+}
+
+/** A name that Sekisho adds to an id, the language of a code block, and an icon, which Slack writes as `:name:`. */
+const names = /[@#][^@#()\n]{1,80} \((?=[A-Z][A-Z0-9]{2,30}\))/g;
+const languages = /^```.*$/gm;
+const icons = /:[a-z0-9_+-]{1,60}:/g;
+
+/** Letters and digits only, because Slack writes marks, links and lines in its own way. */
+function readWords(text: string): string {
+  return text
+    .slice(0, maxReadLength)
+    .replaceAll(languages, "")
+    .replaceAll(icons, "")
+    .replaceAll(names, "")
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, "");
+}

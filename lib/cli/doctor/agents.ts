@@ -1,0 +1,165 @@
+/** Checks the built-in agents that are called over HTTP: whether they can be reached, admit us, and speak what is configured. */
+import { randomUUID } from "node:crypto";
+import { listAgents } from "@sekisho/config/agent-list.ts";
+import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
+import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
+import { createAuthorizer } from "@sekisho/config/authorizers.ts";
+import { readEnvironment } from "@sekisho/config/environment.ts";
+import {
+  isRemote,
+  type RemoteAgentConfig,
+  readAgentAddress,
+  readAgentArn,
+  resolveAgentAuthorizer,
+} from "@sekisho/config/remote-agent.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
+import { reasonText } from "@sekisho/verification/checks/check-result.ts";
+import { createFailedCheck } from "@sekisho/verification/checks/failed-check.ts";
+import {
+  adviceFor,
+  type ForeignProtocol,
+  recognizeResponse,
+} from "@sekisho/verification/transport/foreign-protocol.ts";
+import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
+import { PeerProblem } from "@sekisho/verification/transport/peer-problem.ts";
+import type { Transport } from "@sekisho/verification/transport/transport.ts";
+import { type Finding, failure, ok, parseFailure, warning } from "./check.ts";
+import type { Machine } from "./targets.ts";
+
+type ModelConfig = Extract<AgentConfig, { baseUrl: string }>;
+type CalledAgent = RemoteAgentConfig | ModelConfig;
+
+/** The agents that are called, by their names in the report. */
+function listCalled({ execution }: Pick<Config, "execution">): Map<string, CalledAgent> {
+  return new Map(
+    listAgents(execution).flatMap(({ name = "main agent", agent }) =>
+      isCalled(agent) ? [[name, agent] as const] : [],
+    ),
+  );
+}
+
+function isCalled(agent: AgentConfig): agent is CalledAgent {
+  return isRemote(agent) || (typeof agent !== "string" && agent.type === "openai-compatible");
+}
+
+export function listAgentChecks({ config }: Pick<Machine, "config">): string[] {
+  return [...listCalled(config).keys()];
+}
+
+type AgentCheck = Pick<Machine, "config" | "readSecret" | "signal">;
+
+/** Starts no work at an agent, as far as its protocol allows it: only one of AG-UI gets a POST, which its protocol makes it refuse. */
+export async function checkAgent(check: AgentCheck, name: string): Promise<Finding> {
+  const agent = listCalled(check.config).get(name);
+  if (agent === undefined) return failure("It is not in the configuration.");
+  const arn = readAgentArn(agent);
+  if (arn !== undefined) return ok(`${arn} is not called, because each call runs the agent.`);
+  const authorizer = chooseAuthorizer(agent);
+  const { address: url = "" } = readAgentAddress(agent) ?? {};
+  const timeoutMs = check.config.limits.callTimeoutMs;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([check.signal, timeout]);
+  const transport = openTransport({ ...check, authorizer, url });
+  try {
+    const answer = await ask({ agent, transport, url, signal });
+    return answer.status === 401 || answer.status === 403
+      ? toRefusal(answer.status, authorizer.type)
+      : readAnswer(agent, answer);
+  } catch (thrown) {
+    const timedOutMs = timeout.aborted ? timeoutMs : undefined;
+    const { summary } = createFailedCheck({
+      ...{ thrown, address: url, authorizer: authorizer.type, timedOutMs },
+    });
+    return parseFailure(summary);
+  } finally {
+    await transport.close?.();
+  }
+}
+
+function chooseAuthorizer(agent: CalledAgent): AuthorizerConfig {
+  if (agent.type !== "openai-compatible") return resolveAgentAuthorizer(agent);
+  const { apiKey: token } = agent;
+  return token === undefined ? { type: "none" } : { type: "bearer", token };
+}
+
+function openTransport(
+  request: Pick<AgentCheck, "readSecret"> & { authorizer: AuthorizerConfig; url: string },
+): Transport {
+  const credentials = defaultAwsCredentials();
+  const region = readEnvironment().awsRegion;
+  return createHttpsTransport({
+    url: request.url,
+    authorizer: createAuthorizer({ ...request, credentials, region }),
+  });
+}
+
+/** `protocol` is the one that the response is of, if it can be told. */
+type Answer = { status: number; json: unknown; protocol: ForeignProtocol | undefined };
+
+async function ask(request: {
+  agent: CalledAgent;
+  transport: Transport;
+  url: string;
+  signal: AbortSignal;
+}): Promise<Answer> {
+  const { agent, transport, url, signal } = request;
+  const body = Buffer.from(
+    JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "rpc.discover" }),
+  );
+  const target = new URL(url);
+  if ("baseUrl" in agent) target.pathname = `${target.pathname.replace(/\/+$/, "")}/models`;
+  const sessionId = `check-${randomUUID()}`;
+  try {
+    const response =
+      agent.type === "ag-ui"
+        ? await transport.send({ body, sessionId, signal, trace: createTrace() })
+        : await transport.read?.({ url: target, signal });
+    const { status = 0, body: bytes = new Uint8Array() } = response ?? {};
+    const protocol = recognizeResponse({ status, body: bytes });
+    return { status, json: parseJson(bytes), protocol };
+  } catch (error) {
+    const { cause } = SekishoError.from(error);
+    // A page or a stream is not read further, but it is an answer.
+    if (!(cause instanceof PeerProblem) || cause.status === undefined) throw error;
+    const protocol = cause.name === adviceFor("ag-ui").name ? "ag-ui" : undefined;
+    return { status: cause.status, json: undefined, protocol };
+  }
+}
+
+function toRefusal(status: 401 | 403, authorizer: string): Finding {
+  const reason = status === 401 ? "unauthenticated" : "permission_denied";
+  return parseFailure(`${reasonText({ reason, authorizer })} (HTTP ${status})`);
+}
+
+function readAnswer(agent: CalledAgent, { status, json, protocol }: Answer): Finding {
+  const note = `(HTTP ${status})`;
+  // An agent of Microsoft Foundry lists no models.
+  if (agent.type === "responses" && agent.model === undefined)
+    return ok(`It can be reached ${note}.`);
+  if ("baseUrl" in agent) return readModels(agent.model, json, note);
+  if (agent.type === "http" && status >= 500)
+    return warning(`It or a proxy in front of it fails ${note}.`, "Look at its log.");
+  if (agent.type === "http")
+    return ok(`It can be reached ${note}. No message is sent, because that would run the agent.`);
+  if (protocol === "ag-ui") return ok(`It answers like an agent that speaks AG-UI ${note}.`);
+  if (protocol !== undefined) {
+    const { what, remedy } = adviceFor(protocol);
+    return failure(`It is configured as ag-ui, but ${what} ${note}.`, remedy);
+  }
+  return status === 404 || status === 405
+    ? failure(`Nothing accepts POST requests at this path ${note}.`, "Check the url.")
+    : warning(`It does not say that it speaks AG-UI ${note}.`, "Check the url.");
+}
+
+function readModels(model: string | undefined, json: unknown, note: string): Finding {
+  const listed = isJsonObject(json) && Array.isArray(json.data) ? json.data : undefined;
+  if (listed === undefined)
+    return warning(`It lists no models ${note}.`, "Check the baseUrl, which ends in /v1.");
+  return listed.some((each) => Object(each).id === model)
+    ? ok(`It offers the model ${model}.`)
+    : warning(`It does not list the model ${model} among its ${listed.length}.`, "Check the name.");
+}
