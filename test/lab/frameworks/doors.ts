@@ -17,8 +17,6 @@ export type Door = {
   isStream: boolean;
   /** Why a canceled run goes on. */
   runsOn?: string;
-  /** What the model reads of the person's messages, if not each once. */
-  memory?: string;
 };
 
 export const runtimeArn =
@@ -29,9 +27,6 @@ const langGraphQuestion = {
   denied: "The file is kept.",
 };
 
-/** The id of the first message of a thread is another one in the second run, so that it counts as new. */
-const memory = "You wrote: hello, hello, list";
-
 const langGraph: readonly Door[] = [
   {
     name: "LangGraph over AG-UI",
@@ -39,7 +34,6 @@ const langGraph: readonly Door[] = [
     agent: ({ agUi }) => ({ type: "ag-ui", url: `${agUi}/asking` }),
     question: langGraphQuestion,
     isStream: true,
-    memory,
   },
   {
     name: "LangGraph over AG-UI, with interrupts of 1.0",
@@ -47,7 +41,6 @@ const langGraph: readonly Door[] = [
     agent: ({ agUi }) => ({ type: "ag-ui", url: `${agUi}/outcome` }),
     question: langGraphQuestion,
     isStream: true,
-    memory,
   },
   {
     name: "LangChain's agent over AG-UI",
@@ -58,7 +51,6 @@ const langGraph: readonly Door[] = [
       denied: "rejected",
     },
     isStream: true,
-    memory,
   },
   {
     name: "LangGraph's server",

@@ -40,7 +40,7 @@ async function startRuntime(containerUrl: string): Promise<AgentCoreStub> {
 }
 
 describe.each(doors)("an agent behind $name", (door) => {
-  const { child, agent, container, question, isStream, runsOn, memory } = door;
+  const { child, agent, container, question, isStream, runsOn } = door;
   let framework: Framework;
   let runtime: AgentCoreStub | undefined;
   let zones: StartedZones;
@@ -76,12 +76,11 @@ describe.each(doors)("an agent behind $name", (door) => {
     expect(readTexts(post)).toEqual(["It is 31 degrees."]);
   });
 
-  it("gives each message of the thread to the model", async () => {
+  it("gives each message of the thread to the model once", async () => {
     const post = zones.ask("hello");
     await zones.over(post.requestId);
     await zones.over(reply(post, "list").requestId);
-    const answer = memory ?? "You wrote: hello, list";
-    expect(readTexts(post)).toEqual(["Hello, Slack.", "list", answer]);
+    expect(readTexts(post)).toEqual(["Hello, Slack.", "list", "You wrote: hello, list"]);
   });
 
   it("fails once, without a word of the error", async () => {
