@@ -42,6 +42,7 @@ const project = {
     "<rootDir>/cdk.out",
     "<rootDir>/.sekisho",
     "<rootDir>/test/lab/node_modules",
+    "<rootDir>/test/lab/frameworks/node_modules",
     "<rootDir>/test/lab/peers",
   ],
 };

@@ -3,6 +3,8 @@ import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
 import { type KnownCredentials, sigv4Problem } from "./sigv4-check.ts";
 import { type Received, startWebServer } from "./web-server.ts";
 
+export type AgentCoreStub = Awaited<ReturnType<typeof startAgentCoreStub>>;
+
 const session = "x-amzn-bedrock-agentcore-runtime-session-id";
 
 /** Where a container of each protocol listens. */

@@ -122,7 +122,7 @@ export function labelsOf({ blocks = [] }: FakeSlackMessage): string[] {
 
 /** Resolves to the first message of the bot in the thread that is as wished. */
 export function inThread(
-  { answersTo }: E2eWorld,
+  { answersTo }: Pick<E2eWorld, "answersTo">,
   { message }: Pick<PostedByFakePerson, "message">,
   isWished: (message: FakeSlackMessage) => boolean,
 ): Promise<FakeSlackMessage> {
@@ -133,7 +133,7 @@ export function inThread(
 
 /** The message with a button of that label. */
 export function withButton(
-  world: E2eWorld,
+  world: Pick<E2eWorld, "answersTo">,
   post: Pick<PostedByFakePerson, "message">,
   label: string,
 ): Promise<FakeSlackMessage> {

@@ -116,23 +116,29 @@ describe("a run of AG-UI", () => {
     expect(server?.inputs[0]).not.toHaveProperty("protocolVersion");
   });
 
-  it("keeps the id of a message in later runs, and gives the same text another one", async () => {
-    const agent = await startAgent(() => runOf(textOf("m1", ["Pong"])));
-    const ts = (Date.now() / 1000).toFixed(6);
-    await collect(agent, { text: "ping", thread_ts: ts });
-    const history = [
-      { role: "user" as const, text: "ping", ts },
-      { role: "assistant" as const, text: "Pong", ts: "1.2" },
-    ];
-    await collect(agent, { text: "ping", thread_ts: ts, history });
-    const laterHistory = [...history, { role: "user" as const, text: "ping", ts: "1.3" }];
-    await collect(agent, { text: "ping", thread_ts: ts, history: laterHistory });
-    const [first = [], second = [], third = []] =
-      server?.inputs.map(({ messages }) => messages.map(({ id }) => id)) ?? [];
-    expect(second.slice(0, 1)).toEqual(first);
-    expect(third.slice(0, 3)).toEqual(second);
-    expect(new Set(third).size).toBe(4);
-  });
+  it.each([
+    ["does not name its thread", false],
+    ["names its thread", true],
+  ])(
+    "keeps the id of a message whose request %s in later runs, and gives the same text another one",
+    async (_title, isNamed) => {
+      const agent = await startAgent(() => runOf(textOf("m1", ["Pong"])));
+      const ts = (Date.now() / 1000).toFixed(6);
+      await collect(agent, { text: "ping", ...(isNamed && { thread_ts: ts }) });
+      const history = [
+        { role: "user" as const, text: "ping", ts },
+        { role: "assistant" as const, text: "Pong", ts: "1.2" },
+      ];
+      await collect(agent, { text: "ping", thread_ts: ts, history });
+      const laterHistory = [...history, { role: "user" as const, text: "ping", ts: "1.3" }];
+      await collect(agent, { text: "ping", thread_ts: ts, history: laterHistory });
+      const [first = [], second = [], third = []] =
+        server?.inputs.map(({ messages }) => messages.map(({ id }) => id)) ?? [];
+      expect(second.slice(0, 1)).toEqual(first);
+      expect(third.slice(0, 3)).toEqual(second);
+      expect(new Set(third).size).toBe(4);
+    },
+  );
 
   it("gives the same text in an old thread without a history another id", async () => {
     const agent = await startAgent(() => runOf([]));

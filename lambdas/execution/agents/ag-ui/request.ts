@@ -78,7 +78,8 @@ function createMessages(request: RunRequest): Message[] {
   const { history = [], thread_ts: threadTs } = task;
   const thread = context.contextId ?? context.taskId;
   const earlierMessages = history.map(({ role, text, ts }, index) => {
-    const place = index === 0 ? ts : history[index - 1]?.ts;
+    const firstPlace = ts !== undefined && ts === threadTs ? rootPlace : ts;
+    const place = index === 0 ? firstPlace : history[index - 1]?.ts;
     return {
       id: deriveId([thread, role, place ?? String(index), text]),
       ...{ role, content: text, ts },
@@ -87,7 +88,7 @@ function createMessages(request: RunRequest): Message[] {
   const place =
     history.length > 0
       ? (history.at(-1)?.ts ?? String(history.length))
-      : readOwnTs({ threadTs, nowMs });
+      : readFirstPlace({ threadTs, memory, nowMs });
   const content = createContent(task, protocolVersion);
   // A server takes an old id with another content for an edited message, and forgets what followed. The history has no files.
   const words = typeof content === "string" ? content : JSON.stringify(content);
@@ -109,14 +110,24 @@ function isPerhapsCut({ history = [], thread_ts: threadTs }: AgentTask): boolean
 }
 
 const maxNewThreadMs = 10 * 60_000;
+/** The place of the message that began the thread. Its request does not name the thread, and later ones have it first in their history. */
+const rootPlace = "root";
 
 /**
- * A message without a history is mostly the one that began its thread, whose timestamp is that of the thread. In an older thread it is one
- * whose history the bot may not read or does not send.
+ * Undefined for a message of an older thread whose history the bot may not read or does not send, and for a further one of a whole direct
+ * message.
  */
-function readOwnTs({ threadTs, nowMs }: { threadTs: string | undefined; nowMs: number }) {
-  const isNew = nowMs - Number(threadTs) * 1000 < maxNewThreadMs;
-  return isNew ? threadTs : undefined;
+function readFirstPlace(request: {
+  threadTs: string | undefined;
+  memory: Memory;
+  nowMs: number;
+}): string | undefined {
+  const { threadTs, memory, nowMs } = request;
+  const isFirst =
+    threadTs === undefined
+      ? memory.answers.length === 0 && memory.state === undefined
+      : nowMs - Number(threadTs) * 1000 < maxNewThreadMs;
+  return isFirst ? rootPlace : undefined;
 }
 
 /** A UUID of version 8 (RFC 9562), which is free for hashes. */
