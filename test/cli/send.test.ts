@@ -289,7 +289,7 @@ describe("sekisho send to an endpoint that violates the contract", () => {
     [
       "AG-UI",
       () => json({ detail: [{ loc: ["body", "runId"], msg: "hello" }] }, { status: 422 }),
-      ["answers like an agent that speaks AG-UI", "agents add URL", notBegun],
+      ["answers like AG-UI", "agents add URL", notBegun],
     ],
     [
       "an error with a code that is a text",

@@ -7,7 +7,7 @@ import { decodeError } from "@sekisho/contracts/error-data.ts";
 import type { ClientReason, Reason } from "@sekisho/contracts/errors.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { parseJson, sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
-import { createForeignProblem, createResponseProblem } from "../transport/peer-problem.ts";
+import { createResponseProblem } from "../transport/peer-problem.ts";
 import { readRefusedMembers, statusToReason } from "../transport/response-error.ts";
 import type { TransportResponse } from "../transport/transport.ts";
 
@@ -29,8 +29,6 @@ export type HealthRequest = {
 export type CheckResult = {
   health: "healthy" | "unhealthy" | "unreachable";
   summary: string;
-  /** The response does not show that the peer speaks our contract, nor what else it speaks. */
-  isUnclear?: true;
 };
 
 type AnsweredRequest = {
@@ -110,10 +108,6 @@ function toErrorResult(error: JsonRpcErrorObject, answeredRequest: AnsweredReque
 function toStatusResult(response: TransportResponse, authorizer: string): CheckResult {
   const { status } = response;
   const reason = status === undefined ? "invalid_response" : statusToReason(status);
-  // Some servers fail at a request that they do not understand.
-  const canBeForeign = reason === "invalid_response" || reason === "ambiguous";
-  const foreignProblem = canBeForeign ? createForeignProblem(response) : undefined;
-  if (foreignProblem !== undefined) return createUnhealthyResult(foreignProblem.message);
   const summary = reason === "invalid_response" ? undefined : reasonText({ reason, authorizer });
   if (summary !== undefined) return createUnhealthyResult(`${summary} (HTTP ${status})`);
   const { issues = [] } = readRefusedMembers(response);
@@ -121,8 +115,7 @@ function toStatusResult(response: TransportResponse, authorizer: string): CheckR
     .slice(0, maxMembers)
     .map(({ path }) => truncate(sanitizeLine(path), maxPathLength));
   const complaint = members.length === 0 ? "" : ` It complains of ${members.join(", ")}.`;
-  const { message } = createResponseProblem(response);
-  return { ...createUnhealthyResult(`${message}${complaint}`), isUnclear: true };
+  return createUnhealthyResult(`${createResponseProblem(response).message}${complaint}`);
 }
 
 const maxMembers = 10;

@@ -1,7 +1,7 @@
 /** Explains why a check got no usable response, and says what to do. It shows error codes only, because messages may contain secrets. */
 
 import { isUndelivered } from "@sekisho/contracts/certainty.ts";
-import { type ClientReason, SekishoError } from "@sekisho/contracts/errors.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { findProxyError } from "@sekisho/runtime/http/tunnel.ts";
 import { PeerProblem } from "../transport/peer-problem.ts";
@@ -26,10 +26,10 @@ export function createFailedCheck({
   const proxyError = findProxyError(error);
   if (proxyError !== undefined) return unreachable(proxyError.message);
   const summaryBeforeSend =
-    credentialText({ error, authorizer }) ?? invalidTokenText({ error, authorizer });
+    credentialText({ error, authorizer }) ??
+    invalidTokenText({ error, authorizer }) ??
+    problemText(error);
   if (summaryBeforeSend !== undefined) return { health: "unhealthy", summary: summaryBeforeSend };
-  const problem = problemText(error);
-  if (problem !== undefined) return { health: "unhealthy", summary: problem, isUnclear: true };
   if (timedOutMs !== undefined)
     return unreachable(`It did not answer within ${timedOutMs / 1000} s.`);
   const summary = code === undefined ? undefined : networkText({ code, address });
@@ -104,15 +104,10 @@ function invalidTokenText({
     : undefined;
 }
 
-const explainedReasons: readonly ClientReason[] = [
-  ...(["invalid_response", "version_not_supported", "method_not_found"] as const),
-];
-
 /** Explains a response or an agent card that cannot be used. Returns undefined if something else is the problem. */
 export function problemText({ reason, cause }: SekishoError): string | undefined {
-  return explainedReasons.includes(reason) && cause instanceof PeerProblem
-    ? cause.message
-    : undefined;
+  const isExplained = /^(?:invalid_response|version_not_supported|method_not_found)$/.test(reason);
+  return isExplained && cause instanceof PeerProblem ? cause.message : undefined;
 }
 
 /** True if the error came in a response. Such an error has no cause, or a cause with the HTTP status. */

@@ -1,14 +1,14 @@
 /** Finds what an address speaks by reading what agents publish there. It sends only GET requests, which start no work. */
+
 import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
 import { isJsonObject } from "@sekisho/runtime/untrusted-input.ts";
-import { isAgentCard } from "../transport/foreign-protocol.ts";
 
 /** Resolves to `json: undefined` for anything but a JSON body. A rejection says nothing about the address either. */
 export type Read = (url: URL) => Promise<{ status: number; json: unknown }>;
 
 export type PublishedProtocol =
   | { protocol: "a2a"; cardUrl: string; card: unknown }
-  | { protocol: "chat-completions"; baseUrl: string; models: readonly string[] };
+  | { protocol: "openai-compatible"; baseUrl: string; models: readonly string[] };
 
 /** Undefined if there is neither an agent card nor a list of models. */
 export async function findProtocol(request: {
@@ -39,10 +39,20 @@ async function readModels({ read, url }: { read: Read; url: URL }) {
   const models = ids.filter((id) => typeof id === "string");
   return models.length === 0
     ? undefined
-    : { protocol: "chat-completions" as const, baseUrl, models };
+    : { protocol: "openai-compatible" as const, baseUrl, models };
 }
 
 /** Many endpoints take only a POST. */
 function toNothing() {
   return { status: 0, json: undefined };
+}
+
+/** True for the card of an agent (A2A 1.0, section 4.4.1, and 0.3). */
+function isAgentCard(json: unknown): boolean {
+  return (
+    isJsonObject(json) &&
+    "name" in json &&
+    "skills" in json &&
+    ("supportedInterfaces" in json || "url" in json)
+  );
 }

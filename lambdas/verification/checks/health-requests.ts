@@ -11,10 +11,10 @@ export const discoveryRequest: HealthRequest = {
   params: {},
   healthyReasons: ["method_not_found", "unsupported_operation"],
   toCheckResult(answer) {
-    if ("code" in answer) {
-      const summary = `It speaks JSON-RPC. It does not support rpc.discover (optional, error ${answer.code}).`;
-      return { ...healthy(summary), isUnclear: true };
-    }
+    if ("code" in answer)
+      return healthy(
+        `It speaks JSON-RPC. It does not support rpc.discover (optional, error ${answer.code}).`,
+      );
     const document = documentSchema.safeParse(answer.result).data;
     if (document === undefined || !discoverResultSchema.safeParse(answer.result).success) {
       return healthy(

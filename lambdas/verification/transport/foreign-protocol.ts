@@ -3,49 +3,32 @@ import { foreignIssues } from "@sekisho/contracts/error-data.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
 
-export type ForeignProtocol = "ag-ui" | "a2a" | "chat-completions" | "plain";
+/** `a2a` is a transport, and the others are types of agents of the Execution host. */
+export type ForeignProtocol = "ag-ui" | "a2a" | "openai-compatible" | "http";
 
 /** `complaints` are the names of the members that it misses or refuses, in lower case. */
 type Answer = { isRefusal: boolean; text: string; json: unknown; complaints: readonly string[] };
 
 /** The first that fits counts. Most endpoints refuse a JSON-RPC request in their own words. */
-const shapes: readonly [ForeignProtocol, (answer: Answer) => boolean][] = [
-  ["ag-ui", isAgUi],
-  ["a2a", ({ text, json }) => text.includes("a2a-protocol.org") || isAgentCard(json)],
-  ["chat-completions", isChatCompletions],
-  ["plain", isPlain],
-];
-
-/** `name` is shown in the log. The texts hold nothing of the response. */
-const advices: Record<ForeignProtocol, { name: string; what: string; remedy: string }> = {
-  "ag-ui": {
-    name: "ResponseIsAgUi",
-    what: "answers like an agent that speaks AG-UI",
-    remedy: adviseHost('{ "type": "ag-ui", "url": "…" }'),
-  },
-  a2a: {
-    name: "ResponseIsA2a",
-    what: "answers like an A2A agent",
-    remedy: 'Set "transport": "a2a" for it.',
-  },
-  "chat-completions": {
-    name: "ResponseIsChatCompletions",
-    what: "answers like a model with the chat completions API",
-    remedy: adviseHost('{ "type": "openai-compatible", "baseUrl": "…/v1", "model": "…" }'),
-  },
-  plain: {
-    name: "ResponseIsPlain",
-    what: 'answers like a plain endpoint, such as one that takes {"prompt": "…"}',
-    remedy: adviseHost('{ "type": "http", "url": "…" }'),
-  },
+const shapes: Record<
+  ForeignProtocol,
+  readonly [nameInLog: string, what: string, isLike: (answer: Answer) => boolean]
+> = {
+  "ag-ui": ["AgUi", "AG-UI", isAgUi],
+  a2a: ["A2a", "A2A", ({ text }) => text.includes("a2a-protocol.org")],
+  "openai-compatible": ["ChatCompletions", "a chat completions API", isChatCompletions],
+  http: ["Plain", "a plain endpoint", isPlain],
 };
+const protocols = Object.keys(shapes) as ForeignProtocol[];
 
+/** The texts hold nothing of the response. */
 export function adviceFor(protocol: ForeignProtocol) {
-  return advices[protocol];
-}
-
-export function adviseHost(entry: string): string {
-  return `Put it behind the Execution host: "execution": { "agents": { "NAME": ${entry} } }, or run ${sekisho} agents add URL.`;
+  const [name, what] = shapes[protocol];
+  const remedy =
+    protocol === "a2a"
+      ? 'Set "transport": "a2a" for it.'
+      : `Put it behind the Execution host: "agents": { "NAME": { "type": "${protocol}", … } }, or run ${sekisho} agents add URL.`;
+  return { name: `ResponseIs${name}`, what: `answers like ${what}`, remedy };
 }
 
 /** Undefined if it may be anything. `body` must not be a JSON-RPC response. */
@@ -59,7 +42,8 @@ export function recognizeResponse(response: {
   const isRefusal = status >= 400;
   const issues = isRefusal ? (foreignIssues(json) ?? []) : [];
   const complaints = issues.map(({ path }) => path.toLowerCase());
-  return shapes.find(([, isLike]) => isLike({ isRefusal, text, json, complaints }))?.[0];
+  const answer = { isRefusal, text, json, complaints };
+  return protocols.find((protocol) => shapes[protocol][2](answer));
 }
 
 const runIds = /\b(?:thread|run)_?id\b/i;
@@ -70,27 +54,11 @@ function isAgUi({ isRefusal, text, json, complaints }: Answer): boolean {
   return isRefusal && runIds.test(complaints.length > 0 ? complaints.join(" ") : text);
 }
 
-/** True for the card of an agent (A2A 1.0, section 4.4.1, and 0.3). */
-export function isAgentCard(json: unknown): boolean {
-  return (
-    isJsonObject(json) &&
-    "name" in json &&
-    "skills" in json &&
-    ("supportedInterfaces" in json || "url" in json)
-  );
-}
-
 /** The error object of OpenAI, and that of vLLM, which has no member `error` around it. */
-function isChatCompletions({ json, complaints }: Answer): boolean {
+function isChatCompletions({ json }: Answer): boolean {
   if (!isJsonObject(json)) return false;
   const error = json.object === "error" ? json : json.error;
-  const isError =
-    isJsonObject(error) &&
-    typeof error.message === "string" &&
-    ("param" in error || error.type === "invalid_request_error") &&
-    json.type !== "error";
-  const names = complaints.map((path) => path.split(".").at(-1));
-  return isError || (names.includes("messages") && names.includes("model"));
+  return isJsonObject(error) && typeof error.message === "string" && "param" in error;
 }
 
 const promptNames = /\b(?:prompt|message|input|query|question)$/;

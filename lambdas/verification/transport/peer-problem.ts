@@ -8,7 +8,7 @@ import {
   sanitizeLine,
   truncate,
 } from "@sekisho/runtime/untrusted-input.ts";
-import { adviceFor, adviseHost, recognizeResponse } from "./foreign-protocol.ts";
+import { adviceFor, type ForeignProtocol, recognizeResponse } from "./foreign-protocol.ts";
 
 /** `message` says what to do too. It shows nothing of the peer but names, versions, statuses and addresses. `name` is shown in the log. */
 export class PeerProblem extends Error {
@@ -86,36 +86,11 @@ function decode(address: string): string {
 
 type UnreadableHead = { status: number; headers: IncomingHttpHeaders };
 
-/** For a stream of events, which agents of other protocols send. `body` is the beginning of the stream. */
-export function createStreamProblem(response: { status: number; body: Uint8Array }): PeerProblem {
-  const { status } = response;
-  const advised = createForeignProblem({ ...response, status });
-  if (advised !== undefined) return advised;
-  const message = `It answers with a stream of events (HTTP ${status}). ${adviseHost('{ "type": "http", "url": "…" }')}`;
-  return new PeerProblem("ResponseIsStream", message, { status });
-}
-
-/** Undefined if the response is of no protocol that the Execution host knows. */
-export function createForeignProblem(response: {
-  status?: number | undefined;
-  body: Uint8Array;
-}): PeerProblem | undefined {
-  const protocol = recognizeResponse(response);
-  if (protocol === undefined) return undefined;
-  const { status } = response;
-  const { name, what, remedy } = adviceFor(protocol);
-  const note = status === undefined ? "" : ` (HTTP ${status})`;
-  return new PeerProblem(name, `It ${what}, and not by our contract${note}. ${remedy}`, {
-    status,
-    isRefusal: status !== undefined && refusals.includes(status),
-  });
-}
-
 /** For an endpoint of JSON-RPC that does not know the method that begins a task. */
 export function createMethodProblem(): PeerProblem {
   return new PeerProblem(
     "ResponseKnowsNoTasks",
-    'It speaks JSON-RPC, but it does not know the method execute_task. If it is an A2A agent, set "transport": "a2a" for it.',
+    `It knows no execute_task. If it is an A2A agent: ${adviceFor("a2a").remedy}`,
   );
 }
 
@@ -128,22 +103,26 @@ export function createTypeProblem({ status, headers }: UnreadableHead): PeerProb
   return new PeerProblem(isPage ? "ResponseIsHtml" : "ResponseIsNotJson", message, { status });
 }
 
-/** For a response that is no JSON-RPC. */
-export function createResponseProblem(response: {
-  status?: number | undefined;
-  body: Uint8Array;
-}): PeerProblem {
-  const foreignProblem = createForeignProblem(response);
-  if (foreignProblem !== undefined) return foreignProblem;
+/** For a response that is no JSON-RPC. If it is of another protocol, says of which; `fallback` is what it is otherwise. */
+export function createResponseProblem(
+  response: { status?: number | undefined; body: Uint8Array },
+  fallback?: ForeignProtocol,
+): PeerProblem {
   const { status, body } = response;
   const note = status === undefined ? "" : ` (HTTP ${status})`;
+  const isRefusal = refusals.includes(status ?? 0);
+  const protocol = recognizeResponse(response) ?? fallback;
+  if (protocol !== undefined) {
+    const { name, what, remedy } = adviceFor(protocol);
+    return new PeerProblem(name, `It ${what}${note}. ${remedy}`, { status, isRefusal });
+  }
   if (status === undefined || status < 400) {
     const message = `Its response cannot be read${note}: ${describeBody(body)}. Check the url, and the peer's log.`;
     return new PeerProblem("ResponseIsNotJsonRpc", message, { status });
   }
   return new PeerProblem("ResponseStatus", `${describeStatus(status)}${note}. Check the url.`, {
     status,
-    isRefusal: refusals.includes(status),
+    isRefusal,
   });
 }
 

@@ -41,7 +41,7 @@ export function readResponse<M extends MethodName>(request: {
   if (envelope === undefined) throw toStatusError(response, method);
   if ("error" in envelope) {
     if (envelope.id !== id && envelope.id !== null) throw createMismatchError();
-    const error = toPeerError({ peerError: envelope.error, dialect, response, method });
+    const error = toPeerError(envelope.error, dialect, response, method);
     requireSameTask(params, error.details);
     throw error;
   }

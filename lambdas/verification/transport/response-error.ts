@@ -11,14 +11,12 @@ import { takeErrorData, takeExplanation } from "./take-result.ts";
 import type { TransportResponse } from "./transport.ts";
 
 /** The error's own delay wins over the header. An `unavailable` peer stored nothing, unless the error names a task. */
-export function toPeerError(request: {
-  peerError: JsonRpcErrorObject;
-  dialect: Dialect;
-  response: TransportResponse;
-  method: MethodName;
-}): SekishoError {
-  const { peerError, dialect, response, method } = request;
-  const { body, status, retryAfterMs, explanation } = response;
+export function toPeerError(
+  peerError: JsonRpcErrorObject,
+  dialect: Dialect,
+  { body, status, retryAfterMs, explanation }: TransportResponse,
+  method: MethodName,
+): SekishoError {
   const error = { ...peerError, data: takeErrorData(peerError.data, { isDeep: isTooDeep(body) }) };
   const { reason, details, certainty, code } = decodeError({ error, dialect, status });
   // Decoded without the HTTP status, because a proxy may have set it.

@@ -6,7 +6,7 @@ import type { OutgoingRequest } from "@sekisho/runtime/auth/authorizer.ts";
 import { type HttpClient, HttpError, type HttpHead } from "@sekisho/runtime/http/client.ts";
 import type { ClientCertificate } from "@sekisho/runtime/http/connections.ts";
 import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
-import { createStreamProblem } from "./peer-problem.ts";
+import { createResponseProblem } from "./peer-problem.ts";
 import { createEventCollector, type TakeResponse, toTakeResponse } from "./read-events.ts";
 import { createResponseCollector, maxShortening } from "./response-body.ts";
 import { type CheckResponseHead, checkResponseHead, isEventStream } from "./response-head.ts";
@@ -55,8 +55,14 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
       readsEvents: mayStream,
     });
     const isStream = isEventStream(receivedHead.headers["content-type"]);
-    isForeignStream = refusal !== undefined && isStream && isSuccess(receivedHead);
-    if (isForeignStream) return createBeginningCollector();
+    // The first piece mostly says what protocol the stream is of.
+    isForeignStream = refusal !== undefined && isStream && receivedHead.status < 300;
+    if (isForeignStream) {
+      const pieces: Uint8Array[] = [];
+      const add = (chunk: Uint8Array) => void pieces.push(chunk);
+      const end = () => ({ body: Buffer.concat(pieces) });
+      return { add, isDone: () => pieces.length > 0, end };
+    }
     if (refusal !== undefined) throw refusal;
     const takeResponse = toTakeResponse(readsEvents);
     return mayStream && isStream
@@ -72,7 +78,7 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
     });
   if (isForeignStream)
     throw new SekishoError("invalid_response", {
-      cause: createStreamProblem({ status: responseHead.status, body: body.body }),
+      cause: createResponseProblem({ ...responseHead, ...body }, "http"),
     });
   if (request.method === "POST" && mayBeCutOff({ ...responseHead, body: body.body }))
     throw new SekishoError("ambiguous");
@@ -80,25 +86,9 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
   return { ...responseHead, retryAfterMs, ...body };
 }
 
-function isSuccess({ status }: HttpHead): boolean {
-  return status >= 200 && status < 300;
-}
-
-/** Reads only the first piece, which mostly says what protocol the stream is of. */
-function createBeginningCollector() {
-  let body: Uint8Array = new Uint8Array();
-  return {
-    add(chunk: Uint8Array) {
-      body = chunk;
-    },
-    isDone: () => body.byteLength > 0,
-    end: () => ({ body }),
-  };
-}
-
 /** True if only the end of the connection ended the body (RFC 9112, section 6.3), and the body is not whole JSON. */
 function mayBeCutOff({ status, headers, body }: HttpHead & { body: Uint8Array }): boolean {
-  if (!isSuccess({ status, headers }) || status === 204) return false;
+  if (status < 200 || status >= 300 || status === 204) return false;
   if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined)
     return false;
   return parseJson(new TextDecoder().decode(body)) === undefined;

@@ -40,8 +40,6 @@ export type Transport = {
   stopSession?(request: { sessionId: string; signal: AbortSignal }): Promise<void>;
   /** Returns the peer's description. Present only if the transport reads one to make calls. Rejects like `send`. */
   describe?(request: { sessionId: string; signal: AbortSignal }): Promise<PeerDescription>;
-  /** Reads a document below the peer's origin. Present only for a transport to a URL of our contract. Rejects like `send`. */
-  read?(request: { url: URL; signal: AbortSignal }): Promise<TransportResponse>;
   /** Closes idle connections. */
   close?(): Promise<void>;
 };

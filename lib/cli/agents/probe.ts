@@ -148,11 +148,11 @@ async function discover(ask: Ask, url: URL, token: string | undefined): Promise<
   const protocol = recognizeResponse({ status, body: text });
   if (protocol === "ag-ui")
     return { seen: "an agent that speaks AG-UI", agent: { type: "ag-ui", url: url.href } };
-  if (protocol === "chat-completions")
+  if (protocol === "openai-compatible")
     throw new UsageError(
       `${url.href} answers like the chat completions API, but lists no models. Give the address that ends in /v1.`,
     );
-  if (protocol === "plain")
+  if (protocol === "http")
     return { seen: "a plain endpoint", agent: { type: "http", url: url.href } };
   if (status === 404 || status === 405)
     throw new UsageError(`${url.href} takes no POST (HTTP ${status}). Is the path right?`);

@@ -3,8 +3,6 @@ import { randomUUID } from "node:crypto";
 import { listAgents } from "@sekisho/config/agent-list.ts";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
-import { createAuthorizer } from "@sekisho/config/authorizers.ts";
-import { readEnvironment } from "@sekisho/config/environment.ts";
 import {
   isRemote,
   type RemoteAgentConfig,
@@ -14,8 +12,6 @@ import {
 } from "@sekisho/config/remote-agent.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
-import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
-import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { reasonText } from "@sekisho/verification/checks/check-result.ts";
 import { createFailedCheck } from "@sekisho/verification/checks/failed-check.ts";
@@ -24,10 +20,9 @@ import {
   type ForeignProtocol,
   recognizeResponse,
 } from "@sekisho/verification/transport/foreign-protocol.ts";
-import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
 import { PeerProblem } from "@sekisho/verification/transport/peer-problem.ts";
-import type { Transport } from "@sekisho/verification/transport/transport.ts";
 import { type Finding, failure, ok, parseFailure, warning } from "./check.ts";
+import { openAuthorized } from "./published.ts";
 import type { Machine } from "./targets.ts";
 
 type ModelConfig = Extract<AgentConfig, { baseUrl: string }>;
@@ -63,9 +58,9 @@ export async function checkAgent(check: AgentCheck, name: string): Promise<Findi
   const timeoutMs = check.config.limits.callTimeoutMs;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([check.signal, timeout]);
-  const transport = openTransport({ ...check, authorizer, url });
+  const http = openAuthorized({ ...check, authorizer, url });
   try {
-    const answer = await ask({ agent, transport, url, signal });
+    const answer = await ask({ agent, http, url, signal });
     return answer.status === 401 || answer.status === 403
       ? toRefusal(answer.status, authorizer.type)
       : readAnswer(agent, answer);
@@ -76,7 +71,7 @@ export async function checkAgent(check: AgentCheck, name: string): Promise<Findi
     });
     return parseFailure(summary);
   } finally {
-    await transport.close?.();
+    http.close();
   }
 }
 
@@ -86,39 +81,26 @@ function chooseAuthorizer(agent: CalledAgent): AuthorizerConfig {
   return token === undefined ? { type: "none" } : { type: "bearer", token };
 }
 
-function openTransport(
-  request: Pick<AgentCheck, "readSecret"> & { authorizer: AuthorizerConfig; url: string },
-): Transport {
-  const credentials = defaultAwsCredentials();
-  const region = readEnvironment().awsRegion;
-  return createHttpsTransport({
-    url: request.url,
-    authorizer: createAuthorizer({ ...request, credentials, region }),
-  });
-}
-
 /** `protocol` is the one that the response is of, if it can be told. */
 type Answer = { status: number; json: unknown; protocol: ForeignProtocol | undefined };
 
 async function ask(request: {
   agent: CalledAgent;
-  transport: Transport;
+  http: ReturnType<typeof openAuthorized>;
   url: string;
   signal: AbortSignal;
 }): Promise<Answer> {
-  const { agent, transport, url, signal } = request;
+  const { agent, http, url, signal } = request;
   const body = Buffer.from(
     JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "rpc.discover" }),
   );
   const target = new URL(url);
-  if ("baseUrl" in agent) target.pathname = `${target.pathname.replace(/\/+$/, "")}/models`;
-  const sessionId = `check-${randomUUID()}`;
+  if ("baseUrl" in agent) target.pathname = `${target.pathname.replace(/\/$/, "")}/models`;
   try {
-    const response =
+    const { status, body: bytes } =
       agent.type === "ag-ui"
-        ? await transport.send({ body, sessionId, signal, trace: createTrace() })
-        : await transport.read?.({ url: target, signal });
-    const { status = 0, body: bytes = new Uint8Array() } = response ?? {};
+        ? await http.post(target, body, signal)
+        : await http.get(target, signal);
     const protocol = recognizeResponse({ status, body: bytes });
     return { status, json: parseJson(bytes), protocol };
   } catch (error) {

@@ -64,8 +64,8 @@ queue, Slack's tokens and their scopes, the entry for Slack's events, and every 
 Without --send it changes nothing and runs no task, and it prints no secret. To test the entry it sends three requests that
 make no task: one signed as Slack signs, one with an old signature and one unsigned. The last two each leave a line
 request_refused in the entry's log. A destination gets rpc.discover twice; a peer that answers in JSON-RPC that it does not
-know the method is well. If it answers like an agent of another protocol, the report says how to configure it: for that it also
-reads an agent card and a list of models there. An A2A agent is checked by its agent card and by a request for an unknown task.
+know the method is well. If it answers like an agent of another protocol, the report says how to configure it: from this
+machine it also reads an agent card and a list of models there. An A2A agent is checked by its agent card and by a request for an unknown task.
 Of the agents that this machine's host calls over HTTP, one of AG-UI gets rpc.discover, which it refuses, and others only a GET.`,
     options,
     exits: `

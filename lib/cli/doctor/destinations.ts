@@ -19,6 +19,7 @@ import { askWorker, type DeployedWorker } from "../aws/ask-worker.ts";
 import { startOwnExecution } from "../destinations/describe.ts";
 import { fingerprintsIn } from "../destinations/push-live-settings.ts";
 import { type Finding, failure, ok, parseFailure } from "./check.ts";
+import { explainPublished } from "./published.ts";
 
 type CheckRequest = {
   config: Config;
@@ -55,6 +56,8 @@ export async function checkFromHere(request: CheckRequest): Promise<DestinationC
       }),
     signal,
   });
+  if (destination.transport === "https" && !isOwn)
+    return explainPublished({ result, authorizer: destination.authorizer, signal });
   const isDown = isOwn && result.health === "unreachable";
   return isDown ? { ...result, summary: `${result.summary} ${startOwnExecution}` } : result;
 }

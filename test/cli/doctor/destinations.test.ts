@@ -69,18 +69,18 @@ const peers: Record<string, Peer> = {
   "speaks-ag-ui": {
     answer: () => json({ detail: [{ loc: ["body", "threadId"], msg: token }] }, { status: 422 }),
     found:
-      /^failed: It answers like an agent that speaks AG-UI.*\(HTTP 422\).* → Put it behind .*"type": "ag-ui".*agents add URL\.$/,
+      /^failed: It answers like AG-UI.*\(HTTP 422\).* → Put it behind .*"type": "ag-ui".*agents add URL\. It complains of body\.threadId\.$/,
   },
   "begins-a-run": {
     answer: () =>
       raw('data: {"type":"RUN_STARTED"}\n\n', {
         headers: { "content-type": "text/event-stream" },
       }),
-    found: /^failed: It answers like an agent that speaks AG-UI.*\(HTTP 200\)/,
+    found: /^failed: It answers like AG-UI.*\(HTTP 200\)/,
   },
   "streams-anything": {
     answer: () => raw(`data: ${token}\n\n`, { headers: { "content-type": "text/event-stream" } }),
-    found: /^failed: It answers with a stream of events \(HTTP 200\) .* → .*"type": "http"/,
+    found: /^failed: It answers like a plain endpoint.*\(HTTP 200\).* → .*"type": "http"/,
   },
   "is-plain": {
     answer: () => json({ result: token }),

@@ -38,11 +38,7 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     "reports a peer of dialect %s with error %d as healthy, because it may not know the method",
     (dialect, code) => {
       const summary = `It speaks JSON-RPC. It does not support rpc.discover (optional, error ${code}).`;
-      expect(checkResult({ dialect, error: { code } })).toEqual({
-        health: "healthy",
-        summary,
-        isUnclear: true,
-      });
+      expect(checkResult({ dialect, error: { code } })).toEqual({ health: "healthy", summary });
     },
   );
 
@@ -160,10 +156,7 @@ describe("an unreachable destination", () => {
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const error = createCardError("CardNotFound", "There is no agent card at its address.");
     const summary = "There is no agent card at its address.";
-    expect(createFailedCheck({ thrown: error, ...peer })).toMatchObject({
-      health: "unhealthy",
-      summary,
-    });
+    expect(createFailedCheck({ thrown: error, ...peer })).toEqual({ health: "unhealthy", summary });
     expect(
       createFailedCheck({ thrown: new SekishoError(error.reason), ...peer }).summary,
     ).not.toContain("card");

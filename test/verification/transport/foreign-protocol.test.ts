@@ -29,17 +29,17 @@ const rows: Row[] = [
   ["a run that fails", 200, 'data: {"type":"RUN_ERROR","message":"x"}\n\n', "ag-ui"],
   ["a run that begins", 200, ': hi\n\ndata: {"threadId":"t","type": "RUN_STARTED"}', "ag-ui"],
   ["A2A over HTTP+JSON", 404, { error: a2aError }, "a2a"],
-  ["an agent card", 200, card, "a2a"],
-  ["OpenAI", 400, { error: openAiError }, "chat-completions"],
-  ["vLLM", 400, { object: "error", ...openAiError, type: "BadRequestError" }, "chat-completions"],
-  ["vLLM of FastAPI", 422, fastApi("messages", "model"), "chat-completions"],
-  ["AgentCore in Python", 400, { error: "Invalid JSON" }, "plain"],
-  ["an agent without its prompt", 500, { error: "'prompt' is missing" }, "plain"],
-  ["FastAPI of one's own", 422, fastApi("question"), "plain"],
-  ["a result", 200, { result: "hello" }, "plain"],
-  ["a text", 200, "hello", "plain"],
+  ["an agent card, which no request of ours gets", 200, card, undefined],
+  ["OpenAI", 400, { error: openAiError }, "openai-compatible"],
+  ["vLLM", 400, { object: "error", ...openAiError, type: "BadRequestError" }, "openai-compatible"],
+  ["vLLM of FastAPI", 422, fastApi("messages", "model"), undefined],
+  ["AgentCore in Python", 400, { error: "Invalid JSON" }, "http"],
+  ["an agent without its prompt", 500, { error: "'prompt' is missing" }, "http"],
+  ["FastAPI of one's own", 422, fastApi("question"), "http"],
+  ["a result", 200, { result: "hello" }, "http"],
+  ["a text", 200, "hello", "http"],
   ["a person's text that FastAPI repeats", 422, fastApi("params"), undefined],
-  ["Anthropic", 400, { type: "error", error: openAiError }, undefined],
+  ["Anthropic", 400, { type: "error", error: { type: "x", message: "no model" } }, undefined],
   ["a gateway", 403, { message: "Forbidden" }, undefined],
   ["a broken envelope", 200, { jsonrpc: "1.0", id: "1", result: {} }, undefined],
   ["an id without an envelope", 200, { id: "1", result: {} }, undefined],
@@ -74,7 +74,7 @@ describe("a response that is no JSON-RPC", () => {
       ]),
     );
     const texts = problems.map(({ message }) => message).join("\n");
-    expect(texts).toContain('"NAME": { "type": "ag-ui", "url": "…" }');
+    expect(texts).toContain('"NAME": { "type": "ag-ui", … }');
     expect(texts).not.toMatch(/hello|no model|Field required|Invalid|Far\b/);
   });
 

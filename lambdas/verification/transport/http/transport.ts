@@ -46,16 +46,6 @@ export function createHttpsTransport(options: {
       });
       return response;
     },
-    async read(request) {
-      const headers = { accept: "application/json" };
-      return http.send({
-        ...request,
-        method: "GET",
-        headers,
-        body: new Uint8Array(),
-        maxResponseBytes,
-      });
-    },
     async close() {
       http.close();
     },
