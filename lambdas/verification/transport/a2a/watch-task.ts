@@ -33,7 +33,7 @@ export function createTaskWatch({ ask }: { ask: CallOperation }): TaskWatch {
   const lastPolls = createLastPolls();
   return {
     async waitForNews({ taskId, waitMs, call }) {
-      const view = createTaskView({ taskId, lastDescription: lastPolls.find(taskId) });
+      const view = createTaskView({ taskId, wasSeen: lastPolls.createCheck(taskId) });
       const deadline = createDeadline({ timeoutMs: waitMs, signal: call.signal });
       try {
         const streamCall = { ...call, signal: deadline.signal };
@@ -54,9 +54,9 @@ export function createTaskWatch({ ask }: { ask: CallOperation }): TaskWatch {
 }
 
 /** The task as its stream shows it. `take` returns true if nothing more of the stream is needed. */
-function createTaskView(options: { taskId: string; lastDescription: string | undefined }) {
-  const { taskId } = options;
-  let { lastDescription } = options;
+function createTaskView(options: { taskId: string; wasSeen: (description: string) => boolean }) {
+  const { taskId, wasSeen } = options;
+  let firstDescription: string | undefined;
   let task: ReadTask | undefined;
   let receivedBytes = 0;
   let hasNews = false;
@@ -74,10 +74,15 @@ function createTaskView(options: { taskId: string; lastDescription: string | und
       task = read(result);
       const description =
         task && describeProgress(toZoneResult({ result: { task }, retryAfterMs: undefined }));
-      if (description === undefined) task = undefined;
-      lastDescription ??= description;
-      hasNews = description !== lastDescription;
-      return task === undefined || hasNews;
+      if (description === undefined) {
+        task = undefined;
+        return true;
+      }
+      // The first one alone is compared with that of the last poll, because a stream has many events.
+      hasNews =
+        firstDescription === undefined ? !wasSeen(description) : description !== firstDescription;
+      firstDescription ??= description;
+      return hasNews;
     },
     hasNews: () => hasNews,
     current(): WatchedTask | undefined {
@@ -124,7 +129,7 @@ export function applyEvent(request: {
 /** What a person sees of a task that goes on. Undefined for one that does not. */
 function describeProgress(outcome: Outcome): string | undefined {
   if (outcome instanceof SekishoError || outcome.status !== "accepted") return undefined;
-  return hash("sha256", JSON.stringify(outcome.progress ?? {}));
+  return JSON.stringify(outcome.progress ?? {});
 }
 
 /** Beyond this number, the task that was polled longest ago is forgotten. */
@@ -132,14 +137,19 @@ const maxPolled = 1000;
 
 /** Remembers per process what the last poll of each task saw. Without it, a poll would miss what changed since the poll before it. */
 function createLastPolls() {
-  const descriptions = new Map<string, string>();
+  const digests = new Map<string, string>();
   return {
     note({ taskId, description }: { taskId: string; description: string | undefined }): void {
-      descriptions.delete(taskId);
-      if (description !== undefined) descriptions.set(taskId, description);
-      const [oldestId] = descriptions.keys();
-      if (oldestId !== undefined && descriptions.size > maxPolled) descriptions.delete(oldestId);
+      digests.delete(taskId);
+      if (description !== undefined) digests.set(taskId, hash("sha256", description));
+      const [oldestId] = digests.keys();
+      if (oldestId !== undefined && digests.size > maxPolled) digests.delete(oldestId);
     },
-    find: (taskId: string) => descriptions.get(taskId),
+    /** The check is true for what the last poll saw, and for everything if there was none. */
+    createCheck(taskId: string) {
+      const digest = digests.get(taskId);
+      return (description: string) =>
+        digest === undefined || hash("sha256", description) === digest;
+    },
   };
 }
