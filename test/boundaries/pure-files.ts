@@ -92,6 +92,7 @@ export const pureFiles: readonly string[] = [
   "lambdas/verification/transport/a2a/interfaces.ts",
   "lambdas/verification/transport/a2a/messages.ts",
   "lambdas/verification/transport/a2a/task-result.ts",
+  "lambdas/verification/transport/a2a/task-view.ts",
   "lambdas/verification/transport/agentcore/platform-error.ts",
   "lambdas/runtime/auth/authorizer.ts",
   "lambdas/verification/transport/read-response.ts",
