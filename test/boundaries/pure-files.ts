@@ -102,6 +102,7 @@ export const pureFiles: readonly string[] = [
   "lambdas/verification/transport/a2a/json-rpc.ts",
   "lambdas/verification/transport/a2a/messages.ts",
   "lambdas/verification/transport/a2a/task-result.ts",
+  "lambdas/verification/transport/a2a/task-view.ts",
   "lambdas/verification/transport/agentcore/platform-error.ts",
   "lambdas/runtime/auth/authorizer.ts",
   "lambdas/verification/transport/read-response.ts",

@@ -2,18 +2,16 @@
  * Watches a task by its stream of events (A2A 1.0, section 3.1.6), so that a poll can wait for news. The stream is a view of a task that goes on.
  * Everything else, such as the end of the task or of the stream, is for GetTask to tell.
  */
-import { hash } from "node:crypto";
-import { type ReadEvent, readEventSchema } from "@sekisho/contracts/a2a/read-event.ts";
-import { hasTooManyEntries, type ReadTask } from "@sekisho/contracts/a2a/read-task.ts";
-import { SekishoError } from "@sekisho/contracts/errors.ts";
-import type { TaskResult } from "@sekisho/contracts/methods.ts";
 import { createDeadline } from "@sekisho/runtime/async/deadline.ts";
 import type { CallOperation } from "./call-operation.ts";
 import type { PeerCall } from "./post-operation.ts";
-import { toZoneResult } from "./task-result.ts";
-
-type Outcome = TaskResult | SekishoError;
-type WatchedTask = { outcome: Outcome; size: { receivedBytes: number } };
+import {
+  createLastPolls,
+  createTaskView,
+  describeProgress,
+  type Outcome,
+  type WatchedTask,
+} from "./task-view.ts";
 
 export type TaskWatch = {
   /**
@@ -33,7 +31,7 @@ export function createTaskWatch({ ask }: { ask: CallOperation }): TaskWatch {
   const lastPolls = createLastPolls();
   return {
     async waitForNews({ taskId, waitMs, call }) {
-      const view = createTaskView({ taskId, lastDescription: lastPolls.find(taskId) });
+      const view = createTaskView({ taskId, wasSeen: lastPolls.createCheck(taskId) });
       const deadline = createDeadline({ timeoutMs: waitMs, signal: call.signal });
       try {
         const streamCall = { ...call, signal: deadline.signal };
@@ -50,96 +48,5 @@ export function createTaskWatch({ ask }: { ask: CallOperation }): TaskWatch {
     },
     note: ({ taskId, outcome }) =>
       lastPolls.note({ taskId, description: describeProgress(outcome) }),
-  };
-}
-
-/** The task as its stream shows it. `take` returns true if nothing more of the stream is needed. */
-function createTaskView(options: { taskId: string; lastDescription: string | undefined }) {
-  const { taskId } = options;
-  let { lastDescription } = options;
-  let task: ReadTask | undefined;
-  let receivedBytes = 0;
-  let hasNews = false;
-
-  function read(result: unknown): ReadTask | undefined {
-    const event = hasTooManyEntries(result) ? undefined : readEventSchema.safeParse(result).data;
-    return event === undefined || readTaskId(event) !== taskId
-      ? undefined
-      : applyEvent({ task, event });
-  }
-
-  return {
-    take({ result, length }: { result: unknown; length: number }): boolean {
-      receivedBytes += length;
-      task = read(result);
-      const description =
-        task && describeProgress(toZoneResult({ result: { task }, retryAfterMs: undefined }));
-      if (description === undefined) task = undefined;
-      lastDescription ??= description;
-      hasNews = description !== lastDescription;
-      return task === undefined || hasNews;
-    },
-    hasNews: () => hasNews,
-    current(): WatchedTask | undefined {
-      return (
-        task && {
-          outcome: toZoneResult({ result: { task }, retryAfterMs: undefined }),
-          size: { receivedBytes },
-        }
-      );
-    },
-  };
-}
-
-function readTaskId(event: ReadEvent): string {
-  if ("task" in event) return event.task.id;
-  return "statusUpdate" in event ? event.statusUpdate.taskId : event.artifactUpdate.taskId;
-}
-
-/**
- * Returns the task after the event. Undefined without a task, because some agents of 0.3 stream changes only. Parts that are appended to an
- * unknown artifact begin it.
- */
-export function applyEvent(request: {
-  task: ReadTask | undefined;
-  event: ReadEvent;
-}): ReadTask | undefined {
-  const { task, event } = request;
-  if ("task" in event) return event.task;
-  if (task === undefined) return undefined;
-  if ("statusUpdate" in event) {
-    const { status, metadata = task.metadata } = event.statusUpdate;
-    return { ...task, status, metadata };
-  }
-  const { artifact, append } = event.artifactUpdate;
-  const { artifacts = [] } = task;
-  const index = artifacts.findIndex(({ artifactId }) => artifactId === artifact.artifactId);
-  const current = artifacts[index];
-  if (current === undefined) return { ...task, artifacts: [...artifacts, artifact] };
-  const { name = current.name, parts } = artifact;
-  const next = append ? { ...current, name, parts: [...current.parts, ...parts] } : artifact;
-  return { ...task, artifacts: artifacts.with(index, next) };
-}
-
-/** What a person sees of a task that goes on. Undefined for one that does not. */
-function describeProgress(outcome: Outcome): string | undefined {
-  if (outcome instanceof SekishoError || outcome.status !== "accepted") return undefined;
-  return hash("sha256", JSON.stringify(outcome.progress ?? {}));
-}
-
-/** Beyond this number, the task that was polled longest ago is forgotten. */
-const maxPolled = 1000;
-
-/** Remembers per process what the last poll of each task saw. Without it, a poll would miss what changed since the poll before it. */
-function createLastPolls() {
-  const descriptions = new Map<string, string>();
-  return {
-    note({ taskId, description }: { taskId: string; description: string | undefined }): void {
-      descriptions.delete(taskId);
-      if (description !== undefined) descriptions.set(taskId, description);
-      const [oldestId] = descriptions.keys();
-      if (oldestId !== undefined && descriptions.size > maxPolled) descriptions.delete(oldestId);
-    },
-    find: (taskId: string) => descriptions.get(taskId),
   };
 }

@@ -6,7 +6,7 @@ import { type ReadEvent, readEventSchema } from "@sekisho/contracts/a2a/read-eve
 import { type ReadTask, readTaskSchema } from "@sekisho/contracts/a2a/read-task.ts";
 import type { StreamEvent } from "@sekisho/contracts/a2a/task.ts";
 import { resultToV03 } from "@sekisho/contracts/a2a/v03/results.ts";
-import { applyEvent } from "@sekisho/verification/transport/a2a/watch-task.ts";
+import { applyEvent } from "@sekisho/verification/transport/a2a/task-view.ts";
 import fc from "fast-check";
 import { cardOf } from "../../../doubles/a2a-peer.ts";
 import type { AgentCall } from "../../../doubles/a2a-peer-agent.ts";
