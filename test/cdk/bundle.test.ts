@@ -123,8 +123,8 @@ describe("a bundle", () => {
   it.each([
     ["echo", 11.1],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 25.1],
-    [{ type: "http", runtimeArn }, 224],
-    [{ type: "ag-ui", runtimeArn }, 257],
+    [{ type: "http", runtimeArn }, 225],
+    [{ type: "ag-ui", runtimeArn }, 259],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("bundles the agent %j with at most %s KB", (agent, most) => {
     expect(bundleOf("container", agent).kilobytesOf(bundledAgentFile())).toBeLessThanOrEqual(most);
