@@ -45,6 +45,7 @@ export function createFrameReader(options: {
   const whole = createWholeReader();
   const bedrock = createBedrockReader();
   const dify = createDifyReader();
+  const graph = createGraphReader();
 
   function readFrame({ event, data, isCut }: ServerSentEvent): Piece {
     if (data.trim() === "[DONE]") return { text: "", isLast: true };
@@ -62,6 +63,7 @@ export function createFrameReader(options: {
       throw createUnreadable("an event of type error reports a failure");
     const difyPiece = dify.read(json);
     if (difyPiece !== undefined) return difyPiece;
+    if (event === "messages" && path === undefined) return graph.read(json);
     if (path !== undefined) return { text: readText(readPath(json, path)) ?? "" };
     const piece = bedrock.read(readMember(json, "event"));
     if (piece !== undefined) return piece;
@@ -135,6 +137,23 @@ function createDifyReader() {
       if (event !== "message" && event !== "agent_message") return undefined;
       isOpen = true;
       return { text: answer };
+    },
+  };
+}
+
+/** The events `messages` of a LangGraph server: a piece of a message, and what is known of it. Tools and people write messages as well. */
+function createGraphReader() {
+  let latestId: unknown;
+  let hasText = false;
+  return {
+    read(json: unknown): Piece {
+      const [type, id] = ["$[0].type", "$[0].id"].map((path) => readPath(json, path));
+      const text = readText(readPath(json, "$[0].content")) ?? "";
+      if ((type !== "AIMessageChunk" && type !== "ai") || text === "") return nothing;
+      const isNext = hasText && id !== latestId;
+      latestId = id;
+      hasText = true;
+      return { text: isNext ? `\n\n${text}` : text };
     },
   };
 }

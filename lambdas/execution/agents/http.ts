@@ -36,7 +36,7 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
     yield* callRemote({ body, accept, context, conversation: toText(kept) }, (response) => {
       const begin = () => beginAnswer({ task, log: context.log });
       return response.isStream
-        ? readStream({ response, begin, path: answer, onJson })
+        ? readStream({ response, begin, paths: { answer, question }, onJson })
         : readBody({ response, begin, paths: { answer, question }, onJson });
     });
   }
@@ -78,11 +78,19 @@ function readValues(task: AgentTask, { contextId, taskId }: AgentContext): Place
 async function* readStream(request: {
   response: RemoteResponse;
   begin: () => ModelAnswer;
-  path: string | undefined;
+  paths: Paths;
   onJson: OnJson;
 }): AsyncGenerator<TaskUpdate> {
-  const { response, begin, path, onJson } = request;
-  const reader = createFrameReader({ path, onJson });
+  const { response, begin, paths, onJson } = request;
+  const questions: TaskUpdate[] = [];
+  const reader = createFrameReader({
+    path: paths.answer,
+    onJson(json) {
+      onJson(json);
+      const question = paths.question && readQuestion(json, paths.question);
+      if (question) questions.push(question);
+    },
+  });
   let answer = begin();
   for await (const frame of response.events()) {
     const { text, isFirst, isLast } = reader.read(frame);
@@ -93,6 +101,12 @@ async function* readStream(request: {
       return;
     }
     if (isLast) break;
+  }
+  // Nothing says that the agent has stored its work before the end of its stream.
+  const [question] = questions;
+  if (question !== undefined) {
+    yield question;
+    return;
   }
   const { text, stopReason } = reader.end();
   answer.add(text);

@@ -10,8 +10,11 @@ import {
 import { applyPatch } from "@sekisho/execution/agents/ag-ui/json-patch.ts";
 import { readMemory } from "@sekisho/execution/agents/ag-ui/memory.ts";
 import { createRunInput } from "@sekisho/execution/agents/ag-ui/request.ts";
+import { createRunReader } from "@sekisho/execution/agents/ag-ui/run.ts";
 import { createAgent } from "@sekisho/execution/agents/ag-ui.ts";
 import { type AgentTask, runAgent, type TaskUpdate } from "@sekisho/execution/agents/agent.ts";
+import fc from "fast-check";
+import { forAll } from "../../doubles/for-all.ts";
 import { hello } from "../test-host.ts";
 import {
   type AgUiServer,
@@ -190,6 +193,66 @@ describe("a JSON Patch that would exhaust the process", () => {
       a: {},
       b: {},
     });
+  });
+});
+
+describe("a JSON Patch", () => {
+  const key = fc.constantFrom("a", "b", "0", "1", "-", "__proto__", "constructor");
+  const pointer = fc.array(key, { maxLength: 4 }).map((keys) => keys.map((k) => `/${k}`).join(""));
+  const value = fc.letrec<{ json: unknown }>((tie) => ({
+    json: fc.oneof(
+      { maxDepth: 3 },
+      ...[fc.integer(), fc.constant(null), fc.constant("x")],
+      fc.array(tie("json"), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom("a", "b", "__proto__"), tie("json"), { maxKeys: 3 }),
+    ),
+  })).json;
+  const operation = fc.record({
+    op: fc.constantFrom("add", "remove", "replace", "move", "copy", "test"),
+    ...{ path: pointer, from: pointer, value },
+  });
+
+  it("changes neither the value nor itself, and does the same as one operation after the other", () => {
+    forAll(value, fc.array(operation, { maxLength: 5 })).hold((state, patch) => {
+      const texts = [JSON.stringify(state), JSON.stringify(patch)];
+      const whole = applyPatch(state, patch);
+      expect([JSON.stringify(state), JSON.stringify(patch)]).toEqual(texts);
+      let single: unknown = structuredClone(state);
+      for (const each of patch) {
+        single = single === undefined ? undefined : applyPatch(structuredClone(single), [each]);
+      }
+      if (single !== undefined) expect(JSON.stringify(whole)).toBe(JSON.stringify(single));
+      expect(Object.getPrototypeOf({})).toBe(Object.prototype);
+    }, 2000);
+  });
+});
+
+describe("the state of a run", () => {
+  const add = (path: string, value: unknown) => ({ op: "add", path, value });
+
+  function stateAfter(...deltas: object[][]): unknown {
+    const reader = createRunReader({ runId: "r", state: { list: [] } });
+    reader.add({ type: "RUN_STARTED", runId: "r" });
+    for (const delta of deltas) reader.add({ type: "STATE_DELTA", delta });
+    reader.add({ type: "RUN_FINISHED" });
+    return reader.run.state;
+  }
+
+  it("goes once many small patches have made it too large", () => {
+    const deltas = Array.from({ length: 1000 }, () => [add("/list/-", "x".repeat(100))]);
+    expect(stateAfter(...deltas.slice(0, 500))).toMatchObject({ list: { length: 500 } });
+    expect(stateAfter(...deltas)).toBeUndefined();
+    expect(stateAfter(...deltas.slice(0, 600), [{ op: "remove", path: "/list" }])).toEqual({});
+  });
+
+  it("goes once patches have nested it too deeply, or copies have made it too large", () => {
+    const nested = Array.from({ length: 150 }, (_, depth) => [add("/a".repeat(depth + 1), {})]);
+    expect(stateAfter(...nested.slice(0, 50))).toBeDefined();
+    expect(stateAfter(...nested)).toBeUndefined();
+    const copies = Array.from({ length: 40 }, (_, index) => [
+      { op: "copy", from: "/list", path: `/copy${index}` },
+    ]);
+    expect(stateAfter([add("/list/-", "x".repeat(2000))], ...copies)).toBeUndefined();
   });
 });
 

@@ -63,7 +63,7 @@ export function langGraphServer({ key, asks }: { key: string; asks?: unknown }):
   return (call) => {
     const { request, target } = call;
     if (request.headers.get("x-api-key") !== key) return new Response(null, { status: 403 });
-    const [, id] = /^\/threads\/([^/]+)\/runs\/wait$/.exec(target) ?? [];
+    const [, id, mode] = /^\/threads\/([^/]+)\/runs\/(wait|stream)$/.exec(target) ?? [];
     const body = readBody(call);
     if (id === undefined || !uuid.test(id) || body.assistant_id !== "agent")
       return Response.json({ detail: "invalid" }, { status: 422 });
@@ -81,6 +81,11 @@ export function langGraphServer({ key, asks }: { key: string; asks?: unknown }):
     }));
     messages.push(...sentMessages);
     const text = String(messages.at(-1)?.content);
+    if (mode === "stream") {
+      const modes = JSON.stringify(body.stream_mode);
+      if (modes !== '["messages-tuple","updates"]') return new Response(null, { status: 422 });
+      return graphStream({ text, asks, reply: command?.resume });
+    }
     // The server keeps the connection open with empty lines.
     if (text === "fail")
       return json('\n\n{"__error__":{"error":"ValueError","message":"hunter2"}}');
@@ -90,6 +95,35 @@ export function langGraphServer({ key, asks }: { key: string; asks?: unknown }):
     messages.push({ type: "ai", content: [{ type: "text", text: content }] });
     return json(`\n${JSON.stringify({ messages })}`);
   };
+}
+
+/** The events of a run whose graph thinks in one message, calls a tool, and answers in another. */
+function graphStream(run: { text: string; asks?: unknown; reply?: unknown }): Response {
+  const { text, asks, reply } = run;
+  const event = (name: string, data: unknown) =>
+    `event: ${name}\r\ndata: ${JSON.stringify(data)}\r\n\r\n`;
+  const piece = (id: string, type: string, content: unknown) =>
+    event("messages", [{ id, type, content }, { langgraph_node: "agent" }]);
+  const begin = [event("metadata", { run_id: "r" }), ": heartbeat\r\n\r\n"];
+  if (text === "fail")
+    return sse(...begin, event("error", { error: "ValueError", message: "hunter2" }));
+  const isAsking = asks !== undefined && reply === undefined;
+  const end = isAsking
+    ? [event("updates", { __interrupt__: [{ id: "i1", value: asks }] })]
+    : [
+        piece("t1", "tool", "hunter2"),
+        piece("m2", "AIMessageChunk", "re: "),
+        event("messages|tools:1", [{ id: "s1", type: "AIMessageChunk", content: "hunter2" }, {}]),
+        piece("m2", "AIMessageChunk", [{ type: "text", text: String(reply ?? text) }]),
+        event("updates", { agent: { messages: [{ type: "ai", content: "hunter2" }] } }),
+      ];
+  return sse(
+    ...begin,
+    piece("h1", "human", text),
+    piece("m1", "AIMessageChunk", ""),
+    piece("m1", "AIMessageChunk", "Let me look."),
+    ...end,
+  );
 }
 
 /** A chat app of Dify, which mints the ids of conversations. A conversation belongs to one `user`. */

@@ -591,6 +591,27 @@ describe("endpoints as they are", () => {
     ]);
   });
 
+  it("reads the answer and the question of a LangGraph server from a stream", async () => {
+    const { answer: _answer, ...streamed } = {
+      ...langGraph,
+      request: { ...langGraph.request, stream_mode: ["messages-tuple", "updates"] },
+      resume: { ...langGraph.resume, stream_mode: ["messages-tuple", "updates"] },
+    };
+    const path = "/threads/{session}/runs/stream";
+    const plain = await serve(langGraphServer({ key: "app-key" }));
+    const options = { url: plain.url + path, ...streamed };
+    const text = (end: string) => [{ type: "answer", text: `Let me look.\n\nre: ${end}` }];
+    expect((await run(options)).updates).toEqual(text("hi"));
+    expect((await run(options, { text: "fail" })).updates).toEqual([
+      { type: "failure", reason: "execution_failed", lost: false },
+    ]);
+    const asking = await serve(langGraphServer({ key: "app-key", asks: "Send it?" }));
+    const askingOptions = { url: asking.url + path, ...streamed };
+    expect((await run(askingOptions)).updates).toEqual([{ type: "question", prompt: "Send it?" }]);
+    const answers = [{ prompt: "Send it?", text: "yes" }];
+    expect((await run(askingOptions, { answers })).updates).toEqual(text("yes"));
+  });
+
   it.each([false, [], " ", 0])("takes %j for no question", async (question) => {
     const options = { question: "$.question", resume: {} };
     expect(await answerTo(() => Response.json({ question, text: "Hello" }), options)).toBe("Hello");

@@ -1,14 +1,12 @@
 /** Follows the events of the requested run, and checks their order. */
-import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import { maxResultBytes } from "@sekisho/contracts/limits.ts";
 import type { TaskStep } from "@sekisho/contracts/methods.ts";
-import { isNestedTooDeep } from "@sekisho/runtime/untrusted-input.ts";
 import { createEventError } from "../remote-error.ts";
 import type { AgUiEvent, EventOf, Interrupt } from "./events.ts";
-import { applyPatch } from "./json-patch.ts";
 import { readLegacyInterrupt } from "./legacy-interrupt.ts";
 import { createMessageReader, joinTexts, type RunMessages } from "./messages.ts";
 import { createPlan } from "./plan.ts";
+import { createSharedState, type SharedState } from "./shared-state.ts";
 
 export type Run = RunMessages & {
   /** How the run ended, and undefined until then. An error may follow the end, and replaces it. */
@@ -37,8 +35,6 @@ export type RunReader = {
   isTooLarge(): boolean;
 };
 
-/** The most that a question can store. */
-const maxStateBytes = 64 * 1024;
 /** More than a question can ask. */
 const maxLegacyInterrupts = 100;
 
@@ -53,6 +49,7 @@ export function createRunReader({ runId, state }: { runId: string; state: unknow
   };
   const messages = createMessageReader(run);
   const plan = createPlan();
+  const shared = createSharedState(run);
   let activeRun: string | undefined;
   /** The run to which a RUN_ERROR belongs. Without any, the requested one could not begin. */
   let latestRun = runId;
@@ -73,6 +70,7 @@ export function createRunReader({ runId, state }: { runId: string; state: unknow
       if (activeRun === undefined) throw createEventError("RUN_FINISHED: no run is active");
       if (activeRun === runId) {
         messages.checkClosed();
+        shared.settle();
         run.end = event;
       }
       activeRun = undefined;
@@ -90,23 +88,25 @@ export function createRunReader({ runId, state }: { runId: string; state: unknow
       if (activeRun === undefined && !isHarmless)
         throw createEventError(`${event.type}: no run is active`);
       if (activeRun !== runId) return {};
-      return addShared(run, event) ?? plan.add(event) ?? messages.add(event);
+      const news = addShared({ run, shared, event }) ?? plan.add(event) ?? messages.add(event);
+      if (run.end !== undefined) shared.settle();
+      return news;
     },
   };
 }
 
 /** Returns undefined for an event that is about something else than the run as a whole. */
-function addShared(run: Run, event: AgUiEvent): News | undefined {
+function addShared(request: { run: Run; shared: SharedState; event: AgUiEvent }): News | undefined {
+  const { run, shared, event } = request;
   switch (event.type) {
     case "MESSAGES_SNAPSHOT":
       run.snapshot = event.messages;
       return {};
     case "STATE_SNAPSHOT":
-      run.state = keepSmall(event.snapshot);
+      shared.replace(event.snapshot);
       return {};
     case "STATE_DELTA":
-      if (run.state !== undefined)
-        run.state = keepSmall(applyPatch(run.state, event.delta) ?? run.state);
+      shared.patch(event.delta);
       return {};
     case "CUSTOM":
       if (event.name === "on_interrupt" && run.legacyInterrupts.length < maxLegacyInterrupts)
@@ -115,10 +115,4 @@ function addShared(run: Run, event: AgUiEvent): News | undefined {
     default:
       return undefined;
   }
-}
-
-function keepSmall(state: unknown): unknown {
-  return isNestedTooDeep(state) || !isJsonWithin({ value: state, maxBytes: maxStateBytes })
-    ? undefined
-    : state;
 }
