@@ -6,6 +6,7 @@ import {
   readAgentArn,
   resolveAgentAuthorizer,
 } from "@sekisho/config/remote-agent.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
 import { type AddedCredentials, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
@@ -173,8 +174,10 @@ export async function keepForNextTask(
   value: unknown,
   { conversation, log }: Pick<AgentContext, "conversation" | "log">,
 ): Promise<void> {
-  await conversation.write(value).catch((error: unknown) => {
+  await conversation.write(value).catch(async (error: unknown) => {
     log.warn("remote_conversation_not_kept", { cause_kind: errorKind(error) });
+    // The next task would go on from the value before, as if this one had not been.
+    if (!(error instanceof SekishoError)) await conversation.write(undefined).catch(() => {});
   });
 }
 
