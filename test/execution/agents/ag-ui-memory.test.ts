@@ -391,6 +391,18 @@ describe("the memory of an agent", () => {
     }
   });
 
+  it("takes the posts after a short answer for those of other agents", () => {
+    const memory = addToMemory(empty, { state: {}, answer: "My own.", id: "a1" });
+    const post = (id: string, content: string) => ({ id, role: "assistant", content, ts: "9" });
+    const named = nameAnswers([post("p1", "My own."), post("p2", "Of another.")], memory);
+    expect(named.map(({ id, content }) => [id, content])).toEqual([
+      ...[
+        ["a1", "My own."],
+        ["p2", "Of another."],
+      ],
+    ]);
+  });
+
   it("finds an answer in other words only directly after its question", () => {
     const answer = { state: {}, answer: "✅", id: "a1", questionId: "q1" };
     const memory = addToMemory(empty, answer);
@@ -400,6 +412,8 @@ describe("the memory of an agent", () => {
       nameAnswers(messages, memory).map(({ id }) => id);
     expect(idsOf(q1, post("p1", "assistant", 10), q2)).toEqual(["q1", "a1", "q2"]);
     expect(idsOf(q1, q2, post("p1", "assistant", 110))).toEqual(["q1", "q2", "p1"]);
+    const [own, other] = [post("p1", "assistant", 10), post("p2", "assistant", 12)];
+    expect(idsOf(q1, own, other, q2)).toEqual(["q1", "a1", "p2", "q2"]);
     const [early, late] = [post("p1", "assistant", 10), post("p2", "assistant", 90)];
     expect(idsOf(q1, early, late, q2)).toEqual(["q1", "a1", "p2", "q2"]);
   });

@@ -72,7 +72,10 @@ export function nameAnswers(
   const addNamed = (index: number) => {
     const answer = answers[index];
     if (answer === undefined || laterPosts.length === 0) return;
-    const texts = laterPosts.splice(0).map((post) => post.content);
+    // A short answer is one post. Those after it are of other agents.
+    const postCount = answer.words.length < maxWords ? 1 : laterPosts.length;
+    const texts = laterPosts.splice(0, postCount).map((post) => post.content);
+    addUnnamed();
     named.push({ id: answer.id, role: "assistant", content: texts.join("\n\n") });
     newestIndex = index - 1;
   };
