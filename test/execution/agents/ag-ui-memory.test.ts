@@ -391,6 +391,17 @@ describe("the memory of an agent", () => {
     }
   });
 
+  it.each([
+    ["Done.", "a1"],
+    ["_The second try (3f0f6b0e)_\n_From here on, *ops* answers._\nDone.", "a1"],
+    ["It is done.", "p1"],
+    ["Done. And more.", "p1"],
+  ])("has a short answer only for the whole text of a post: %j", (content, id) => {
+    const memory = addToMemory(empty, { state: {}, answer: "Done.", id: "a1" });
+    const post = { id: "p1", role: "assistant", content, ts: "9" };
+    expect(nameAnswers([post], memory)).toEqual([{ id, role: "assistant", content }]);
+  });
+
   it("takes the posts after a short answer for those of other agents", () => {
     const memory = addToMemory(empty, { state: {}, answer: "My own.", id: "a1" });
     const post = (id: string, content: string) => ({ id, role: "assistant", content, ts: "9" });

@@ -29,6 +29,8 @@ const maxReadLength = 2000;
 const maxPauseSeconds = 60;
 /** Answers that begin alike, such as "Done.", are told apart by their order only. */
 const maxSkippedAnswers = 2;
+/** An answer to a second try, and one of an agent that is new in the thread, say so above it. */
+const maxLinesAbove = 2;
 
 /** Empty for what another agent has kept. */
 export function readMemory(value: unknown): Memory {
@@ -106,7 +108,7 @@ function isOneAnswer(post: ThreadMessage, nextPost: ThreadMessage | undefined): 
   return nextPost !== undefined && Number(nextPost.ts) - Number(post.ts) <= maxPauseSeconds;
 }
 
-/** The index of the newest answer that this post begins with, or -1. A line of Sekisho's own may stand above it. */
+/** The index of the newest answer that this post begins with, or -1. Lines of Sekisho's own may stand above it. */
 function findAnswer(request: {
   text: string;
   answers: readonly KeptAnswer[];
@@ -114,10 +116,14 @@ function findAnswer(request: {
 }): number {
   const { text, answers, newestIndex } = request;
   const words = readWords(text);
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const possibleWords = Array.from({ length: maxLinesAbove + 1 }, (_, count) =>
+    readWords(lines.slice(count).join("\n")),
+  );
   return answers.findLastIndex((answer, index) => {
     if (index > newestIndex || answer.words === "") return false;
     if (answer.words.length >= maxWords) return words.includes(answer.words);
-    return newestIndex - index <= maxSkippedAnswers && words.endsWith(answer.words);
+    return newestIndex - index <= maxSkippedAnswers && possibleWords.includes(answer.words);
   });
 }
 
