@@ -206,10 +206,11 @@ describe("sekisho agents add", () => {
       () => new Response(null, { status: 401 }),
       "asks for credentials (HTTP 401). Give --token-env VARIABLE.",
     ],
+    ["takes no POST", () => new Response(null, { status: 404 }), "(HTTP 404). Is the path right?"],
     [
-      "takes no POST",
-      () => new Response(null, { status: 404 }),
-      "takes no POST (HTTP 404). Is the path right?",
+      "fails",
+      () => Response.json({ error: "hunter2" }, { status: 500 }),
+      "fails (HTTP 500), so what it speaks cannot be told. Look at its log.",
     ],
     [
       "answers with a web page",
