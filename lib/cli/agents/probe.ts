@@ -165,9 +165,10 @@ async function discover(ask: Ask, url: URL, token: string | undefined): Promise<
     throw new UsageError(
       `${url.href} answers with a web page (HTTP ${status}). Is the path right?`,
     );
-  if (status >= 500)
+  // An agent that expects a prompt may also fail with 500 without one, so that says nothing.
+  if ([502, 503, 504].includes(status))
     throw new UsageError(
-      `${url.href} fails (HTTP ${status}), so what it speaks cannot be told. Look at its log.`,
+      `${url.href} is behind a proxy that does not reach it (HTTP ${status}). Is it running?`,
     );
   return {
     seen: `none of the protocols that Sekisho recognizes (HTTP ${status}), so a plain endpoint that takes {"prompt": "…"} is assumed. If it takes another body, set request`,

@@ -50,7 +50,7 @@ export async function testAgent(test: AgentTest): Promise<number> {
         ? JSON.stringify({ agent: target, kind, kept: hasAnswered, features: rows }, null, 2)
         : formatFeatures(rows),
     );
-    if (!hasAnswered) note("It gave no answer, so it cannot be used. The log above says why.");
+    if (!hasAnswered) note(noAnswerText);
     return hasAnswered ? exitCodes.success : exitCodes.failed;
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -58,6 +58,8 @@ export async function testAgent(test: AgentTest): Promise<number> {
     return exitCodes.interrupted;
   }
 }
+
+const noAnswerText = `It gave no answer, so it cannot be used. The log above says why. If it refuses the request, its type, its path or its request may be wrong: ${sekisho} agents add URL --dry-run says what answers at a URL.`;
 
 async function findAgent(test: AgentTest): Promise<{ seen: string; agent: AgentConfig }> {
   const { target, variable, location, signal } = test;

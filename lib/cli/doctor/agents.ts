@@ -129,7 +129,7 @@ function readAnswer(agent: CalledAgent, answer: Answer & { url: string }): Findi
   const { status, json, protocol, url } = answer;
   const note = `(HTTP ${status})`;
   const typeRemedy = `, and the type: ${sekisho} agents add ${url} --dry-run says what answers there.`;
-  if (status >= 500)
+  if (status >= 500 && protocol === undefined)
     return warning(`It or a proxy in front of it fails ${note}.`, "Look at its log.");
   // An agent of Microsoft Foundry lists no models.
   if (agent.type === "responses" && agent.model === undefined)

@@ -208,9 +208,9 @@ describe("sekisho agents add", () => {
     ],
     ["takes no POST", () => new Response(null, { status: 404 }), "(HTTP 404). Is the path right?"],
     [
-      "fails",
-      () => Response.json({ error: "hunter2" }, { status: 500 }),
-      "fails (HTTP 500), so what it speaks cannot be told. Look at its log.",
+      "is behind a proxy that does not reach it",
+      () => new Response("<html>", { status: 502 }),
+      "does not reach it (HTTP 502). Is it running?",
     ],
     [
       "answers with a web page",
