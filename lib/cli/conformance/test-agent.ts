@@ -64,9 +64,14 @@ const noAnswerText = `It gave no answer, so it cannot be used. The log above say
 async function findAgent(test: AgentTest): Promise<{ seen: string; agent: AgentConfig }> {
   const { target, variable, location, signal } = test;
   const path = configPath(location);
-  const { agents } = loadConfig(location).execution;
+  const { destinations, execution } = loadConfig(location);
+  const { agents } = execution;
   const named = Object.hasOwn(agents, target) ? agents[target] : undefined;
   if (named !== undefined) return { seen: describe(named), agent: named };
+  if (Object.hasOwn(destinations, target))
+    throw new UsageError(
+      `"${target}" is a destination of its own, and no agent of the Execution host. Run ${sekisho} doctor --destination ${target}.`,
+    );
   const { directory } = location;
   const { seen, entry, isDestination } = await findEntry({
     ...{ target, variable, directory, path, signal },

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { listAgents } from "@sekisho/config/agent-list.ts";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
+import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
 import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
 import {
   isRemote,
@@ -11,6 +12,7 @@ import {
   resolveAgentAuthorizer,
 } from "@sekisho/config/remote-agent.ts";
 import type { Config } from "@sekisho/config/schema.ts";
+import { formatSecretName } from "@sekisho/config/secrets.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
@@ -55,6 +57,8 @@ export async function checkAgent(check: AgentCheck, name: string): Promise<Findi
   const arn = readAgentArn(agent);
   if (arn !== undefined) return ok(`${arn} is not called, because each call runs the agent.`);
   const authorizer = chooseAuthorizer(agent);
+  const missing = await findMissingSecret(check, authorizer);
+  if (missing !== undefined) return missing;
   const { address: url = "" } = readAgentAddress(agent) ?? {};
   const timeoutMs = check.config.limits.callTimeoutMs;
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -80,6 +84,23 @@ function chooseAuthorizer(agent: CalledAgent): AuthorizerConfig {
   if (agent.type !== "openai-compatible") return resolveAgentAuthorizer(agent);
   const { apiKey: token } = agent;
   return token === undefined ? { type: "none" } : { type: "bearer", token };
+}
+
+/** Nothing is sent without its secret, so the agent itself is not to blame. The check of the secrets says how to set one. */
+async function findMissingSecret(
+  { readSecret }: Pick<AgentCheck, "readSecret">,
+  authorizer: AuthorizerConfig,
+): Promise<Finding | undefined> {
+  for (const { reference } of listAuthorizerSecrets(authorizer)) {
+    const isReadable = await readSecret(reference).then(Boolean, () => false);
+    const name = formatSecretName(reference);
+    if (!isReadable)
+      return failure(
+        `Its secret ${name} cannot be read, so it was not called.`,
+        "Set it, or correct its name in the authorizer.",
+      );
+  }
+  return undefined;
 }
 
 /** `protocol` is the one that the response is of, if it can be told. */

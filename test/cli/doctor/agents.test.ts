@@ -137,6 +137,19 @@ describe("sekisho doctor and an agent that is called over HTTP", () => {
     });
   });
 
+  it.each([agUi, http, model])("calls no agent whose secret cannot be read", async (agent) => {
+    const config = parseConfig({
+      json: { execution: { agents: { far: agent("http://127.0.0.1:1/") } } },
+    });
+    const { signal } = new AbortController();
+    const readMissing = () => Promise.reject(new Error(token));
+    expect(await checkAgent({ config, readSecret: readMissing, signal }, "far")).toEqual({
+      status: "failed",
+      what: "Its secret AGENT_TOKEN cannot be read, so it was not called.",
+      remedy: "Set it, or correct its name in the authorizer.",
+    });
+  });
+
   it("calls no agent of AgentCore", async () => {
     const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/far-AbCdEf1234";
     const harnessArn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:harness/far-AbCdEf1234";
