@@ -251,12 +251,17 @@ async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 function createStatusError(status: number): RemoteError {
-  const isRefusal = status >= refusals.min && status <= refusals.max && status !== refusals.but;
-  const what = isRefusal ? "it refuses the request" : "it reports a failure";
-  return new RemoteError(`HTTP ${status}: ${what}`, {
+  return new RemoteError(`HTTP ${status}: ${describeStatus(status)}`, {
     status,
     lost: unknownStatuses.includes(status),
   });
+}
+
+function describeStatus(status: number): string {
+  if (status === 401 || status === 403) return "it refuses the credentials";
+  if (status === 404 || status === 405) return "nothing takes the request at this address";
+  const isRefusal = status >= refusals.min && status <= refusals.max && status !== refusals.but;
+  return isRefusal ? "it refuses the request" : "it reports a failure";
 }
 
 function toRemoteError(error: unknown): RemoteError {

@@ -395,7 +395,12 @@ describe("the files of a code interpreter", () => {
   });
 
   it.each<[string, object, string, string[]]>([
-    ["one that is gone", { container_id: "cntr_2" }, "", ["HTTP 405: it refuses the request"]],
+    [
+      "one that is gone",
+      { container_id: "cntr_2" },
+      "",
+      ["HTTP 405: nothing takes the request at this address"],
+    ],
     ["one that is larger than a result", {}, "x".repeat(300_000), ["too_large"]],
     ["one for which a result has no room", {}, "x".repeat(200_000), ["artifact: too_large"]],
     ["one without an id", { file_id: null }, "a", []],
@@ -655,7 +660,7 @@ describe("a response in the background", () => {
       pollIntervalMs: 300,
     });
     expect(last).toEqual(failure(true));
-    expect(causes).toEqual(["HTTP 404: it refuses the request"]);
+    expect(causes).toEqual(["HTTP 404: nothing takes the request at this address"]);
     expect(server.stored.get("resp_1")?.wasCanceled).toBe(true);
   });
 
