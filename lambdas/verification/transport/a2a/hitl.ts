@@ -237,7 +237,9 @@ function decide(request: ToolApproval, answer: Answer): HitlResponse | undefined
   const wordDecision = word === "approve" ? "approve" : "deny";
   const decisions = list.map((_, index) => {
     if (fields !== undefined) return fields[`${prefix}${index}`];
-    return option_id === undefined ? wordDecision : option_id.replace(prefix, "");
+    if (option_id === undefined) return wordDecision;
+    // The id of another question's choice may be the same word.
+    return option_id.startsWith(prefix) ? option_id.slice(prefix.length) : undefined;
   });
   if (!decisions.every((decision) => decision === "approve" || decision === "deny"))
     return undefined;

@@ -157,6 +157,18 @@ describe("an approval that kagent asks for", () => {
     expect(agent.replies).toEqual([]);
   });
 
+  it.each(["approve", "adk-approve:adk-delete_file", "hitl-"])(
+    "never takes a decision about another question for one about its tools: %j",
+    async (option_id) => {
+      for (const names of [["delete_file"], ["delete_file", "restart"]]) {
+        const { agent, answer } = await paused(approval(...names));
+        await expect(answer({ option_id })).rejects.toMatchObject({ reason: "invalid_state" });
+        await expect(answer({ option_id, question_id: "q" })).rejects.toThrow();
+        expect(agent.replies).toEqual([]);
+      }
+    },
+  );
+
   it("refuses a part of a form", async () => {
     const { agent, question, answer } = await paused(approval("delete_file", "restart"));
     const [{ id }] = question.fields;
