@@ -48,12 +48,13 @@ const maxShownLength = 3000;
 
 /** Returns a code block of Markdown. Indented, a megabyte of deep data would take a hundred. */
 export function formatJson(value: unknown): string {
-  const json = escapeActiveCharacters(JSON.stringify(value));
-  if (json.length > maxShownLength) {
-    return `${codeBlock(json.slice(0, maxShownLength).toWellFormed())}\n\nThe data is longer than what is shown.`;
+  const json = JSON.stringify(value);
+  const shownJson = escapeActiveCharacters(json.slice(0, maxShownLength + 1));
+  if (shownJson.length > maxShownLength) {
+    return `${codeBlock(shownJson.slice(0, maxShownLength).toWellFormed())}\n\nThe data is longer than what is shown.`;
   }
   const indentedJson = escapeActiveCharacters(JSON.stringify(value, undefined, 2));
-  return codeBlock(indentedJson.length > maxShownLength ? json : indentedJson);
+  return codeBlock(indentedJson.length > maxShownLength ? shownJson : indentedJson);
 }
 
 function codeBlock(json: string): string {
