@@ -9,7 +9,7 @@ import { createAgentCoreTransport } from "@sekisho/verification/transport/agentc
 import type { A2aCarrier } from "@sekisho/verification/transport/carrier.ts";
 import { createInProcessTransport } from "@sekisho/verification/transport/in-process/transport.ts";
 import { createClient } from "@sekisho/verification/transport/runner.ts";
-import { cardOf } from "../../../doubles/a2a-peer.ts";
+import { type BindingName, cardOf } from "../../../doubles/a2a-peer.ts";
 import { startAgentCoreStub } from "../../../doubles/agentcore-stub.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";
@@ -53,29 +53,47 @@ const partial = (text: string) => ({
   progress: { partial_text: text },
 });
 
-/** An agent whose stream sends the chunks, each of an event of `?`, and then stays open or ends. */
+/** The call of JSON-RPC, or the operation at a path. */
+async function readCall(request: Request): Promise<{ id: string; method: string }> {
+  if (request.method === "POST") return JSON.parse(await request.text());
+  const isStream = /^\/(?:v1\/)?tasks\/t1:subscribe$/.test(new URL(request.url).pathname);
+  return { id: "", method: isStream ? "SubscribeToTask" : "GetTask" };
+}
+
+type Offer = { version: "1.0" | "0.3"; binding: BindingName };
+const rpc: Offer = { version: "1.0", binding: "JSONRPC" };
+const offers: readonly [carrier: string, over: string, offer: Offer][] = [
+  ["https", "JSON-RPC", rpc],
+  ["https", "HTTP+JSON of 1.0", { version: "1.0", binding: "HTTP+JSON" }],
+  ["https", "HTTP+JSON of 0.3", { version: "0.3", binding: "HTTP+JSON" }],
+  ["agentcore", "JSON-RPC", rpc],
+  ["in-process", "JSON-RPC", rpc],
+];
+
+/** An agent whose stream sends the chunks, and then stays open or ends. HTTP+JSON has bare results. */
 async function open(options: {
   carrier: string;
+  offer: Offer;
   chunks: (toFrame: (result: object) => string) => readonly string[];
   ends?: boolean;
 }) {
-  const { carrier, chunks, ends = false } = options;
+  const { carrier, offer, chunks, ends = false } = options;
+  const isRest = offer.binding === "HTTP+JSON";
   const methods: string[] = [];
   const closed = Promise.withResolvers<string>();
   const handle: Handle = async (request) => {
-    if (request.method === "GET") {
-      const card = cardOf({ url: new URL("/", request.url).href, version: "1.0" });
+    if (request.url.endsWith(agentCardPath)) {
+      const card = cardOf({ url: new URL("/", request.url).href, ...offer });
       return json({ ...card, capabilities: { streaming: true } });
     }
-    const { id, method } = JSON.parse(await request.text());
+    const { id, method } = await readCall(request);
     methods.push(method);
     // The connection of a carrier, or the stream itself in the same process.
     if (method === "SubscribeToTask")
       request.signal.addEventListener("abort", () => closed.resolve("closed"));
-    if (method === "GetTask") return json({ jsonrpc: "2.0", id, result: taskWith("polled") });
-    const frames = chunks(
-      (result) => `data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`,
-    );
+    const toBody = (result: object) => (isRest ? result : { jsonrpc: "2.0", id, result });
+    if (method === "GetTask") return json(toBody(taskWith("polled")));
+    const frames = chunks((result) => `data: ${JSON.stringify(toBody(result))}\n\n`);
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {
         for (const frame of frames) controller.enqueue(Buffer.from(frame));
@@ -102,10 +120,10 @@ async function open(options: {
   return { methods, closed: closed.promise, poll };
 }
 
-describe.each(Object.keys(carriers))("a poll that waits over %s", (carrier) => {
+describe.each(offers)("a poll that waits over %s and %s", (carrier, _over, offer) => {
   it("returns the first news of the stream, and closes it", async () => {
     const agent = await open({
-      carrier,
+      ...{ carrier, offer },
       chunks: (toFrame) => [
         ": ping\n\n",
         toFrame({ task: taskWith("Hel") }),
@@ -119,7 +137,7 @@ describe.each(Object.keys(carriers))("a poll that waits over %s", (carrier) => {
 
   it("returns what the stream has shown after a wait without news, and closes it", async () => {
     const agent = await open({
-      carrier,
+      ...{ carrier, offer },
       chunks: (toFrame) => [
         toFrame({ task: taskWith("Hel") }),
         toFrame(appended("lo")).slice(0, -9),
@@ -132,7 +150,7 @@ describe.each(Object.keys(carriers))("a poll that waits over %s", (carrier) => {
 
   it("asks for the task itself after a stream without news", async () => {
     const agent = await open({
-      carrier,
+      ...{ carrier, offer },
       chunks: (toFrame) => [toFrame({ task: taskWith("Hel") })],
       ends: true,
     });
@@ -140,10 +158,26 @@ describe.each(Object.keys(carriers))("a poll that waits over %s", (carrier) => {
     expect(agent.methods).toEqual(["SubscribeToTask", "GetTask"]);
   });
 
+  it("asks for the task itself after an error in the stream, and skips what is no event", async () => {
+    const error = { code: -32603, message: "no" };
+    const agent = await open({
+      ...{ carrier, offer },
+      chunks: (toFrame) => [
+        ...["data: null\n\n", "data: [1]\n\n", "data: {\n\n", "event: ping\ndata: \n\n"],
+        toFrame({ task: taskWith("Hel") }),
+        `data: ${JSON.stringify({ jsonrpc: "2.0", id: null, error })}\n\n`,
+        toFrame(appended("lo")),
+      ],
+    });
+    expect(await agent.poll(20_000)).toEqual(partial("polled"));
+    expect(await agent.closed).toBe("closed");
+    expect(agent.methods).toEqual(["SubscribeToTask", "GetTask"]);
+  });
+
   it("closes the stream when its call ends, without another call", async () => {
     const ending = new AbortController();
     const agent = await open({
-      carrier,
+      ...{ carrier, offer },
       chunks: (toFrame) => {
         setTimeout(() => ending.abort(), 50);
         return [toFrame({ task: taskWith("Hel") })];
