@@ -97,9 +97,10 @@ function readEvents(request: {
   const { to, operation, id, takeEvent } = request;
   // A stream is never asked for in answer to a message, but some agents answer every message with one.
   if (takeEvent === undefined) return operation === "SendMessage" && to.binding === "JSONRPC";
-  return ({ response, length }) => {
-    const { result } = response;
-    return response.id !== id || result === undefined || takeEvent({ result, length });
+  return ({ response: event, length }) => {
+    const streamed = bindings[to.binding].readEvent({ event, to, id });
+    if (streamed === "skipped") return false;
+    return streamed === "failed" || takeEvent({ ...streamed, length });
   };
 }
 
