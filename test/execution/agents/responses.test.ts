@@ -31,9 +31,13 @@ type Run = {
   task?: Partial<AgentTask>;
   context?: Partial<AgentContext>;
   pollIntervalMs?: number;
+  filesTimeoutMs?: number;
 };
 
-function agentOf(baseUrl: string, { options = {}, pollIntervalMs = 5 }: Run = {}) {
+function agentOf(
+  baseUrl: string,
+  { options = {}, pollIntervalMs = 5, filesTimeoutMs = 5000 }: Run = {},
+) {
   const json = { execution: { agent: { type: "responses", baseUrl, ...options } } };
   const { agent: config } = parseConfig({ json }).execution;
   if (typeof config === "string" || config.type !== "responses") throw new Error("not responses");
@@ -43,7 +47,7 @@ function agentOf(baseUrl: string, { options = {}, pollIntervalMs = 5 }: Run = {}
       ...{ region: undefined, credentials: async () => credentials },
       readSecret: async () => "key",
     },
-    pollIntervalMs,
+    ...{ pollIntervalMs, filesTimeoutMs },
   });
 }
 
@@ -408,6 +412,22 @@ describe("the files of a code interpreter", () => {
     const { updates, causes } = await run(server.baseUrl, {});
     expect(updates).toEqual([{ type: "answer", text: "See a.csv" }]);
     expect(causes).toEqual(expectedCauses);
+  });
+
+  it("do not hold the answer back if one never ends", async () => {
+    const endless = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        controller.enqueue(new Uint8Array(1));
+      },
+    });
+    const server = await startResponsesServer({
+      plan: () => ({ output: output(cite({}), cite({ file_id: "second" })) }),
+      files: { [path]: endless, "/v1/containers/cntr_1/files/second/content": "a" },
+    });
+    const { updates, causes } = await run(server.baseUrl, { filesTimeoutMs: 300 });
+    expect(updates).toEqual([{ type: "answer", text: "See a.csv" }]);
+    expect(causes).toHaveLength(2);
   });
 });
 
