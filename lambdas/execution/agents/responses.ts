@@ -16,6 +16,7 @@ import {
   type ResponseReader,
 } from "./responses/reader.ts";
 import { createBody, createUserMessage, listThread, readFiles } from "./responses/request.ts";
+import { readSeenTs } from "./unseen-messages.ts";
 
 const defaultIdleTimeoutMs = 120_000;
 /** For all files of an answer together. The answer waits for them. */
@@ -68,7 +69,8 @@ export function createResponsesAgent(options: {
       const canGoOn = config.store !== false;
       const updates = createOutcome({ reader, task, canGoOn, begin, reportArtifact });
       if (updates.at(-1)?.type === "answer") {
-        if (config.store) await keepForNextTask({ responseId: reader.id() }, context);
+        const conversation = { responseId: reader.id(), seenTs: readSeenTs(task) };
+        if (config.store) await keepForNextTask(conversation, context);
         const filesSignal = AbortSignal.any([context.signal, AbortSignal.timeout(filesTimeoutMs)]);
         const filesRun = { ...run, context: { ...context, signal: filesSignal } };
         yield* reportFiles(filesRun, reportArtifact);
@@ -178,13 +180,16 @@ async function listBodies(
     return [createBody({ options: config, input, previousId: state.responseId })];
   }
   const kept = config.store ? await context.conversation.read() : undefined;
-  const { responseId } = Object(kept) as { responseId?: unknown };
+  const { responseId, seenTs } = Object(kept) as { responseId?: unknown; seenTs?: unknown };
   const previousId = isText(responseId) ? responseId : undefined;
   const files = await readFiles(task, context);
   const toBody = (isContinued: boolean, namesFiles: boolean) =>
     createBody({
       options: config,
-      input: [...listThread(task, isContinued), createUserMessage({ task, files, namesFiles })],
+      input: [
+        ...listThread(task, { isContinued, seenTs }),
+        createUserMessage({ task, files, namesFiles }),
+      ],
       previousId: isContinued ? previousId : undefined,
     });
   return [

@@ -560,8 +560,8 @@ describe("a conversation that the endpoint keeps", () => {
     await run(server.baseUrl, { options, context });
     await run(server.baseUrl, { options, context, task: { history } });
     expect(context.conversation.writes).toEqual([
-      { responseId: "resp_1" },
-      { responseId: "resp_2" },
+      { responseId: "resp_1", seenTs: "0" },
+      { responseId: "resp_2", seenTs: "1.3" },
     ]);
     expect(server.requests[1]).toEqual({
       ...{ previous_response_id: "resp_1", store: true, stream: true },
@@ -578,7 +578,39 @@ describe("a conversation that the endpoint keeps", () => {
     expect(server.requests.slice(1)).toEqual([
       { store: true, stream: true, input: [...earlier, messageHi] },
     ]);
-    expect(context.conversation.writes).toEqual([{ responseId: "resp_2" }]);
+    expect(context.conversation.writes).toEqual([{ responseId: "resp_2", seenTs: "1.3" }]);
+  });
+
+  it("brings what another agent answered in between", async () => {
+    const server = await startResponsesServer({ plan: () => answering(messageOf("x")) });
+    const context = { conversation: memoryConversation() };
+    const later = [
+      { role: "user" as const, text: "hi", ts: "1.4" },
+      { role: "user" as const, text: "Quickly", ts: "1.5" },
+      { role: "assistant" as const, text: "x", ts: "1.6" },
+      { role: "assistant" as const, text: "x, continued", ts: "1.7" },
+      { role: "user" as const, text: "@other hi", ts: "1.8" },
+      { role: "assistant" as const, text: "Another agent's", ts: "1.9" },
+    ];
+    await run(server.baseUrl, { options, context, task: { history } });
+    await run(server.baseUrl, {
+      ...{ options, context, task: { history: [...history, ...later] } },
+    });
+    expect(server.requests[1]?.input.map((item) => Object(item).content)).toEqual([
+      ...["Quickly", "@other hi", "Another agent's", "hi"],
+    ]);
+  });
+
+  it.each<[string, Partial<AgentTask>, object]>([
+    ["timestamps are missing", { history: history.map(({ ts, ...item }) => item) }, {}],
+    ["an older version kept it", { history }, { responseId: "resp_1" }],
+  ])("goes on with what follows the latest answer, because %s", async (_why, task, kept) => {
+    const server = await startResponsesServer({ plan: () => answering(messageOf("x")) });
+    const context = { conversation: memoryConversation() };
+    await run(server.baseUrl, { options, context, task });
+    if ("responseId" in kept) await context.conversation.write(kept);
+    await run(server.baseUrl, { options, context, task });
+    expect(server.requests[1]?.input).toEqual([...earlier.slice(2), messageHi]);
   });
 
   it.each([undefined, null, 7, "resp_1", { responseId: 7 }])(
