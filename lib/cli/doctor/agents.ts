@@ -119,12 +119,12 @@ function toRefusal(status: 401 | 403, authorizer: string): Finding {
 
 function readAnswer(agent: CalledAgent, { status, json, protocol }: Answer): Finding {
   const note = `(HTTP ${status})`;
+  if (status >= 500 && protocol === undefined)
+    return warning(`It or a proxy in front of it fails ${note}.`, "Look at its log.");
   // An agent of Microsoft Foundry lists no models.
   if (agent.type === "responses" && agent.model === undefined)
     return ok(`It can be reached ${note}.`);
   if ("baseUrl" in agent) return readModels(agent.model, json, note);
-  if (agent.type === "http" && status >= 500)
-    return warning(`It or a proxy in front of it fails ${note}.`, "Look at its log.");
   if (agent.type === "http")
     return ok(`It can be reached ${note}. No message is sent, because that would run the agent.`);
   if (protocol === "ag-ui") return ok(`It answers like an agent that speaks AG-UI ${note}.`);
