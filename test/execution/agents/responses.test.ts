@@ -1,5 +1,5 @@
 /** The agent `responses`, against an endpoint of the Responses API on a real socket. */
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, it, jest } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import {
@@ -373,6 +373,27 @@ describe("a response", () => {
   });
 });
 
+describe("an answer that cites a page ten thousand times", () => {
+  it.each([
+    ["a text that has it", "https://a.example/"],
+    ["a text that is too large", "x".repeat(300_000)],
+  ])("looks for it once at most in %s", async (_what, text) => {
+    const annotations = Array.from({ length: 10_000 }, () => ({
+      ...{ type: "url_citation", url: "https://a.example/" },
+    }));
+    const content = [{ type: "output_text", text, annotations }];
+    const includes = jest.spyOn(String.prototype, "includes");
+    try {
+      const { last } = await runWith(answering(messageOf("", { content })));
+      expect(last).toEqual({ type: "answer", text });
+      const searches = includes.mock.contexts.filter((context) => String(context) === text);
+      expect(searches.length).toBeLessThanOrEqual(1);
+    } finally {
+      includes.mockRestore();
+    }
+  });
+});
+
 describe("the files of a code interpreter", () => {
   const cite = (more: object) => ({
     ...{ type: "container_file_citation", container_id: "cntr_1", file_id: "cfile/1" },
@@ -700,14 +721,18 @@ describe("a response in the background", () => {
     ]);
   });
 
-  it("may have run if the endpoint gives no answer for too long, and is canceled", async () => {
-    const server = await start(cut(), () => new Response(null, { status: 404 }));
+  it.each<[string, () => object | Response]>([
+    ["HTTP 404: it refuses the request", () => new Response(null, { status: 404 })],
+    ["the response has no status", () => ({ detail: "hunter2" })],
+    ["the response is no JSON object", () => new Response("hunter2")],
+  ])("may have run after reads that only say '%s', and is canceled", async (cause, read) => {
+    const server = await start(cut(), read);
     const { last, causes } = await run(server.baseUrl, {
       options: { ...options, idleTimeoutMs: 1000 },
       pollIntervalMs: 300,
     });
     expect(last).toEqual(failure(true));
-    expect(causes).toEqual(["HTTP 404: it refuses the request"]);
+    expect(causes).toEqual([cause]);
     expect(server.stored.get("resp_1")?.wasCanceled).toBe(true);
   });
 
