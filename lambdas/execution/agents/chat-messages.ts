@@ -3,7 +3,7 @@ import type { AgentTask } from "./agent.ts";
 
 export type ChatMessage = { role: "system" | "user" | "assistant"; content: string };
 
-export function listEarlierMessages({ history = [] }: AgentTask): ChatMessage[] {
+export function listEarlierMessages({ history = [] }: Pick<AgentTask, "history">): ChatMessage[] {
   return history.map(({ role, text }) => ({ role, content: text }));
 }
 

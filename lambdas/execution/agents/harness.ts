@@ -21,6 +21,7 @@ import {
 } from "./remote-call.ts";
 import { createEventError } from "./remote-error.ts";
 import { reportTool } from "./reports.ts";
+import { listUnseenMessages, readSeenTs } from "./unseen-messages.ts";
 
 /** The stream has the results of tools, which may be files. */
 const maxStreamBytes = 512 * 1024 * 1024;
@@ -46,9 +47,7 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
     const speaker = [harnessArn, actorId].join(" ");
     const messages = state
       ? createResultMessages(state)
-      : toConverseMessages(
-          memory && (await hasThread({ task, context, speaker })) ? { ...task, history: [] } : task,
-        );
+      : toConverseMessages(memory ? await leaveOutSeen({ task, context, speaker }) : task);
     if (messages === undefined) {
       yield { type: "failure", reason: "plan_error" };
       return;
@@ -63,7 +62,7 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
       const answer = beginAnswer({ task, log: context.log });
       const lastUpdate = yield* readAnswer({ response, answer, earlierUsage: state?.usage });
       // If that fails, the next message brings the thread once more.
-      if (memory) await keepForNextTask(speaker, context);
+      if (memory) await keepForNextTask({ speaker, seenTs: readSeenTs(task) }, context);
       yield lastUpdate;
     });
   }
@@ -103,15 +102,17 @@ function createActorId({ team_id, user_id }: AgentTask, { caller }: AgentContext
     .join(":");
 }
 
-/** The harness keeps the messages of a session for each actor. If somebody else spoke last, it lacks what they wrote. */
-async function hasThread(request: {
+/** The task with those messages of the thread that the harness lacks. It keeps the others of a session for each actor, and has none of them if somebody else spoke last. */
+async function leaveOutSeen(request: {
   task: AgentTask;
   context: AgentContext;
   speaker: string;
-}): Promise<boolean> {
+}): Promise<AgentTask> {
   const { task, context, speaker } = request;
-  if (task.history === undefined || task.history.length === 0) return false;
+  if (task.history === undefined || task.history.length === 0) return task;
   // The host logs a failure. A thread that comes twice is better than no answer.
-  const lastSpeaker = await context.conversation.read().catch(() => undefined);
-  return lastSpeaker === speaker;
+  const kept = await context.conversation.read().catch(() => undefined);
+  const { speaker: lastSpeaker, seenTs } = Object(kept) as { speaker?: unknown; seenTs?: unknown };
+  if (lastSpeaker !== speaker) return task;
+  return { ...task, history: typeof seenTs === "string" ? listUnseenMessages(task, seenTs) : [] };
 }

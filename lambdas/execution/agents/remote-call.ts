@@ -69,6 +69,8 @@ const maxResponseBytes = 32 * 1024 * 1024;
 const refusals = { min: 300, max: 499, but: 408 };
 /** A proxy in front of the agent does not know what became of the request. Cloudflare answers 524 when the agent is too slow for it. */
 const unknownStatuses: readonly number[] = [408, 502, 504, 524];
+/** The peer speaks another protocol, so it has read no request. One that breaks HTTP later, such as in a header, may have. */
+const foreignProtocol = /\(Expected HTTP\//;
 
 export function createRemoteCall(options: {
   config: RemoteTarget;
@@ -267,7 +269,8 @@ function describeStatus(status: number): string {
 function toRemoteError(error: unknown): RemoteError {
   if (!(error instanceof HttpError)) return new RemoteError(errorKind(error), { lost: true });
   const { kind, cause } = error;
+  const isForeign = foreignProtocol.test(String(Object(cause).message));
   return new RemoteError(cause === undefined ? kind : `${kind} ${errorKind(cause)}`, {
-    lost: kind === "ambiguous",
+    lost: kind === "ambiguous" || (kind === "not_http" && !isForeign),
   });
 }

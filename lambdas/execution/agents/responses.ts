@@ -16,8 +16,11 @@ import {
   type ResponseReader,
 } from "./responses/reader.ts";
 import { createBody, createUserMessage, listThread, readFiles } from "./responses/request.ts";
+import { readSeenTs } from "./unseen-messages.ts";
 
 const defaultIdleTimeoutMs = 120_000;
+/** For all files of an answer together. The answer waits for them. */
+const maxFilesMs = 30_000;
 /** The statuses of an endpoint that does not know the response before, or cannot read a file. It has done nothing then. */
 const refusalStatuses: readonly unknown[] = [400, 404, 413, 415, 422];
 
@@ -43,8 +46,9 @@ export function createResponsesAgent(options: {
   config: ResponsesConfig;
   dependencies: Omit<AgentDependencies, "config">;
   pollIntervalMs?: number;
+  filesTimeoutMs?: number;
 }): Agent {
-  const { config, pollIntervalMs = 2000 } = options;
+  const { config, pollIntervalMs = 2000, filesTimeoutMs = maxFilesMs } = options;
   const api = createResponsesApi(options);
   const beginAnswer = createModelAnswers({ now: Date.now });
 
@@ -65,8 +69,11 @@ export function createResponsesAgent(options: {
       const canGoOn = config.store !== false;
       const updates = createOutcome({ reader, task, canGoOn, begin, reportArtifact });
       if (updates.at(-1)?.type === "answer") {
-        if (config.store) await keepForNextTask({ responseId: reader.id() }, context);
-        yield* reportFiles(run, reportArtifact);
+        const conversation = { responseId: reader.id(), seenTs: readSeenTs(task) };
+        if (config.store) await keepForNextTask(conversation, context);
+        const filesSignal = AbortSignal.any([context.signal, AbortSignal.timeout(filesTimeoutMs)]);
+        const filesRun = { ...run, context: { ...context, signal: filesSignal } };
+        yield* reportFiles(filesRun, reportArtifact);
       }
       yield* updates;
     } finally {
@@ -141,7 +148,7 @@ async function* poll(
   }
 }
 
-/** An answer is worth more than the files that it names. */
+/** An answer is worth more than the files that it names, so it does not wait longer for them than the context's signal. */
 async function* reportFiles(
   { api, reader, context }: Run,
   reportArtifact: ReturnType<typeof createArtifactReports>,
@@ -173,13 +180,16 @@ async function listBodies(
     return [createBody({ options: config, input, previousId: state.responseId })];
   }
   const kept = config.store ? await context.conversation.read() : undefined;
-  const { responseId } = Object(kept) as { responseId?: unknown };
+  const { responseId, seenTs } = Object(kept) as { responseId?: unknown; seenTs?: unknown };
   const previousId = isText(responseId) ? responseId : undefined;
   const files = await readFiles(task, context);
   const toBody = (isContinued: boolean, namesFiles: boolean) =>
     createBody({
       options: config,
-      input: [...listThread(task, isContinued), createUserMessage({ task, files, namesFiles })],
+      input: [
+        ...listThread(task, { isContinued, seenTs }),
+        createUserMessage({ task, files, namesFiles }),
+      ],
       previousId: isContinued ? previousId : undefined,
     });
   return [

@@ -77,7 +77,7 @@ async function findAgent(request: Target): Promise<Found> {
   const { target, directory, path: configPath, variable, signal } = request;
   if (runtimeArnSchema.safeParse(target).success)
     return {
-      seen: 'a runtime of AgentCore; write "type": "ag-ui" if its protocol is AG-UI',
+      seen: 'a runtime of AgentCore, taken for one of the protocol HTTP; write "type": "ag-ui" if its protocol is AG-UI, and for A2A a destination with "transport": "agentcore" and "protocol": "a2a" instead',
       agent: { type: "http", runtimeArn: target },
     };
   const [harnessArn = "", endpointName] = target.split("/harness-endpoint/");

@@ -40,7 +40,8 @@ describe("sekisho agents add", () => {
   });
 
   it("writes a runtime of AgentCore by its ARN without a call", async () => {
-    await add([runtimeArn]);
+    const { stdout } = await add([runtimeArn]);
+    for (const protocol of ["ag-ui", "a2a"]) expect(stdout).toContain(`"${protocol}"`);
     expect(written().execution.agents).toEqual({ research: { type: "http", runtimeArn } });
   });
 

@@ -48,6 +48,8 @@ const missing = (name: string) => () =>
 const stream = (data: string) => () =>
   raw(`data: ${data}\n\n`, { headers: { "content-type": "text/event-stream" } });
 
+const failing = { status: "warning", what: expect.stringContaining("fails (HTTP 502)") };
+
 describe("sekisho doctor and an agent that is called over HTTP", () => {
   it.each<[string, (url: string) => object, () => Response, object]>([
     ["AG-UI that refuses", agUi, missing("threadId"), { status: "ok" }],
@@ -95,7 +97,10 @@ describe("sekisho doctor and an agent that is called over HTTP", () => {
     ],
     ["a plain endpoint that takes no GET", http, html(405), { status: "ok" }],
     ["a plain endpoint that forbids", http, () => raw("", { status: 403 }), { status: "failed" }],
-    ["a plain endpoint that is down", http, html(502), { status: "warning" }],
+    ["a plain endpoint that is down", http, html(502), failing],
+    ["AG-UI that is down", agUi, html(502), failing],
+    ["a model that is down", model, html(502), failing],
+    ["an agent behind the Responses API that is down", responses, html(502), failing],
     ["a model", model, () => json({ data: [{ id: "llama" }] }), { status: "ok" }],
     [
       "a model that is not listed",

@@ -140,6 +140,24 @@ describe("the conversation with a harness", () => {
     expect(calls.map(({ messages }) => messages)).toEqual([whole, [user("more")]]);
   });
 
+  it("brings what another agent answered in between, and what nobody answered", async () => {
+    const { say, calls } = await startConversation(() => hello);
+    const thread = [
+      { role: "user" as const, text: "hi", ts: "1.1" },
+      { role: "assistant" as const, text: "Hello", ts: "1.2" },
+      { role: "user" as const, text: "@other hi", ts: "1.3" },
+      { role: "assistant" as const, text: "Another agent's", ts: "1.4" },
+      { role: "user" as const, text: "By the way", ts: "1.5" },
+    ];
+    await say();
+    await say({ history: thread });
+    expect(calls[1]?.messages).toEqual([
+      user("@other hi"),
+      assistant("Another agent's"),
+      user("By the way", "hi"),
+    ]);
+  });
+
   it("brings the thread again when another person speaks, whose memory lacks it", async () => {
     const { say, calls } = await startConversation(() => hello);
     await say();
@@ -162,7 +180,9 @@ describe("the conversation with a harness", () => {
   it("reads nothing for the first message of a thread", async () => {
     const { say, conversation } = await startConversation(() => hello);
     await say();
-    expect(conversation).toMatchObject({ writes: [`${harnessArn} c:T1:U1`] });
+    expect(conversation).toMatchObject({
+      writes: [{ speaker: `${harnessArn} c:T1:U1`, seenTs: "0" }],
+    });
     expect(Object(conversation).reads()).toBe(0);
   });
 

@@ -124,13 +124,18 @@ describe("a call of an agent elsewhere", () => {
     });
   });
 
-  it("fails when the peer does not speak HTTP", async () => {
+  it.each([
+    ["another protocol", "SSH-2.0-hunter2\r\n", false],
+    ["a broken header", "HTTP/1.1 200 OK\r\nhunter2 : 1\r\n\r\n{}", true],
+    ["endless headers", `HTTP/1.1 200 OK\r\nx: ${"hunter2".repeat(20_000)}\r\n\r\n`, true],
+    ["a broken length", "HTTP/1.1 200 OK\r\ncontent-length: hunter2\r\n\r\n{}", true],
+  ])("tells after %s whether the work may be done", async (_what, bytes, lost) => {
     const server = createServer((socket) => {
       socket.on("error", () => {});
-      socket.once("data", () => socket.end("SSH-2.0-hunter2\r\n"));
+      socket.once("data", () => socket.end(bytes));
     });
     const { last, cause } = await run({ url: `http://127.0.0.1:${await listen(server)}/` });
-    expect(last).toEqual(failure(false));
+    expect(last).toEqual(failure(lost));
     expect(String(cause)).toContain("not_http");
     expect(String(cause)).not.toContain("hunter2");
   });

@@ -66,7 +66,7 @@ export async function startResponsesServer(options: {
   plan: (request: CreateRequest, count: number) => Plan | Promise<Plan>;
   read?: (stored: Stored, count: number) => object | Response;
   /** The files of the code interpreter by their paths. */
-  files?: Readonly<Record<string, string>>;
+  files?: Readonly<Record<string, string | ReadableStream>>;
 }): Promise<ResponsesServer> {
   const { plan, read = (stored) => ({ ...stored }), files = {} } = options;
   const server: Omit<ResponsesServer, "baseUrl"> = {

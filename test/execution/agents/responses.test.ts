@@ -1,5 +1,5 @@
 /** The agent `responses`, against an endpoint of the Responses API on a real socket. */
-import { describe, expect, it } from "@jest/globals";
+import { describe, expect, it, jest } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import {
@@ -31,9 +31,13 @@ type Run = {
   task?: Partial<AgentTask>;
   context?: Partial<AgentContext>;
   pollIntervalMs?: number;
+  filesTimeoutMs?: number;
 };
 
-function agentOf(baseUrl: string, { options = {}, pollIntervalMs = 5 }: Run = {}) {
+function agentOf(
+  baseUrl: string,
+  { options = {}, pollIntervalMs = 5, filesTimeoutMs = 5000 }: Run = {},
+) {
   const json = { execution: { agent: { type: "responses", baseUrl, ...options } } };
   const { agent: config } = parseConfig({ json }).execution;
   if (typeof config === "string" || config.type !== "responses") throw new Error("not responses");
@@ -43,7 +47,7 @@ function agentOf(baseUrl: string, { options = {}, pollIntervalMs = 5 }: Run = {}
       ...{ region: undefined, credentials: async () => credentials },
       readSecret: async () => "key",
     },
-    pollIntervalMs,
+    ...{ pollIntervalMs, filesTimeoutMs },
   });
 }
 
@@ -369,6 +373,27 @@ describe("a response", () => {
   });
 });
 
+describe("an answer that cites a page ten thousand times", () => {
+  it.each([
+    ["a text that has it", "https://a.example/"],
+    ["a text that is too large", "x".repeat(300_000)],
+  ])("looks for it once at most in %s", async (_what, text) => {
+    const annotations = Array.from({ length: 10_000 }, () => ({
+      ...{ type: "url_citation", url: "https://a.example/" },
+    }));
+    const content = [{ type: "output_text", text, annotations }];
+    const includes = jest.spyOn(String.prototype, "includes");
+    try {
+      const { last } = await runWith(answering(messageOf("", { content })));
+      expect(last).toEqual({ type: "answer", text });
+      const searches = includes.mock.contexts.filter((context) => String(context) === text);
+      expect(searches.length).toBeLessThanOrEqual(1);
+    } finally {
+      includes.mockRestore();
+    }
+  });
+});
+
 describe("the files of a code interpreter", () => {
   const cite = (more: object) => ({
     ...{ type: "container_file_citation", container_id: "cntr_1", file_id: "cfile/1" },
@@ -413,6 +438,22 @@ describe("the files of a code interpreter", () => {
     const { updates, causes } = await run(server.baseUrl, {});
     expect(updates).toEqual([{ type: "answer", text: "See a.csv" }]);
     expect(causes).toEqual(expectedCauses);
+  });
+
+  it("do not hold the answer back if one never ends", async () => {
+    const endless = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        controller.enqueue(new Uint8Array(1));
+      },
+    });
+    const server = await startResponsesServer({
+      plan: () => ({ output: output(cite({}), cite({ file_id: "second" })) }),
+      files: { [path]: endless, "/v1/containers/cntr_1/files/second/content": "a" },
+    });
+    const { updates, causes } = await run(server.baseUrl, { filesTimeoutMs: 300 });
+    expect(updates).toEqual([{ type: "answer", text: "See a.csv" }]);
+    expect(causes).toHaveLength(2);
   });
 });
 
@@ -545,8 +586,8 @@ describe("a conversation that the endpoint keeps", () => {
     await run(server.baseUrl, { options, context });
     await run(server.baseUrl, { options, context, task: { history } });
     expect(context.conversation.writes).toEqual([
-      { responseId: "resp_1" },
-      { responseId: "resp_2" },
+      { responseId: "resp_1", seenTs: "0" },
+      { responseId: "resp_2", seenTs: "1.3" },
     ]);
     expect(server.requests[1]).toEqual({
       ...{ previous_response_id: "resp_1", store: true, stream: true },
@@ -563,7 +604,39 @@ describe("a conversation that the endpoint keeps", () => {
     expect(server.requests.slice(1)).toEqual([
       { store: true, stream: true, input: [...earlier, messageHi] },
     ]);
-    expect(context.conversation.writes).toEqual([{ responseId: "resp_2" }]);
+    expect(context.conversation.writes).toEqual([{ responseId: "resp_2", seenTs: "1.3" }]);
+  });
+
+  it("brings what another agent answered in between", async () => {
+    const server = await startResponsesServer({ plan: () => answering(messageOf("x")) });
+    const context = { conversation: memoryConversation() };
+    const later = [
+      { role: "user" as const, text: "hi", ts: "1.4" },
+      { role: "user" as const, text: "Quickly", ts: "1.5" },
+      { role: "assistant" as const, text: "x", ts: "1.6" },
+      { role: "assistant" as const, text: "x, continued", ts: "1.7" },
+      { role: "user" as const, text: "@other hi", ts: "1.8" },
+      { role: "assistant" as const, text: "Another agent's", ts: "1.9" },
+    ];
+    await run(server.baseUrl, { options, context, task: { history } });
+    await run(server.baseUrl, {
+      ...{ options, context, task: { history: [...history, ...later] } },
+    });
+    expect(server.requests[1]?.input.map((item) => Object(item).content)).toEqual([
+      ...["Quickly", "@other hi", "Another agent's", "hi"],
+    ]);
+  });
+
+  it.each<[string, Partial<AgentTask>, object]>([
+    ["timestamps are missing", { history: history.map(({ ts, ...item }) => item) }, {}],
+    ["an older version kept it", { history }, { responseId: "resp_1" }],
+  ])("goes on with what follows the latest answer, because %s", async (_why, task, kept) => {
+    const server = await startResponsesServer({ plan: () => answering(messageOf("x")) });
+    const context = { conversation: memoryConversation() };
+    await run(server.baseUrl, { options, context, task });
+    if ("responseId" in kept) await context.conversation.write(kept);
+    await run(server.baseUrl, { options, context, task });
+    expect(server.requests[1]?.input).toEqual([...earlier.slice(2), messageHi]);
   });
 
   it.each([undefined, null, 7, "resp_1", { responseId: 7 }])(
@@ -653,14 +726,21 @@ describe("a response in the background", () => {
     ]);
   });
 
-  it("may have run if the endpoint gives no answer for too long, and is canceled", async () => {
-    const server = await start(cut(), () => new Response(null, { status: 404 }));
+  it.each<[string, () => object | Response]>([
+    [
+      "HTTP 404: nothing takes the request at this address",
+      () => new Response(null, { status: 404 }),
+    ],
+    ["the response has no status", () => ({ detail: "hunter2" })],
+    ["the response is no JSON object", () => new Response("hunter2")],
+  ])("may have run after reads that only say '%s', and is canceled", async (cause, read) => {
+    const server = await start(cut(), read);
     const { last, causes } = await run(server.baseUrl, {
       options: { ...options, idleTimeoutMs: 1000 },
       pollIntervalMs: 300,
     });
     expect(last).toEqual(failure(true));
-    expect(causes).toEqual(["HTTP 404: nothing takes the request at this address"]);
+    expect(causes).toEqual([cause]);
     expect(server.stored.get("resp_1")?.wasCanceled).toBe(true);
   });
 

@@ -1,4 +1,5 @@
 /** Decides what came of a response that is over: an answer with its files, a question, or a failure. */
+import { maxResultBytes } from "@sekisho/contracts/limits.ts";
 import type { Artifact } from "@sekisho/contracts/methods.ts";
 import { isJsonObject, lastOfEachId, parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import type { AgentTask, TaskUpdate } from "../agent.ts";
@@ -115,13 +116,16 @@ function readImage({ type, result, output_format: format }: OutputItem): Artifac
 const maxSources = 10;
 const maxUrlLength = 2048;
 
-/** Pages that the answer cites without a link to them. */
+/** Pages that the answer cites without a link to them. An answer that the host refuses as too large needs none. */
 function addSources(update: TaskUpdate, items: readonly OutputItem[]): TaskUpdate {
-  if (update.type !== "answer") return update;
-  const urls = listAnnotations(items)
-    .map(readUrl)
-    .filter((url) => url !== undefined && !update.text.includes(url));
-  const sources = [...new Set(urls)].slice(0, maxSources).map((url) => `- ${url}`);
+  if (update.type !== "answer" || update.text.length > maxResultBytes) return update;
+  const urls = new Set(listAnnotations(items).flatMap((annotation) => readUrl(annotation) ?? []));
+  const sources: string[] = [];
+  for (const url of urls) {
+    // The text is searched for each URL, so for as few as possible.
+    if (sources.length === maxSources) break;
+    if (!update.text.includes(url)) sources.push(`- ${url}`);
+  }
   return sources.length === 0
     ? update
     : { ...update, text: `${update.text.trimEnd()}\n\n${sources.join("\n")}` };

@@ -104,7 +104,10 @@ export function createResponseReader(): ResponseReader {
       const { status, output: items, error } = response;
       if (status == null && isFailure(error))
         throw new RemoteError('the member "error" reports a failure', { lost: false });
-      readResponse(response, status ?? (Array.isArray(items) ? "completed" : undefined));
+      const endStatus = status ?? (Array.isArray(items) ? "completed" : undefined);
+      readResponse(response, endStatus);
+      // Something else than the API answers, and might do so for as long as it is read.
+      if (endStatus === undefined) throw createBroken("the response has no status");
     },
   };
 }

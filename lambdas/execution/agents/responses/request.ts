@@ -3,6 +3,7 @@ import type { Part } from "@sekisho/contracts/a2a/part.ts";
 import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import type { AgentContext, AgentTask } from "../agent.ts";
 import { listEarlierMessages, readUserText } from "../chat-messages.ts";
+import { listUnseenMessages } from "../unseen-messages.ts";
 
 /** A message, or the decision about a call of a tool. */
 export type InputItem = Readonly<Record<string, unknown>>;
@@ -36,13 +37,20 @@ export function createBody(request: {
   };
 }
 
-/** The messages of the thread. With `isContinued`, those that follow the latest answer, because the endpoint has the others. */
-export function listThread(task: AgentTask, isContinued: boolean): InputItem[] {
-  const messages = listEarlierMessages(task);
-  const start = messages.findLastIndex(({ role }) => role === "assistant") + 1;
-  return messages
-    .slice(isContinued ? start : 0)
-    .map((message) => ({ type: "message", ...message }));
+/** The messages of the thread. With `isContinued`, those that the endpoint lacks: it has the others. */
+export function listThread(
+  task: AgentTask,
+  { isContinued, seenTs }: { isContinued: boolean; seenTs?: unknown },
+): InputItem[] {
+  return listEarlierMessages({
+    history: isContinued ? listUnseen(task, seenTs) : task.history,
+  }).map((message) => ({ type: "message", ...message }));
+}
+
+function listUnseen(task: AgentTask, seenTs: unknown): AgentTask["history"] {
+  if (typeof seenTs === "string") return listUnseenMessages(task, seenTs);
+  const { history = [] } = task;
+  return history.slice(history.findLastIndex(({ role }) => role === "assistant") + 1);
 }
 
 /** The message of the task. `namesFiles` leaves out its files, and names them instead. */
