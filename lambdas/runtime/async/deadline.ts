@@ -42,8 +42,7 @@ export function createIdleLimit({ idleMs, signal }: { idleMs: number; signal: Ab
   end(): void;
 } {
   const idle = new AbortController();
-  const reason = () => new DOMException(`Nothing came for ${idleMs} ms.`, "IdleTimeout");
-  const timer = setTimeout(() => idle.abort(reason()), idleMs);
+  const timer = setTimeout(() => idle.abort(new DOMException("", "IdleTimeout")), idleMs);
   return {
     signal: AbortSignal.any([signal, idle.signal]),
     refresh: () => void timer.refresh(),
