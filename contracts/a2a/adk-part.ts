@@ -38,8 +38,9 @@ export function isToolCall({ metadata }: Part): boolean {
 const callSchema = z.object({
   id: z.string().min(1).optional().catch(undefined),
   name: z.string().min(1),
-  args: z.record(z.string(), z.unknown()).catch({}),
+  args: z.unknown().optional(),
 });
+/** `args` are unchecked. */
 export type ToolCall = z.output<typeof callSchema>;
 
 /** Lists the calls that wait for a reply, in a message that asks. */
@@ -87,41 +88,12 @@ const confirmationSchema = z.object({
 });
 const inputSchema = z.object({ message: z.string().min(1) });
 
-/** Describes in Markdown what a call waits for. Never shows the arguments of a request for credentials, which hold secrets of the agent. */
-export function describeCall(call: ToolCall): string {
-  if (asksForCredentials(call)) return "The agent needs credentials for one of its tools.";
-  if (call.name === "adk_request_input") {
-    const { data } = inputSchema.safeParse(call.args);
-    if (data !== undefined) return data.message;
-  }
-  if (call.name === confirmationName) {
-    const { data } = confirmationSchema.safeParse(call.args);
-    const { hint = "" } = data?.toolConfirmation ?? {};
-    // The hint of an agent that has none of its own tells a program how to reply.
-    const shownHint = hint.includes("FunctionResponse") ? "" : hint;
-    if (data !== undefined)
-      return `${describeTool(data.originalFunctionCall)}\n\n${shownHint}`.trim();
-  }
-  return describeTool(call);
+/** The tool that a request for approval is about, with the hint of the agent. */
+export function readConfirmation({ name, args }: ToolCall) {
+  return name === confirmationName ? confirmationSchema.safeParse(args).data : undefined;
 }
 
-function describeTool({ name, args }: ToolCall): string {
-  return `The tool \`${name}\` waits for you. Its arguments:\n\n${formatJson(args)}`;
-}
-
-/** Longer data is not indented, and of data that is still longer only the beginning is shown. */
-const maxShownLength = 3000;
-
-/** Returns a code block of Markdown. Indented, a megabyte of deep data would take a hundred. */
-export function formatJson(value: unknown): string {
-  const json = JSON.stringify(value);
-  if (json.length > maxShownLength) {
-    return `${codeBlock(json.slice(0, maxShownLength).toWellFormed())}\n\nThe data is longer than what is shown.`;
-  }
-  const indentedJson = JSON.stringify(value, undefined, 2);
-  return codeBlock(indentedJson.length > maxShownLength ? json : indentedJson);
-}
-
-function codeBlock(json: string): string {
-  return `\`\`\`json\n${json}\n\`\`\``;
+/** The words of a request for input. */
+export function readInputMessage({ name, args }: ToolCall): string | undefined {
+  return name === "adk_request_input" ? inputSchema.safeParse(args).data?.message : undefined;
 }

@@ -125,8 +125,8 @@ describe("a bundle", () => {
   it.each([
     ["echo", 11.1],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 26.1],
-    [{ type: "http", runtimeArn }, 226],
-    [{ type: "ag-ui", runtimeArn }, 259],
+    [{ type: "http", runtimeArn }, 227],
+    [{ type: "ag-ui", runtimeArn }, 261],
     [{ type: "responses", baseUrl: "https://m.example/v1", authorizer: bearer }, 234],
     [{ type: "harness", harnessArn }, 237],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],

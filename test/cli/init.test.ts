@@ -48,7 +48,7 @@ describe("sekisho init", () => {
     const { code, stdout } = await run(["init", "--agent", arn], {}, project);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: expect.stringContaining("The agent research is a runtime of AgentCore"),
+      stdout: expect.stringContaining("Agent research: a runtime of AgentCore"),
     });
     expect(readdirSync(project)).not.toContain("agent.ts");
     expect(JSON.parse(readValue("sekisho.config.json"))).toMatchObject({
@@ -67,8 +67,11 @@ describe("sekisho init", () => {
             : new Response(null, { status: 404 }),
       }),
     );
-    const { code } = await run(["init", "--agent", url], {}, project);
-    expect(code).toBe(0);
+    const { code, stdout } = await run(["init", "--agent", url], {}, project);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining("Before step 3, give the agent an address that AWS reaches"),
+    });
     expect(JSON.parse(readValue("sekisho.config.json"))).not.toHaveProperty("stages");
     const env = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
     const answered = await run(["start", "--once", "hello"], env, project);

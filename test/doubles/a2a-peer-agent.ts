@@ -1,6 +1,7 @@
 /** An A2A agent whose answers come from the test. It keeps all requests. */
 import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
-import { type BindingName, cardOf } from "./a2a-peer.ts";
+import type { BindingName } from "@sekisho/verification/transport/carrier.ts";
+import { cardOf } from "./a2a-peer.ts";
 import { type RestCall, readRestCall, restAnswer } from "./a2a-rest.ts";
 import { json } from "./answers.ts";
 import { startWebServer } from "./web-server.ts";

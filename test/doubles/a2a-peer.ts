@@ -4,6 +4,7 @@ import { slackMessageKey } from "@sekisho/contracts/a2a/extension.ts";
 import { type A2aVersion, operations, toA2aOperation } from "@sekisho/contracts/a2a/operations.ts";
 import { joinTextParts } from "@sekisho/contracts/a2a/part.ts";
 import { v03Operations } from "@sekisho/contracts/a2a/v03/params.ts";
+import type { BindingName } from "@sekisho/verification/transport/carrier.ts";
 import { type AnsweredOperation, a2aAnswer } from "./a2a-peer-answer.ts";
 import { type RestCall, readRestCall, restAnswer } from "./a2a-rest.ts";
 import { json } from "./answers.ts";
@@ -50,8 +51,6 @@ export function createA2aPeer({
     },
   };
 }
-
-export type BindingName = "JSONRPC" | "HTTP+JSON";
 
 /** The smallest card of each version. */
 export function cardOf({

@@ -26,7 +26,7 @@ export type HitlRequest =
 
 export const tool = (name: string, id = `adk-${name}`): Tool => ({
   ...{ id, call_id: `call-${name}`, name },
-  args: { secret: "not-for-slack" },
+  args: { path: `/${name}` },
 });
 
 /** `replies` has the payloads that were accepted. `pause` asks something else, under the same task. */

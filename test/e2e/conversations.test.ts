@@ -13,15 +13,6 @@ import {
   withButton,
 } from "./world.ts";
 
-/** Over A2A an answer that is still being written is not told. */
-const tellsPartialText: Record<TransportName, boolean> = {
-  "in-process": true,
-  https: true,
-  agentcore: true,
-  a2a: false,
-  "a2a-0-3": false,
-};
-
 const bytes = new TextEncoder().encode("private bytes of a file");
 const sha256 = createHash("sha256").update(bytes).digest("hex");
 
@@ -128,10 +119,7 @@ const stories = {
     ]);
   },
 
-  async "an answer is seen while it is written, where the transport tells of it"(
-    world: E2eWorld,
-    of: TransportName,
-  ) {
+  async "an answer is seen while it is written"(world: E2eWorld) {
     const post = world.ask("private, slow 4s stream");
     const streamed = new Set<string>();
     const stop = world.fakeSlack.onChange((change) => {
@@ -146,8 +134,8 @@ const stories = {
       expect.stringContaining("nobody was left standing at the gate without a word"),
       [],
     ]);
-    expect([...streamed]).toEqual(tellsPartialText[of] ? [answer?.ts] : []);
-    expect(answer?.stream?.state).toBe(tellsPartialText[of] ? "closed" : undefined);
+    expect([...streamed]).toEqual([answer?.ts]);
+    expect(answer?.stream?.state).toBe("closed");
   },
 
   async "a reply without a mention is a further task, which knows what was said before"(
@@ -225,7 +213,7 @@ beforeAll(async () => {
     const world = await startWorld({ transport });
     worlds.set(transport, {
       world,
-      told: together<[E2eWorld, TransportName]>(stories, world, transport),
+      told: together<[E2eWorld]>(stories, world),
     });
   }
 });

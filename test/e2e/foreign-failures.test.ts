@@ -1,6 +1,6 @@
 /** An agent of somebody else that fails is quoted in the thread with its own words. */
 import { describe, expect, it } from "@jest/globals";
-import type { BindingName } from "../doubles/a2a-peer.ts";
+import type { BindingName } from "@sekisho/verification/transport/carrier.ts";
 import { startAgent } from "../doubles/a2a-peer-agent.ts";
 import { result } from "../doubles/answers.ts";
 import { startExecutionPeer } from "../doubles/execution-peer.ts";

@@ -27,8 +27,8 @@ import {
   type TaskUpdate,
 } from "@sekisho/execution/agents/agent.ts";
 import { closeServer, startListening } from "@sekisho/runtime/http/server.ts";
+import type { BindingName } from "@sekisho/verification/transport/carrier.ts";
 import express from "express";
-import type { BindingName } from "../doubles/a2a-peer.ts";
 import { agentContext } from "../execution/agents/agent-context.ts";
 
 const about = {

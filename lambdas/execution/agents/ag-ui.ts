@@ -74,7 +74,8 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
           });
           if (outcome.type === "answer") {
             const id = readAnswerId(ended);
-            const news = { state: readState(run), answer: outcome.text, id };
+            const questionId = input.messages.findLast(({ role }) => role === "user")?.id;
+            const news = { state: readState(run), answer: outcome.text, id, questionId };
             await keepMemory({ memory, newMemory: addToMemory(memory, news), context });
           }
           yield outcome;

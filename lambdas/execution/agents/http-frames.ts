@@ -81,7 +81,8 @@ export function createFrameReader(options: {
     const members = pieceTypes.includes(readMember(json, "type")) ? pieceMembers : [];
     const piece = members.map((name) => readMember(json, name)).find((each) => isText(each));
     if (piece !== undefined) return { text: piece };
-    const text = findText(json, answerMembers);
+    // A piece may be only a space or a line end.
+    const text = findText(json, answerMembers) ?? findBlank(json);
     if (text !== undefined) whole.add(text);
     return text === undefined ? undefined : nothing;
   }
@@ -96,7 +97,7 @@ export function createFrameReader(options: {
       if (bedrock.isOpen()) throw createEventError("the stream ends before the last messageStop");
       if (dify.isOpen()) throw createEventError("the stream ends before message_end");
       const wholeText = whole.text();
-      if (!hasText && wholeText === "")
+      if (!hasText && wholeText.trim() === "")
         throw createUnreadable(`no event has a text ${path === undefined ? "" : `at ${path}`}`);
       return { text: hasText ? "" : wholeText, stopReason: bedrock.stopReason() ?? "end_turn" };
     },
@@ -110,6 +111,7 @@ function createWholeReader() {
   let isGrowing = true;
   return {
     add(text: string): void {
+      if (latestText === "" && text.trim() === "") return;
       isGrowing &&= text.startsWith(latestText);
       joinedText += text;
       latestText = text;
@@ -156,6 +158,11 @@ function createGraphReader() {
       return { text: isNext ? `\n\n${text}` : text };
     },
   };
+}
+
+function findBlank(json: object): string | undefined {
+  const values = answerMembers.map((name) => readMember(json, name));
+  return values.filter(isText).find((text) => text !== "");
 }
 
 function isText(value: unknown): value is string {

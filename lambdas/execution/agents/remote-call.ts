@@ -6,6 +6,7 @@ import {
   readAgentArn,
   resolveAgentAuthorizer,
 } from "@sekisho/config/remote-agent.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
 import { type AddedCredentials, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
@@ -175,8 +176,10 @@ export async function keepForNextTask(
   value: unknown,
   { conversation, log }: Pick<AgentContext, "conversation" | "log">,
 ): Promise<void> {
-  await conversation.write(value).catch((error: unknown) => {
+  await conversation.write(value).catch(async (error: unknown) => {
     log.warn("remote_conversation_not_kept", { cause_kind: errorKind(error) });
+    // The next task would go on from the value before, as if this one had not been.
+    if (!(error instanceof SekishoError)) await conversation.write(undefined).catch(() => {});
   });
 }
 
@@ -250,12 +253,17 @@ async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 function createStatusError(status: number): RemoteError {
-  const isRefusal = status >= refusals.min && status <= refusals.max && status !== refusals.but;
-  const what = isRefusal ? "it refuses the request" : "it reports a failure";
-  return new RemoteError(`HTTP ${status}: ${what}`, {
+  return new RemoteError(`HTTP ${status}: ${describeStatus(status)}`, {
     status,
     lost: unknownStatuses.includes(status),
   });
+}
+
+function describeStatus(status: number): string {
+  if (status === 401 || status === 403) return "it refuses the credentials";
+  if (status === 404 || status === 405) return "nothing takes the request at this address";
+  const isRefusal = status >= refusals.min && status <= refusals.max && status !== refusals.but;
+  return isRefusal ? "it refuses the request" : "it reports a failure";
 }
 
 function toRemoteError(error: unknown): RemoteError {

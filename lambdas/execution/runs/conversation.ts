@@ -64,13 +64,19 @@ export function createConversation(options: {
       if (typeof latest === "object" && isStored(latest, value)) return;
       const newRecord = createRecord();
       const { expiresAtMs } = newRecord;
+      // The value may have come from what was read, so it goes with a record that was erased since.
+      const isErased = (record: ConversationRecord) =>
+        record === newRecord && typeof latest === "object";
       await changeRecord<ConversationRecord, void>({
         store: openStore(),
         id: newRecord.id,
         none: () => newRecord,
         guess: latest,
         decide: (record) => ({
-          item: isStored(record, value) ? record : { ...record, value, expiresAtMs },
+          item:
+            isErased(record) || isStored(record, value)
+              ? record
+              : { ...record, value, expiresAtMs },
           result: undefined,
         }),
         exhausted: () => new SekishoError("unavailable"),

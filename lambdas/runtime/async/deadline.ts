@@ -42,7 +42,8 @@ export function createIdleLimit({ idleMs, signal }: { idleMs: number; signal: Ab
   end(): void;
 } {
   const idle = new AbortController();
-  const timer = setTimeout(() => idle.abort(), idleMs);
+  const reason = () => new DOMException(`Nothing came for ${idleMs} ms.`, "IdleTimeout");
+  const timer = setTimeout(() => idle.abort(reason()), idleMs);
   return {
     signal: AbortSignal.any([signal, idle.signal]),
     refresh: () => void timer.refresh(),

@@ -124,7 +124,7 @@ const maxPathLength = 100;
 function credentialHint(authorizer: string): string {
   switch (authorizer) {
     case "none":
-      return "Configure an authorizer for the destination.";
+      return "Configure an authorizer for it.";
     case "sigv4":
       return "Its policy must allow the calling role, and the role needs permission for the call.";
     case "web-identity":

@@ -5,9 +5,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
 import type { HttpMethod } from "@sekisho/runtime/http/client.ts";
-import type { BindingName } from "./a2a/interfaces.ts";
 import type { TakeResponse } from "./read-events.ts";
 import type { Transport, TransportRequest, TransportResponse } from "./transport.ts";
+
+/** The bindings of A2A that Sekisho speaks, by their names in cards. */
+export type BindingName = "JSONRPC" | "HTTP+JSON";
 
 /** One request of A2A, with the headers of its version. */
 export type CarriedRequest = TransportRequest & {

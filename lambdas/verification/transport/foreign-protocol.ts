@@ -31,6 +31,9 @@ export function adviceFor(protocol: ForeignProtocol) {
   return { name: `ResponseIs${name}`, what: `answers like ${what}`, remedy };
 }
 
+/** For a response that does not tell its protocol. */
+export const unknownProtocolAdvice = `If an agent of another protocol is there, run ${sekisho} agents add URL.`;
+
 /** Undefined if it may be anything. `body` must not be a JSON-RPC response. */
 export function recognizeResponse(response: {
   status?: number | undefined;

@@ -8,7 +8,12 @@ import {
   sanitizeLine,
   truncate,
 } from "@sekisho/runtime/untrusted-input.ts";
-import { adviceFor, type ForeignProtocol, recognizeResponse } from "./foreign-protocol.ts";
+import {
+  adviceFor,
+  type ForeignProtocol,
+  recognizeResponse,
+  unknownProtocolAdvice,
+} from "./foreign-protocol.ts";
 
 /** `message` says what to do too. It shows nothing of the peer but names, versions, statuses and addresses. `name` is shown in the log. */
 export class PeerProblem extends Error {
@@ -120,17 +125,15 @@ export function createResponseProblem(
     const message = `Its response cannot be read${note}: ${describeBody(body)}. Check the url, and the peer's log.`;
     return new PeerProblem("ResponseIsNotJsonRpc", message, { status });
   }
-  return new PeerProblem("ResponseStatus", `${describeStatus(status)}${note}. Check the url.`, {
-    status,
-    isRefusal,
-  });
+  const message = `${describeStatus(status)}${note}. Check the url. ${unknownProtocolAdvice}`;
+  return new PeerProblem("ResponseStatus", message, { status, isRefusal });
 }
 
 function describeStatus(status: number): string {
   if (status === 404 || status === 410) return "Nothing accepts calls at this path";
   if (status === 405) return "Nothing accepts POST requests at this path";
   if (status === 406 || status === 415) return "It does not accept JSON at this path";
-  return "It refuses the request, with an error that is not of its protocol";
+  return "It refuses the request, and not in JSON-RPC";
 }
 
 /** Keeps a byte order mark. */

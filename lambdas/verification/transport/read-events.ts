@@ -1,10 +1,11 @@
-/** Reads a stream of Server-Sent Events, each of which is a JSON-RPC response. */
+/** Reads a stream of Server-Sent Events, each of which is JSON: by default, a JSON-RPC response. */
 
 import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { createParser } from "eventsource-parser";
+import { isResponse } from "./read-response.ts";
 import { type CappedBody, createTooLargeError } from "./response-body.ts";
 
-/** Takes one response of a stream. `length` is that of its text. True ends the reading. */
+/** Takes one event of a stream that is an object of JSON. `length` is that of its text. True ends the reading. */
 export type TakeResponse = (event: {
   response: Record<string, unknown>;
   length: number;
@@ -16,8 +17,8 @@ export function toTakeResponse(readsEvents: boolean | TakeResponse): TakeRespons
 }
 
 /**
- * Skips comments, notifications, and events that are no response. The body is the last response that was read, by default the first one, or
- * empty if the stream ends without one. A line may end in `\r\n`, `\n` or `\r`. A `\r` ends it at once, because an open stream may never send the byte after it.
+ * Skips comments and what is no object, and by default notifications and events that are no response. The body is the last event that was read, by default
+ * the first response, or empty if the stream ends without one. A line may end in `\r\n`, `\n` or `\r`. A `\r` ends it at once, because an open stream may never send the byte after it.
  */
 export function createEventCollector(options: {
   maxBytes: number;
@@ -27,7 +28,7 @@ export function createEventCollector(options: {
   isDone(): boolean;
   end(): { body: Uint8Array };
 } {
-  const { maxBytes, takeResponse = () => true } = options;
+  const { maxBytes, takeResponse = takeFirst } = options;
   const decoder = new TextDecoder();
   /** The line that has not ended yet. The parser would scan it again with every chunk. */
   let pendingLine: string[] = [];
@@ -38,7 +39,7 @@ export function createEventCollector(options: {
   const parser = createParser({
     onEvent({ data }) {
       const response = isDone ? undefined : parseJson(data);
-      if (!isResponse(response)) return;
+      if (!isJsonObject(response) || (takeResponse === takeFirst && !isResponse(response))) return;
       lastResponse = data;
       isDone = takeResponse({ response, length: data.length });
     },
@@ -81,9 +82,4 @@ export async function readEventResponse(
   return collector.end();
 }
 
-function isResponse(json: unknown): json is Record<string, unknown> {
-  if (!isJsonObject(json) || json.jsonrpc !== "2.0") return false;
-  const isNotification =
-    json.method !== undefined && json.result === undefined && json.error === undefined;
-  return !isNotification;
-}
+const takeFirst: TakeResponse = () => true;

@@ -81,6 +81,14 @@ export function parseEnvelope(request: {
   return responseSchema.safeParse(parseBody(request)).data;
 }
 
+/** True for a response of JSON-RPC in a stream, as opposed to a notification. */
+export function isResponse(json: Record<string, unknown>): boolean {
+  if (json.jsonrpc !== "2.0") return false;
+  const isNotification =
+    json.method !== undefined && json.result === undefined && json.error === undefined;
+  return !isNotification;
+}
+
 /**
  * Returns undefined if the body is not JSON. A byte order mark and repeated keys are refused, as by the host (RFC 8259, section 8.1, and RFC
  * 7493, section 2.3), and so is invalid UTF-8, unless `repairs` replaces it by U+FFFD.

@@ -130,7 +130,10 @@ async function discover(ask: Ask, url: URL, token: string | undefined): Promise<
   const { status, headers, text, json } = await ask({ method: "POST", url, body }).catch(
     (error: unknown) => {
       const kind = errorKind(Object(error).cause ?? error);
-      throw new UsageError(`Nothing answers at ${url.href} (${kind}). Is it running?`);
+      const question = /_SSL_|TLS|CERT/.test(kind)
+        ? "Does it speak TLS, with a certificate that this machine trusts? If not, its address begins with http://."
+        : "Is it running?";
+      throw new UsageError(`Nothing answers at ${url.href} (${kind}). ${question}`);
     },
   );
   if (status === 401 || status === 403) {
@@ -155,13 +158,20 @@ async function discover(ask: Ask, url: URL, token: string | undefined): Promise<
   if (protocol === "http")
     return { seen: "a plain endpoint", agent: { type: "http", url: url.href } };
   if (status === 404 || status === 405)
-    throw new UsageError(`${url.href} takes no POST (HTTP ${status}). Is the path right?`);
+    throw new UsageError(
+      `Nothing takes a POST at ${url.href} (HTTP ${status}). Is the path right?`,
+    );
   if (/html/i.test(headers["content-type"] ?? ""))
     throw new UsageError(
       `${url.href} answers with a web page (HTTP ${status}). Is the path right?`,
     );
+  // An agent that expects a prompt may also fail with 500 without one, so that says nothing.
+  if ([502, 503, 504].includes(status))
+    throw new UsageError(
+      `${url.href} is behind a proxy that does not reach it (HTTP ${status}). Is it running?`,
+    );
   return {
-    seen: 'none of the protocols that Sekisho recognizes, so a plain endpoint that takes {"prompt": "…"} is assumed',
+    seen: `none of the protocols that Sekisho recognizes (HTTP ${status}), so a plain endpoint that takes {"prompt": "…"} is assumed. If it takes another body, set request`,
     agent: { type: "http", url: url.href },
   };
 }

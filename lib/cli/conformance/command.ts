@@ -6,7 +6,11 @@ import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
 import { listDestinationSecrets } from "@sekisho/config/destination-address.ts";
 import { readEnvironment } from "@sekisho/config/environment.ts";
 import { configDirectory } from "@sekisho/config/load.ts";
-import { defaultBudgetMs, runConformance } from "@sekisho/conformance/conformance.ts";
+import {
+  type ConformanceReport,
+  defaultBudgetMs,
+  runConformance,
+} from "@sekisho/conformance/conformance.ts";
 import { OptionError, readRunOptions, runOptions } from "@sekisho/conformance/options.ts";
 import {
   formatJsonReport,
@@ -123,6 +127,7 @@ test: not reachable, no endpoint at this address, or credentials refused.`,
       run.print(
         values.json ? formatJsonReport(report, selection) : formatTextReport(report, selection),
       );
+      if (!speaksContract(report)) run.note(otherProtocolText);
       const isWritten = junit === undefined || writeJunit(run, junit, formatJunitReport(report));
       return isWritten && result.kept ? exitCodes.success : exitCodes.failed;
     } catch (error) {
@@ -134,6 +139,13 @@ test: not reachable, no endpoint at this address, or credentials refused.`,
     }
   },
 });
+
+const otherProtocolText =
+  "No required case passed, so this endpoint hardly speaks the contract. An agent of another protocol is tested with --agent URL.";
+
+function speaksContract({ cases }: Pick<ConformanceReport, "cases">): boolean {
+  return cases.some(({ level, outcome }) => level === "required" && outcome === "passed");
+}
 
 function listSecretsOf(authorizer: AuthorizerConfig | undefined) {
   return authorizer === undefined

@@ -50,7 +50,7 @@ export async function testAgent(test: AgentTest): Promise<number> {
         ? JSON.stringify({ agent: target, kind, kept: hasAnswered, features: rows }, null, 2)
         : formatFeatures(rows),
     );
-    if (!hasAnswered) note("It gave no answer, so it cannot be used. The log above says why.");
+    if (!hasAnswered) note(noAnswerText);
     return hasAnswered ? exitCodes.success : exitCodes.failed;
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -59,12 +59,19 @@ export async function testAgent(test: AgentTest): Promise<number> {
   }
 }
 
+const noAnswerText = `It gave no answer, so it cannot be used. The log above says why. If it refuses the request, its type, its path or its request may be wrong: ${sekisho} agents add URL --dry-run says what answers at a URL.`;
+
 async function findAgent(test: AgentTest): Promise<{ seen: string; agent: AgentConfig }> {
   const { target, variable, location, signal } = test;
   const path = configPath(location);
-  const { agents } = loadConfig(location).execution;
+  const { destinations, execution } = loadConfig(location);
+  const { agents } = execution;
   const named = Object.hasOwn(agents, target) ? agents[target] : undefined;
   if (named !== undefined) return { seen: describe(named), agent: named };
+  if (Object.hasOwn(destinations, target))
+    throw new UsageError(
+      `"${target}" is a destination of its own, and no agent of the Execution host. Run ${sekisho} doctor --destination ${target}.`,
+    );
   const { directory } = location;
   const { seen, entry, isDestination } = await findEntry({
     ...{ target, variable, directory, path, signal },

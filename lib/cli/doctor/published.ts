@@ -6,10 +6,10 @@ import { readSecret } from "@sekisho/config/secrets.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 import { taskKey } from "@sekisho/contracts/a2a/extension.ts";
 import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { parseJson, parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import type { DestinationCheck } from "@sekisho/verification/checks/check-destination.ts";
 import { findProtocol } from "@sekisho/verification/checks/find-protocol.ts";
-import { adviceFor } from "@sekisho/verification/transport/foreign-protocol.ts";
 import { createAuthorizedSend } from "@sekisho/verification/transport/http/transport.ts";
 
 const maxResponseBytes = 1024 * 1024;
@@ -57,12 +57,11 @@ export async function explainPublished(request: {
     const isHost =
       published?.protocol === "a2a" && JSON.stringify(published.card).includes(taskKey);
     if (published === undefined || isHost) return result;
-    const what =
+    const summary =
       published.protocol === "a2a"
-        ? `It is an A2A agent, whose card is at ${published.cardUrl}.`
-        : `It offers the chat completions API at ${published.baseUrl}.`;
+        ? `It is an A2A agent, whose card is at ${published.cardUrl}. Set "transport": "a2a" and "card": "${published.cardUrl}" for it, and no "url".`
+        : `It lists models at ${published.baseUrl}, as the APIs of chat completions and Responses do. Put it behind the Execution host: run ${sekisho} agents add ${published.baseUrl}, which finds out which of the two it has.`;
     const { name, address } = result;
-    const summary = `${what} ${adviceFor(published.protocol).remedy}`;
     return { name, address, health: "unhealthy", summary };
   } finally {
     http.close();

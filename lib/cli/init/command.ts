@@ -16,6 +16,9 @@ const ignoreFile = ".gitignore";
 const cdkPackages =
   "@sekisho/cdk aws-cdk@2.1148.1 aws-cdk-lib@2.276.0 constructs esbuild typescript @types/node";
 
+const accountText = `Before step 3, write your AWS account into the stages of ${configFileName}, and run ${sekisho} config check.`;
+const localAgentText = `Before step 3, give the agent an address that AWS reaches, add the stages to ${configFileName} (docs/how-to/deploy.md), and run ${sekisho} config check.`;
+
 export const init = defineCommand({
   name: "init",
   args: "[FOLDER]",
@@ -88,7 +91,7 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
       );
       print('  package.json ("type": "module")');
     }
-    if (added !== undefined) print(`The agent ${added.name} is ${added.seen}.`);
+    if (added !== undefined) print(`Agent ${added.name}: ${added.seen}.`);
     if (isOnThisMachine)
       print(
         "The configuration has no stages, because AWS cannot reach an address on this machine.",
@@ -107,7 +110,7 @@ Next:
   2. Make the Slack app:              ${sekisho} manifest --socket
   3. Deploy to AWS:                   npm install --save-exact --save-dev ${cdkPackages} && npx cdk deploy --all -c stage=dev
 
-Before step 3, write your AWS account into the stages of sekisho.config.json, and run ${sekisho} config check.`);
+${isOnThisMachine ? localAgentText : accountText}`);
     return exitCodes.success;
   },
 });

@@ -207,10 +207,11 @@ describe("sekisho agents add", () => {
       () => new Response(null, { status: 401 }),
       "asks for credentials (HTTP 401). Give --token-env VARIABLE.",
     ],
+    ["takes no POST", () => new Response(null, { status: 404 }), "(HTTP 404). Is the path right?"],
     [
-      "takes no POST",
-      () => new Response(null, { status: 404 }),
-      "takes no POST (HTTP 404). Is the path right?",
+      "is behind a proxy that does not reach it",
+      () => new Response("<html>", { status: 502 }),
+      "does not reach it (HTTP 502). Is it running?",
     ],
     [
       "answers with a web page",

@@ -206,6 +206,12 @@ describe("sekisho conformance --agent", () => {
     expect(await conformance(["--agent", card, card])).toMatchObject(
       failing(2, "Give either --agent, or an endpoint"),
     );
+    const config = join(folder, "destination.json");
+    const onlyFar = { destinations: { far: { transport: "a2a", card } } };
+    writeFileSync(config, JSON.stringify({ ...onlyFar, routes: [{ destination: "far" }] }));
+    expect(await conformance(["--agent", "far", "--config", config])).toMatchObject(
+      failing(2, "doctor --destination far"),
+    );
     expect(await conformance(["--agent", "./nowhere.ts"])).toMatchObject(
       failing(2, "is no URL, no ARN of a runtime or a harness, and no file"),
     );

@@ -128,8 +128,8 @@ describe("sekisho conformance of an endpoint that breaks the contract", () => {
       const text = Buffer.from(call.body).toString();
       return text === "42" ? raw("", { status: 500 }) : keeps(call);
     });
-    const { code, stdout } = await conformance([url, ...auth, ...soon]);
-    expect(code).toBe(1);
+    const { code, stdout, stderr } = await conformance([url, ...auth, ...soon]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.not.stringContaining("--agent") });
     expect(stdout).toMatch(
       /^FAILED +required +envelope\/no-object$\n.*-32600.*\n +sent +42\n +came +HTTP 500, no JSON-RPC body$/m,
     );
@@ -137,13 +137,14 @@ describe("sekisho conformance of an endpoint that breaks the contract", () => {
   });
 
   it("fails an endpoint whose answers are never JSON-RPC", async () => {
-    const { code, stdout } = await conformance([
+    const { code, stdout, stderr } = await conformance([
       await serve(async () => json({ message: "hello" })),
       ...auth,
       ...soon,
     ]);
     expect(code).toBe(1);
     expect(stdout).not.toMatch(/^passed +required/m);
+    expect(stderr).toContain("An agent of another protocol is tested with --agent URL.");
   });
 });
 

@@ -66,8 +66,35 @@ describe("sekisho doctor and an agent that is called over HTTP", () => {
     ],
     ["another stream configured as AG-UI", agUi, stream(token), { status: "warning" }],
     ["a wrong path", agUi, html(404), { status: "failed" }],
+    [
+      "AG-UI that fails",
+      agUi,
+      () => json({ error: token }, { status: 500 }),
+      { status: "warning", remedy: "Look at its log." },
+    ],
+    [
+      "a plain endpoint that is missing",
+      http,
+      html(404),
+      { status: "ok", what: expect.stringContaining("a wrong path answers too") },
+    ],
+    [
+      "a web page configured as a plain endpoint",
+      http,
+      html(200),
+      { status: "warning", remedy: expect.stringContaining("/agent --dry-run says") },
+    ],
     ["a server that says nothing", agUi, () => json({ ok: true }), { status: "warning" }],
-    ["a wrong token", agUi, () => json({}, { status: 401 }), { status: "failed" }],
+    [
+      "a wrong token",
+      agUi,
+      () => json({}, { status: 401 }),
+      {
+        status: "failed",
+        what: "It could not authenticate the caller (HTTP 401).",
+        remedy: "Check that the token or secret is the one it expects.",
+      },
+    ],
     ["a plain endpoint that takes no GET", http, html(405), { status: "ok" }],
     ["a plain endpoint that forbids", http, () => raw("", { status: 403 }), { status: "failed" }],
     ["a plain endpoint that is down", http, html(502), failing],
@@ -112,6 +139,19 @@ describe("sekisho doctor and an agent that is called over HTTP", () => {
   it("explains an agent that cannot be reached", async () => {
     expect(await checkConfigured(http("http://127.0.0.1:1/"))).toMatchObject({
       ...{ status: "failed", what: expect.stringContaining("Nothing is listening") },
+    });
+  });
+
+  it.each([agUi, http, model])("calls no agent whose secret cannot be read", async (agent) => {
+    const config = parseConfig({
+      json: { execution: { agents: { far: agent("http://127.0.0.1:1/") } } },
+    });
+    const { signal } = new AbortController();
+    const readMissing = () => Promise.reject(new Error(token));
+    expect(await checkAgent({ config, readSecret: readMissing, signal }, "far")).toEqual({
+      status: "failed",
+      what: "Its secret AGENT_TOKEN cannot be read, so it was not called.",
+      remedy: "Set it, or correct its name in the authorizer.",
     });
   });
 

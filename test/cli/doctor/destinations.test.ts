@@ -95,7 +95,7 @@ const peers: Record<string, Peer> = {
   "is-a-model": {
     answer: html(404),
     models: () => json({ data: [{ id: token }] }),
-    found: /^failed: It offers the chat completions API at http.*\/is-a-model\/v1 .* → Put it /,
+    found: /^failed: It lists models at http.*\/is-a-model\/v1, .* → Put it .* agents add http/,
   },
   "mixes-up-ids": { answer: () => result({ id: "x" }, document), found: /^failed: .*wrong id/ },
   "is-down": {

@@ -188,6 +188,8 @@ describe("a JSON Patch that would exhaust the process", () => {
 
   it("takes only members and indices for places", () => {
     expect(applyPatch([1, 2], [{ op: "remove", path: "/length" }])).toBeUndefined();
+    for (const index of ["", " 1", "01", "1e0", "-1", "3"])
+      expect(applyPatch([1, 2], [{ op: "add", path: `/${index}`, value: 0 }])).toBeUndefined();
     expect(applyPatch({ a: 1 }, [{ op: "add", path: "/__proto__", value: 1 }])).toBeUndefined();
     expect(applyPatch({ a: {} }, [{ op: "copy", from: "/a", path: "/b" }])).toEqual({
       a: {},

@@ -15,6 +15,8 @@ import {
   runAgent,
   type TaskUpdate,
 } from "@sekisho/execution/agents/agent.ts";
+import { createConversation } from "@sekisho/execution/runs/conversation.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import type { PostedMessage } from "@sekisho/verification/slack/api/slack.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import { createThreadHistory } from "@sekisho/verification/slack/messages/thread-history.ts";
@@ -96,13 +98,25 @@ function openThread() {
       const kind = mrkdwnFallback ? ("mrkdwn_answer" as const) : ("answer" as const);
       const parts = createTaskText({ locale: "en" }).parts(task);
       return parts.map((part, index) =>
-        // Slack writes an icon by its name.
-        post(part.text.replaceAll("✅", ":white_check_mark:"), {
+        post(nameIcons(part.text), {
           ...{ from: "self", user: "UBOT", key: { requestId: task.id, kind, index } },
         }),
       ).length;
     },
   };
+}
+
+const iconNames: Record<string, string> = {
+  ...{ "✅": "white_check_mark", "1️⃣": "one", "2️⃣": "two", ℹ️: "information_source" },
+  ...{ "👍🏽": "+1::skin-tone-4", "㊗️": "congratulations", "™️": "tm", "🇯🇵": "flag-jp" },
+};
+
+/** Slack writes an icon by its name. */
+function nameIcons(text: string): string {
+  return Object.entries(iconNames).reduce(
+    (each, [icon, name]) => each.replaceAll(icon, `:${name}:`),
+    text,
+  );
 }
 
 /** A server that merges what it is sent into its own messages by their ids, as LangGraph's does. */
@@ -137,6 +151,25 @@ describe("an agent that keeps the messages itself", () => {
     ["code first", ["```python\nprint('a < b')\n```\nThis prints a text."]],
     ["a table", ["| a | b |\n|---|---|\n| 1 | 2 |\n\nThat is all there is."]],
     ["a mention", ["@robin (U012AB3CD) has deployed it, and @U012AB3CD may undo it."]],
+    ["icons of digits and letters", ["1️⃣ First ℹ️ 2️⃣ Second 👍🏽 🇯🇵 ™️ ㊗️ 合格"]],
+    ["only an icon", ["✅"]],
+    ["only marks", ["..."]],
+    [
+      "only a table",
+      ["| Name | Value |\n|:---|---:|\n| **x** | `2` |\n| [l](https://a.example/) | 2 |"],
+    ],
+    ["a list of tasks", ["- [ ] one\n- [x] two\n\n1. three\n1. four"]],
+    [
+      "links of other forms",
+      [
+        '[a](https://a.example/x "A title"), [b][1], mailto:kim@a.example\n\n[1]: https://a.example/',
+      ],
+    ],
+    ["HTML", ["<b>Bold</b> &amp; <br> a &lt; b"]],
+    ["a footnote", ["As said[^1].\n\n[^1]: there"]],
+    ["code within waves", ["~~~js\nlet a = 1\n~~~\nend"]],
+    ["Arabic and half-width kana", ["مرحبًا بكم، هذا نصٌّ طويلٌ. ｶﾞｷﾞ ﾊﾟﾋﾟ ①㍿ ".repeat(9)]],
+    ["a file", ["word ".repeat(20_000)]],
     ["several messages", ["Let me look.", "It is **42**."]],
     ["several posts", [["Alpha", "Beta", "Gamma", "Delta"].map(paragraph).join("\n\n")]],
   ])("reads its own answer once, with %s", async (_what, texts) => {
@@ -342,6 +375,60 @@ describe("the memory of an agent", () => {
       expect(addToMemory(empty, { state: {}, answer: String(answer), id })).toEqual(empty);
   });
 
+  it("has no state that is nested more deeply than the host stores", async () => {
+    const state = (depth: number) => JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
+    for (const [depth, isKept] of [
+      [99, true],
+      [100, false],
+    ] as const) {
+      const memory = addToMemory(empty, { state: state(depth), answer: "ok", id: "m1" });
+      expect(memory).toMatchObject({ answers: [{ id: "m1" }] });
+      expect(memory.state !== undefined).toBe(isKept);
+      const options = { principal: "p", session: "s", agentName: "a", timeoutMs: 1000 };
+      const log = silentLog;
+      const store = memoryConversations();
+      await createConversation({ ...options, store, now: Date.now, log }).write(memory);
+    }
+  });
+
+  it.each([
+    ["Done.", "a1"],
+    ["_The second try (3f0f6b0e)_\n_From here on, *ops* answers._\nDone.", "a1"],
+    ["It is done.", "p1"],
+    ["Done. And more.", "p1"],
+  ])("has a short answer only for the whole text of a post: %j", (content, id) => {
+    const memory = addToMemory(empty, { state: {}, answer: "Done.", id: "a1" });
+    const post = { id: "p1", role: "assistant", content, ts: "9" };
+    expect(nameAnswers([post], memory)).toEqual([{ id, role: "assistant", content }]);
+  });
+
+  it("takes the posts after a short answer for those of other agents", () => {
+    const memory = addToMemory(empty, { state: {}, answer: "My own.", id: "a1" });
+    const post = (id: string, content: string) => ({ id, role: "assistant", content, ts: "9" });
+    const named = nameAnswers([post("p1", "My own."), post("p2", "Of another.")], memory);
+    expect(named.map(({ id, content }) => [id, content])).toEqual([
+      ...[
+        ["a1", "My own."],
+        ["p2", "Of another."],
+      ],
+    ]);
+  });
+
+  it("finds an answer in other words only directly after its question", () => {
+    const answer = { state: {}, answer: "✅", id: "a1", questionId: "q1" };
+    const memory = addToMemory(empty, answer);
+    const post = (id: string, role: string, ts: number) => ({ id, role, content: id, ts: `${ts}` });
+    const [q1, q2] = [post("q1", "user", 0), post("q2", "user", 100)];
+    const idsOf = (...messages: Parameters<typeof nameAnswers>[0]) =>
+      nameAnswers(messages, memory).map(({ id }) => id);
+    expect(idsOf(q1, post("p1", "assistant", 10), q2)).toEqual(["q1", "a1", "q2"]);
+    expect(idsOf(q1, q2, post("p1", "assistant", 110))).toEqual(["q1", "q2", "p1"]);
+    const [own, other] = [post("p1", "assistant", 10), post("p2", "assistant", 12)];
+    expect(idsOf(q1, own, other, q2)).toEqual(["q1", "a1", "p2", "q2"]);
+    const [early, late] = [post("p1", "assistant", 10), post("p2", "assistant", 90)];
+    expect(idsOf(q1, early, late, q2)).toEqual(["q1", "a1", "p2", "q2"]);
+  });
+
   it("loses no text and gives no id twice, whatever the thread holds", () => {
     const words = fc.constantFrom("ok", "Done.", "a ".repeat(200), "関所", "", "it is done");
     const message = fc.record({
@@ -349,12 +436,13 @@ describe("the memory of an agent", () => {
       content: words,
       ts: fc.option(fc.integer({ min: 0, max: 300 }).map(String), { nil: undefined }),
     });
-    const answers = fc.uniqueArray(fc.record({ id: fc.string(), answer: words }), {
+    const questionId = fc.option(fc.constantFrom("m0", "m1", "m2", "m3"), { nil: undefined });
+    const answers = fc.uniqueArray(fc.record({ id: fc.string(), answer: words, questionId }), {
       selector: ({ id }) => id,
     });
     forAll(fc.array(message), answers).hold((items, kept) => {
       const memory = kept.reduce(
-        (each, { id, answer }) => addToMemory(each, { state: {}, answer, id: `a${id}` }),
+        (each, { id, ...news }) => addToMemory(each, { state: {}, ...news, id: `a${id}` }),
         empty,
       );
       const messages = items.map((item, index) => ({ ...item, id: `m${index}` }));

@@ -3,6 +3,8 @@ import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { type AgentTask, runAgent, type TaskUpdate } from "@sekisho/execution/agents/agent.ts";
 import { createAgent } from "@sekisho/execution/agents/http.ts";
+import { createConversation } from "@sekisho/execution/runs/conversation.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { serve } from "../../doubles/serving.ts";
 import type { Received } from "../../doubles/web-server.ts";
@@ -178,6 +180,17 @@ describe("the kept value", () => {
   it("differs from a value of another agent, or of another form", async () => {
     for (const value of [{ state: { a: 1 } }, "x", null, [1]])
       expect((await sentAfter(["a"], memoryConversation(value))).sent).toEqual([""]);
+  });
+
+  it("goes, and begins anew, if the next one is too large", async () => {
+    const stored = createConversation({
+      ...{ store: memoryConversations(), principal: "p", session, agentName: "a" },
+      ...{ timeoutMs: 1000, now: Date.now, log: silentLog },
+    });
+    const conversation = { ...memoryConversation(), ...stored };
+    const { sent, logged } = await sentAfter(["a", "x".repeat(66_000), "b"], conversation);
+    expect(sent).toEqual(["", "a", ""]);
+    expect(logged).toEqual([["remote_conversation_not_kept", "RangeError"]]);
   });
 
   it("does not cost the answer if it cannot be stored", async () => {

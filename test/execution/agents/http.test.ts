@@ -298,6 +298,16 @@ describe("a stream", () => {
         "Hello",
       ],
       [
+        "pieces of a result of which some are blank",
+        [" ", "One", " ", "line", "\n\n", "", "Two"].map((answer) => frame({ answer })),
+        "One line\n\nTwo",
+      ],
+      [
+        "results that grow after a blank one",
+        ["", " ", "Hel", "", "Hello"].map((answer) => frame({ answer })),
+        "Hello",
+      ],
+      [
         "results that grow",
         [frame({ result: "Hel" }), frame({ step: 2 }), frame({ result: "Hello" })],
         "Hello",

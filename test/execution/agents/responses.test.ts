@@ -420,7 +420,12 @@ describe("the files of a code interpreter", () => {
   });
 
   it.each<[string, object, string, string[]]>([
-    ["one that is gone", { container_id: "cntr_2" }, "", ["HTTP 405: it refuses the request"]],
+    [
+      "one that is gone",
+      { container_id: "cntr_2" },
+      "",
+      ["HTTP 405: nothing takes the request at this address"],
+    ],
     ["one that is larger than a result", {}, "x".repeat(300_000), ["too_large"]],
     ["one for which a result has no room", {}, "x".repeat(200_000), ["artifact: too_large"]],
     ["one without an id", { file_id: null }, "a", []],
@@ -722,7 +727,10 @@ describe("a response in the background", () => {
   });
 
   it.each<[string, () => object | Response]>([
-    ["HTTP 404: it refuses the request", () => new Response(null, { status: 404 })],
+    [
+      "HTTP 404: nothing takes the request at this address",
+      () => new Response(null, { status: 404 }),
+    ],
     ["the response has no status", () => ({ detail: "hunter2" })],
     ["the response is no JSON object", () => new Response("hunter2")],
   ])("may have run after reads that only say '%s', and is canceled", async (cause, read) => {

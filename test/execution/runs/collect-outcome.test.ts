@@ -1,7 +1,6 @@
-/** An answer that is shown while it is written: what is kept of it, who is woken by it, and where it is not shown. */
+/** An answer that is shown while it is written: what is kept of it, and who is woken by it. */
 import { describe, expect, it } from "@jest/globals";
 import { acceptedResultSchema, type TaskStep } from "@sekisho/contracts/methods.ts";
-import { diffTaskEvents, toA2aTask } from "@sekisho/execution/a2a/view.ts";
 import type { Agent, TaskUpdate } from "@sekisho/execution/agents/agent.ts";
 import { startAgentSpan } from "@sekisho/execution/runs/agent-span.ts";
 import { isReadableUrl } from "@sekisho/execution/runs/artifact-url.ts";
@@ -11,7 +10,6 @@ import { createLog } from "@sekisho/runtime/log.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import fc from "fast-check";
 import { agentContext, agentTask } from "../agents/agent-context.ts";
-import { recordOf } from "../tasks/records.ts";
 import { createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
 const writes = (partial: string, more: object = {}): TaskUpdate => ({
@@ -312,15 +310,6 @@ describe("an answer in progress", () => {
       "done",
     );
   });
-});
-
-it("sends no partial answer to an A2A client", () => {
-  const textTask = toA2aTask({ task: recordOf({ progress: { text: "Writing" } }) });
-  const partialTask = toA2aTask({
-    task: recordOf({ progress: { text: "Writing", partial_text: "The answer" } }),
-  });
-  expect(diffTaskEvents({ previous: textTask, next: partialTask })).toEqual([]);
-  expect(JSON.stringify(partialTask)).not.toContain("The answer");
 });
 
 const task = { id: "t", requestId: "00000001-0000-5000-8000-000000000000", trace: createTrace() };

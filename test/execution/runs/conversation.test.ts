@@ -108,6 +108,27 @@ describe("the value of a conversation", () => {
     expect(await open().read()).toBe("again");
   });
 
+  it("does not come back after it was erased while a task had it", async () => {
+    let isErased = false;
+    const { open, calls } = openStore((now) => {
+      const records = memoryConversations(now);
+      return {
+        ...records,
+        get: async (request) => (isErased ? undefined : records.get(request)),
+        replace: async (request) => (isErased ? undefined : records.replace(request)),
+      };
+    });
+    await open().write("of a person");
+    const conversation = open();
+    await conversation.read();
+    isErased = true;
+    await conversation.write("of a person, and more");
+    await conversation.write("and even more");
+    expect(calls.filter((name) => name === "create")).toHaveLength(1);
+    const next = open();
+    expect(await next.read()).toBeUndefined();
+  });
+
   it("stays the last one when tasks write at the same time", async () => {
     const { open } = openStore();
     const [one, other] = [open(), open()];

@@ -74,7 +74,7 @@ suite("a stage with a runtime of the protocol A2A", () => {
       params: { channel: "C1", text: "hello over A2A" },
       id,
     });
-    const taskId = "task_id" in first ? first.task_id : undefined;
+    const { task_id: taskId } = first as { task_id?: string };
     const result = await world.until("the answer of an A2A task", async () => {
       const latest = await client.call({
         ...call,

@@ -98,6 +98,7 @@ function put(target: Target, pointer: unknown, value: unknown): void {
     return;
   }
   const index = key === "-" ? parent.length : Number(key);
-  if (!Number.isInteger(index) || index < 0 || index > parent.length) throw new Error("no index");
+  const isIndex = Number.isInteger(index) && (key === "-" || key === String(index));
+  if (!isIndex || index < 0 || index > parent.length) throw new Error("no index");
   parent.splice(index, 0, value);
 }

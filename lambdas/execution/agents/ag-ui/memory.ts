@@ -4,10 +4,13 @@
  */
 import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import { maxHistoryItems } from "@sekisho/contracts/limits.ts";
-import { isJsonObject } from "@sekisho/runtime/untrusted-input.ts";
+import { isJsonObject, isNestedTooDeep } from "@sekisho/runtime/untrusted-input.ts";
 
-/** `words` is how the answer begins, by which its post is found in the thread. */
-type KeptAnswer = { id: string; words: string };
+/**
+ * `words` is how the answer begins, by which its post is found in the thread. `questionId` is the message that it answers: an answer
+ * without letters, or one that Slack shows in other words, is found directly after that.
+ */
+type KeptAnswer = { id: string; words: string; questionId?: string | undefined };
 
 /** `state` is absent if the agent has none, or if it is too large. */
 export type Memory = { agUi: 1; state?: unknown; answers: readonly KeptAnswer[] };
@@ -26,6 +29,8 @@ const maxReadLength = 2000;
 const maxPauseSeconds = 60;
 /** Answers that begin alike, such as "Done.", are told apart by their order only. */
 const maxSkippedAnswers = 2;
+/** An answer to a second try, and one of an agent that is new in the thread, say so above it. */
+const maxLinesAbove = 2;
 
 /** Empty for what another agent has kept. */
 export function readMemory(value: unknown): Memory {
@@ -36,19 +41,23 @@ export function readMemory(value: unknown): Memory {
 /** `state` is undefined if it is too large. `answer` is the text that the person reads, and `id` the message that ends it. */
 export function addToMemory(
   memory: Memory,
-  { state, answer, id }: { state: unknown; answer: string; id: string | undefined },
+  news: { state: unknown; answer: string; id: string | undefined; questionId?: string | undefined },
 ): Memory {
+  const { state, answer, id, questionId } = news;
   const words = readWords(answer).slice(0, maxWords);
-  const isNamed = id !== undefined && id.length <= maxIdLength && words !== "";
+  const isFindable = words !== "" || questionId !== undefined;
+  const isNamed = id !== undefined && id.length <= maxIdLength && isFindable;
   const otherAnswers = memory.answers.filter((each) => each.id !== id);
   const answers = isNamed
-    ? [...otherAnswers, { id, words }].slice(-maxHistoryItems)
+    ? [...otherAnswers, { id, words, questionId }].slice(-maxHistoryItems)
     : memory.answers;
   const withState: Memory = { agUi: 1, answers, state };
   const hasState = isJsonObject(state) ? Object.keys(state).length > 0 : state !== undefined;
-  return hasState && isJsonWithin({ value: withState, maxBytes: maxMemoryBytes })
-    ? withState
-    : { agUi: 1, answers };
+  const isKept =
+    hasState &&
+    !isNestedTooDeep(withState) &&
+    isJsonWithin({ value: withState, maxBytes: maxMemoryBytes });
+  return isKept ? withState : { agUi: 1, answers };
 }
 
 /** The messages of the thread, oldest first, with the agent's ids for its answers. The posts of one answer become one message. */
@@ -62,23 +71,30 @@ export function nameAnswers(
   /** The newest answer that is not found yet. */
   let newestIndex = answers.length - 1;
   const addUnnamed = () => named.push(...laterPosts.splice(0).reverse().map(toMessage));
+  const addNamed = (index: number) => {
+    const answer = answers[index];
+    if (answer === undefined || laterPosts.length === 0) return;
+    // A short answer is one post. Those after it are of other agents.
+    const postCount = answer.words.length < maxWords ? 1 : laterPosts.length;
+    const texts = laterPosts.splice(0, postCount).map((post) => post.content);
+    addUnnamed();
+    named.push({ id: answer.id, role: "assistant", content: texts.join("\n\n") });
+    newestIndex = index - 1;
+  };
   for (const message of messages.toReversed()) {
-    const [nextPost] = laterPosts;
-    if (message.role !== "assistant" || !isOneAnswer(message, nextPost)) addUnnamed();
-    if (message.role !== "assistant") {
-      named.push(toMessage(message));
+    if (message.role === "assistant") {
+      if (!isOneAnswer(message, laterPosts[0])) addUnnamed();
+      laterPosts = [message, ...laterPosts];
+      addNamed(findAnswer({ text: message.content, answers, newestIndex }));
       continue;
     }
-    laterPosts = [message, ...laterPosts];
-    const index = findAnswer({ text: message.content, answers, newestIndex });
-    const answer = answers[index];
-    if (answer === undefined) continue;
-    const content = laterPosts
-      .splice(0)
-      .map((post) => post.content)
-      .join("\n\n");
-    named.push({ id: answer.id, role: "assistant", content });
-    newestIndex = index - 1;
+    addNamed(
+      answers.findLastIndex(
+        ({ questionId }, index) => index <= newestIndex && questionId === message.id,
+      ),
+    );
+    addUnnamed();
+    named.push(toMessage(message));
   }
   addUnnamed();
   return named.reverse();
@@ -92,7 +108,7 @@ function isOneAnswer(post: ThreadMessage, nextPost: ThreadMessage | undefined): 
   return nextPost !== undefined && Number(nextPost.ts) - Number(post.ts) <= maxPauseSeconds;
 }
 
-/** The index of the newest answer that this post begins with, or -1. A line of Sekisho's own may stand above it. */
+/** The index of the newest answer that this post begins with, or -1. Lines of Sekisho's own may stand above it. */
 function findAnswer(request: {
   text: string;
   answers: readonly KeptAnswer[];
@@ -100,17 +116,21 @@ function findAnswer(request: {
 }): number {
   const { text, answers, newestIndex } = request;
   const words = readWords(text);
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const possibleWords = Array.from({ length: maxLinesAbove + 1 }, (_, count) =>
+    readWords(lines.slice(count).join("\n")),
+  );
   return answers.findLastIndex((answer, index) => {
-    if (index > newestIndex) return false;
+    if (index > newestIndex || answer.words === "") return false;
     if (answer.words.length >= maxWords) return words.includes(answer.words);
-    return newestIndex - index <= maxSkippedAnswers && words.endsWith(answer.words);
+    return newestIndex - index <= maxSkippedAnswers && possibleWords.includes(answer.words);
   });
 }
 
-/** A name that Sekisho adds to an id, the language of a code block, and an icon, which Slack writes as `:name:`. */
+/** A name that Sekisho adds to an id, the language of a code block, and an icon, which Slack writes as `:name:`. Some icons have letters or digits. */
 const names = /[@#][^@#()\n]{1,80} \((?=[A-Z][A-Z0-9]{2,30}\))/g;
-const languages = /^```.*$/gm;
-const icons = /:[a-z0-9_+-]{1,60}:/g;
+const languages = /^(?:```|~~~).*$/gm;
+const icons = /:[a-z0-9_+-]{1,60}:|[0-9]\ufe0f?\u20e3|\p{Extended_Pictographic}/gu;
 
 /** Letters and digits only, because Slack writes marks, links and lines in its own way. */
 function readWords(text: string): string {

@@ -33,6 +33,9 @@ export type BindingRequest = {
  */
 export type PassedResponse = { passed: TransportResponse; isVersionRefused: boolean };
 
+/** The result of an event, unchecked. Others are no event of the call, or the call's error. */
+export type StreamedResult = { result: unknown } | "skipped" | "failed";
+
 export type Binding = {
   /** Undefined if the interface does not have the operation. */
   write<O extends CalledOperation>(call: OperationCall<O>): BindingRequest | undefined;
@@ -40,4 +43,10 @@ export type Binding = {
   read<O extends CalledOperation>(
     call: OperationCall<O> & { response: TransportResponse },
   ): { result: unknown } | PassedResponse;
+  /** Reads an event of a stream. */
+  readEvent(request: {
+    event: Record<string, unknown>;
+    to: UsableInterface;
+    id: string;
+  }): StreamedResult;
 };

@@ -10,6 +10,7 @@ import { hitlKey } from "@sekisho/contracts/a2a/extension.ts";
 import { joinTextParts } from "@sekisho/contracts/a2a/part.ts";
 import type { ReadTask } from "@sekisho/contracts/a2a/read-task.ts";
 import { fromA2aState } from "@sekisho/contracts/a2a/task.ts";
+import { valueSchema } from "@sekisho/contracts/a2a/values.ts";
 import { type ParamsOf, type QuestionOption, transitionError } from "@sekisho/contracts/methods.ts";
 import {
   type FieldValue,
@@ -19,6 +20,7 @@ import {
 import { dropUndefined, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import * as z from "zod";
+import { describeCall, maxDescribed, quoteName, readHint } from "./tool-text.ts";
 
 type StatusMessage = ReadTask["status"]["message"];
 type Answer = ParamsOf<"answer_task">;
@@ -31,7 +33,7 @@ export function hasHitl({ capabilities }: ReadCard): boolean {
 const id = z.string().min(1);
 const text = z.string().optional().catch(undefined);
 const tools = z
-  .array(z.object({ id, name: id }))
+  .array(z.object({ id, name: id, args: valueSchema.optional() }))
   .min(1)
   .max(1000)
   .refine((list) => new Set(list.map((tool) => tool.id)).size === list.length, "two have one id");
@@ -72,7 +74,7 @@ function readAnswerId({ id: requestId, nested: subagent }: AskUser): string {
   );
 }
 
-/** The ids of our options and fields begin with this. */
+/** The ids of our options and fields begin with this. The arguments count too, because other ones need another decision. */
 function createPrefix(request: Request): string {
   return `hitl-${hash("sha256", JSON.stringify(request)).slice(0, 16)}-`;
 }
@@ -102,7 +104,7 @@ export function readHitlQuestion(message: StatusMessage): HitlQuestion | undefin
       ? askForApproval(request, words)
       : askQuestions(request, words);
   const { subagent_name: name } = request.nested ?? {};
-  const lines = [name && `The agent ${quote(name)} asks:`, ...question.lines];
+  const lines = [name && `The agent ${quoteName(name)} asks:`, ...question.lines];
   const { options, fields } = question;
   return { prompt: lines.filter(Boolean).join("\n\n"), ...dropUndefined({ options, fields }) };
 }
@@ -113,11 +115,7 @@ type AskedQuestion = {
   fields?: QuestionField[] | undefined;
 };
 
-/** More names than a person would read. */
-const maxListed = 20;
-const maxNameLength = 100;
-
-/** One decision for each tool. Never shows arguments, which may hold secrets of the agent. */
+/** One decision for each tool, whose arguments the prompt shows. */
 function askForApproval(request: ToolApproval, words: string): AskedQuestion {
   const list = listTools(request);
   const prefix = createPrefix(request);
@@ -131,21 +129,20 @@ function askForApproval(request: ToolApproval, words: string): AskedQuestion {
       options: decisions.map((decision) => ({ id: decision.id, label: decision.label })),
     })),
   );
-  const names = list.slice(0, maxListed).map(({ name }) => quote(name));
-  const more = list.length > maxListed ? " and more" : "";
   const lines = [
     ...new Set([words, request.hint].map(readHint)),
-    list.length === 1
-      ? `The tool ${names.join("")} waits for you.`
-      : `These tools wait for you: ${names.join(", ")}${more}.`,
+    list.length > 1 ? listNames(list) : undefined,
+    ...list.slice(0, maxDescribed).map(({ name, args }) => describeCall({ name, args })),
   ];
   if (list.length > 1 && fields !== undefined) return { lines, fields };
   return { lines, options: decisions.map((one) => ({ ...one, id: `${prefix}${one.id}` })) };
 }
 
-/** The hint of a tool that has none of its own tells a program how to reply. */
-function readHint(hint = ""): string {
-  return hint.includes("FunctionResponse") ? "" : hint;
+/** The names come before the arguments, which may be longer than what is shown. */
+function listNames(list: ToolApproval["tools"]): string {
+  const names = list.slice(0, maxDescribed).map(({ name }) => quoteName(name));
+  const hiddenCount = list.length - names.length;
+  return `These tools wait for you: ${names.join(", ")}${hiddenCount > 0 ? `, and ${hiddenCount} more that are not shown` : ""}.`;
 }
 
 /** As many choices have buttons. More are in a list. */
@@ -178,7 +175,7 @@ function askQuestions(request: AskUser, words: string): AskedQuestion {
 }
 
 function describeQuestion({ question, choices: offered }: Question, index: number): string {
-  const list = offered.length === 0 ? "" : ` (${offered.slice(0, maxListed).join(", ")})`;
+  const list = offered.length === 0 ? "" : ` (${offered.slice(0, maxDescribed).join(", ")})`;
   return `${index + 1}. ${question}${list}`;
 }
 
@@ -195,10 +192,6 @@ function toOptions({ choices: offered }: Question): { id: string; label: string 
 
 function toLabel(words: string, index: number): string {
   return isVisible(words) ? truncate(words, maxLabelLength) : `${index + 1}`;
-}
-
-function quote(name: string): string {
-  return `\`${truncate(name, maxNameLength).replaceAll("`", "'")}\``;
 }
 
 /** `text` says the same to people who read the history. */
@@ -244,7 +237,9 @@ function decide(request: ToolApproval, answer: Answer): HitlResponse | undefined
   const wordDecision = word === "approve" ? "approve" : "deny";
   const decisions = list.map((_, index) => {
     if (fields !== undefined) return fields[`${prefix}${index}`];
-    return option_id === undefined ? wordDecision : option_id.replace(prefix, "");
+    if (option_id === undefined) return wordDecision;
+    // The id of another question's choice may be the same word.
+    return option_id.startsWith(prefix) ? option_id.slice(prefix.length) : undefined;
   });
   if (!decisions.every((decision) => decision === "approve" || decision === "deny"))
     return undefined;

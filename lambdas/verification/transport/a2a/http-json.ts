@@ -28,11 +28,15 @@ export const httpJson: Binding = {
         isVersionRefused: error.code === versionNotSupported,
       };
     }
-    if (status >= 200 && status < 300 && json !== undefined)
-      return { result: to.version === "0.3" ? resultFromProto(json) : json };
+    if (status >= 200 && status < 300 && json !== undefined) return { result: toResult(json, to) };
     return { passed: response, isVersionRefused: isPathMissing(errorResponse) };
   },
+  readEvent: ({ event, to }) => ("error" in event ? "failed" : { result: toResult(event, to) }),
 };
+
+function toResult(json: unknown, { version }: UsableInterface): unknown {
+  return version === "0.3" ? resultFromProto(json) : json;
+}
 
 const versionNotSupported = -32009;
 
@@ -58,8 +62,8 @@ const routes: {
     path: `tasks/${encodeSegment(id)}`,
     query: { historyLength },
   }),
-  // A poll that may wait reads the task instead.
-  SubscribeToTask: undefined,
+  // A2A's Protocol Buffers and the official SDKs have GET, its tables POST.
+  SubscribeToTask: ({ id }) => ({ method: "GET", path: `tasks/${encodeSegment(id)}:subscribe` }),
   ListTasks: (params) => ({ method: "GET", path: "tasks", query: params }),
   CancelTask: ({ id, metadata }) => ({
     method: "POST",

@@ -6,9 +6,8 @@ import { listInterfaces } from "@sekisho/contracts/a2a/v03/card.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
 import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
+import type { BindingName } from "../carrier.ts";
 import { createCardError, foreignText, joinNames } from "./card-problem.ts";
-
-export type BindingName = "JSONRPC" | "HTTP+JSON";
 
 /** `tenant` is echoed in every request (A2A 1.0, section 4.4.6). */
 export type UsableInterface = {

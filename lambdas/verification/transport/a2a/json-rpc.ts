@@ -3,7 +3,7 @@
 import { toA2aMethod } from "@sekisho/contracts/a2a/operations.ts";
 import { paramsToV03 } from "@sekisho/contracts/a2a/v03/params.ts";
 import type { JsonRpcResponse } from "@sekisho/contracts/envelope.ts";
-import { parseEnvelope } from "../read-response.ts";
+import { isResponse, parseEnvelope } from "../read-response.ts";
 import type { Binding, CalledOperation } from "./binding.ts";
 
 export const jsonRpc: Binding = {
@@ -23,6 +23,11 @@ export const jsonRpc: Binding = {
     if (envelope !== undefined && "result" in envelope && envelope.id === id)
       return { result: envelope.result };
     return { passed: response, isVersionRefused: isVersionRefused({ envelope, operation, id }) };
+  },
+  readEvent({ event, id }) {
+    if (!isResponse(event)) return "skipped";
+    const { result } = event;
+    return event.id === id && result !== undefined ? { result } : "failed";
   },
 };
 

@@ -11,14 +11,14 @@ import {
 import { idSchema, optionalText, readableList } from "@sekisho/contracts/a2a/values.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import * as z from "zod";
-import type { A2aCarrier } from "../carrier.ts";
+import type { A2aCarrier, BindingName } from "../carrier.ts";
 import { createMemberProblem } from "../peer-problem.ts";
 import type { TakeResponse } from "../read-events.ts";
 import { createTooLargeError } from "../response-body.ts";
 import type { TransportRequest, TransportResponse } from "../transport.ts";
 import type { Binding, CalledOperation, PassedResponse } from "./binding.ts";
 import { httpJson } from "./http-json.ts";
-import type { BindingName, UsableInterface } from "./interfaces.ts";
+import type { UsableInterface } from "./interfaces.ts";
 import { jsonRpc } from "./json-rpc.ts";
 
 const bindings: Readonly<Record<BindingName, Binding>> = {
@@ -97,9 +97,10 @@ function readEvents(request: {
   const { to, operation, id, takeEvent } = request;
   // A stream is never asked for in answer to a message, but some agents answer every message with one.
   if (takeEvent === undefined) return operation === "SendMessage" && to.binding === "JSONRPC";
-  return ({ response, length }) => {
-    const { result } = response;
-    return response.id !== id || result === undefined || takeEvent({ result, length });
+  return ({ response: event, length }) => {
+    const streamed = bindings[to.binding].readEvent({ event, to, id });
+    if (streamed === "skipped") return false;
+    return streamed === "failed" || takeEvent({ ...streamed, length });
   };
 }
 

@@ -3,8 +3,6 @@
 import {
   asksForCredentials,
   createApprovalOptions,
-  describeCall,
-  formatJson,
   isToolCall,
   isToolRecord,
   listOpenCalls,
@@ -29,6 +27,7 @@ import {
 import { dropUndefined, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
 import { createQuestionId, readHitlQuestion } from "./hitl.ts";
+import { describeCall, formatJson, maxDescribed } from "./tool-text.ts";
 
 /** The reasons of a failed task, as opposed to those of a failed call. */
 const failures = [
@@ -97,9 +96,6 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
       return createEndedError(task, state, notes);
   }
 }
-
-/** More calls or data of one question than a person would read. */
-const maxDescribed = 20;
 
 /** The question of a task, which may be in tool calls or other data instead of words. */
 function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {

@@ -51,18 +51,19 @@ const accepted = { status: "accepted", task_id: "task-1" };
 
 describe("an approval that kagent asks for", () => {
   it.each(["1.0", "0.3"] as const)(
-    "offers two buttons for one tool and hides its arguments, in %s",
+    "offers two buttons for one tool and shows its arguments, in %s",
     async (version) => {
       const { agent, question, answer } = await paused(approval("delete_file"), { version });
       expect(question).toEqual({
         ...{ status: "input_required", task_id: "task-1", question_id: "pause-1" },
-        prompt: expect.stringMatching(/^Human input is required.*\n\nThe tool `delete_file` waits/),
+        prompt: expect.stringMatching(
+          /^Human input is required.*\n\nThe tool `delete_file` waits.*"path": "\/delete_file"/s,
+        ),
         options: [
           { id: expect.any(String), label: "Approve", style: "primary" },
           { id: expect.any(String), label: "Deny", style: "danger" },
         ],
       });
-      expect(JSON.stringify(question)).not.toContain("not-for-slack");
       expect(await answer({ option_id: question.options[0].id })).toEqual(accepted);
       expect(agent.replies).toEqual([
         {
@@ -90,6 +91,7 @@ describe("an approval that kagent asks for", () => {
   it("shows a form with one decision for each of several tools", async () => {
     const { agent, question, answer } = await paused(approval("delete_file", "restart"));
     expect(question.prompt).toContain("These tools wait for you: `delete_file`, `restart`.");
+    expect(question.prompt).toMatch(/"path": "\/delete_file".*"path": "\/restart"/s);
     expect(question.fields).toMatchObject([
       { label: "delete_file", type: "choice", required: true },
       { label: "restart", type: "choice", required: true },
@@ -110,6 +112,8 @@ describe("an approval that kagent asks for", () => {
     const names = Array.from({ length: 21 }, (_, index) => `tool_${index}`);
     const { agent, question, answer } = await paused(approval(...names));
     expect(question).not.toHaveProperty("fields");
+    expect(question.prompt).toContain("`tool_19`, and 1 more that are not shown.");
+    expect(question.prompt).not.toContain("/tool_20");
     await answer({ option_id: question.options[0].id });
     expect(Object(agent.replies[0]).approvals).toHaveLength(21);
   });
@@ -142,6 +146,28 @@ describe("an approval that kagent asks for", () => {
       expect(agent.calls.filter(({ method }) => method === "SendMessage")).toHaveLength(1);
     }
   });
+
+  it("never approves other arguments than those that a person saw", async () => {
+    const { agent, question, answer } = await paused(approval("delete_file"));
+    const args = { path: "/everything" };
+    agent.pause({ type: "tool_approval_request", tools: [{ ...tool("delete_file"), args }] });
+    await expect(answer({ option_id: question.options[0].id })).rejects.toMatchObject({
+      reason: "invalid_state",
+    });
+    expect(agent.replies).toEqual([]);
+  });
+
+  it.each(["approve", "adk-approve:adk-delete_file", "hitl-"])(
+    "never takes a decision about another question for one about its tools: %j",
+    async (option_id) => {
+      for (const names of [["delete_file"], ["delete_file", "restart"]]) {
+        const { agent, answer } = await paused(approval(...names));
+        await expect(answer({ option_id })).rejects.toMatchObject({ reason: "invalid_state" });
+        await expect(answer({ option_id, question_id: "q" })).rejects.toThrow();
+        expect(agent.replies).toEqual([]);
+      }
+    },
+  );
 
   it("refuses a part of a form", async () => {
     const { agent, question, answer } = await paused(approval("delete_file", "restart"));
@@ -285,6 +311,7 @@ it("refuses a decision for a task that works on, although its status still has t
 });
 
 describe("a hostile request", () => {
+  const deep = (depth: number) => JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
   const read = (payload: unknown, extensions: string[] = [hitlUri]) =>
     readHitlQuestion({ parts: [{ text: "Go on?" }], extensions, metadata: { [hitlUri]: payload } });
 
@@ -298,6 +325,7 @@ describe("a hostile request", () => {
     ["broken nested tools", { ...approval("a"), nested: { tools: [] } }],
     ["no questions", { type: "ask_user_request", id: "a", questions: [] }],
     ["an id that is a number", { type: "ask_user_request", id: 7, questions: [region] }],
+    ["arguments without an end", { ...approval(), tools: [{ ...tool("a"), args: deep(5000) }] }],
     ["too many tools", approval(...Array.from({ length: 1001 }, (_, index) => `${index}`))],
   ])("becomes a plain question if it has %s", (_name, payload) => {
     expect(read(payload)).toBeUndefined();
@@ -311,14 +339,34 @@ describe("a hostile request", () => {
   it("cannot leave the code style of a name, nor name more than are read", () => {
     const name = "a` <!channel> `".repeat(50);
     const names = Array.from({ length: 30 }, (_, index) => `${name}${index}`);
-    const { prompt = "" } = read(approval(...names)) ?? {};
+    const tools = names.map((one) => ({ ...tool(one), args: {} }));
+    const { prompt = "" } = read({ ...approval(), tools }) ?? {};
     expect(prompt).not.toContain("a`");
-    expect(prompt.length).toBeLessThan(3000);
+    expect(prompt.length).toBeLessThan(8000);
+  });
+
+  it("shows the arguments of twenty tools at most, each up to 3,000 characters", () => {
+    const tools = Array.from({ length: 1000 }, (_, index) => ({
+      ...tool(`tool_${index}`),
+      args: { text: "x".repeat(100_000) },
+    }));
+    const { prompt = "" } = read({ ...approval(), tools }) ?? {};
+    expect(prompt.length).toBeLessThan(20 * 3200);
+    expect(prompt.match(/longer than what is shown/g)).toHaveLength(20);
+    expect(prompt).toContain("and 980 more that are not shown");
+  });
+
+  it("never shows the arguments of a request for credentials", () => {
+    const { prompt } = read(approval("adk_request_credential")) ?? {};
+    expect(prompt).toBe("Go on?\n\nThe agent needs credentials for one of its tools.");
   });
 
   it("leaves out a hint that is for programs", () => {
     const hint = "Please approve by responding with a FunctionResponse.";
-    expect(read({ ...approval("a"), hint })?.prompt).toBe("Go on?\n\nThe tool `a` waits for you.");
+    const tools = [{ id: "1", name: "a" }];
+    expect(read({ ...approval("a"), tools, hint })?.prompt).toBe(
+      "Go on?\n\nThe tool `a` waits for you.",
+    );
   });
 
   it("reads questions whose members are missing or broken", () => {

@@ -128,7 +128,7 @@ describe("the interfaces of a card", () => {
         ...{ reason: "version_not_supported", certainty: "undelivered" },
         cause: expect.objectContaining({
           name: "CardOfOtherBinding",
-          message: expect.stringContaining("GRPC only, and Sekisho calls agents over JSON-RPC or"),
+          message: expect.stringContaining("GRPC only, and Sekisho calls it over JSON-RPC or"),
         }),
       }),
     );
