@@ -124,11 +124,11 @@ describe("a bundle", () => {
 
   it.each([
     ["echo", 11.1],
-    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 26.1],
+    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 26.2],
     [{ type: "http", runtimeArn }, 227],
     [{ type: "ag-ui", runtimeArn }, 261],
     [{ type: "responses", baseUrl: "https://m.example/v1", authorizer: bearer }, 234],
-    [{ type: "harness", harnessArn }, 237],
+    [{ type: "harness", harnessArn }, 238],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("bundles the agent %j with at most %s KB", (agent, most) => {
     expect(bundleOf("container", agent).kilobytesOf(bundledAgentFile())).toBeLessThanOrEqual(most);
