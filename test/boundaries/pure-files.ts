@@ -74,6 +74,7 @@ export const pureFiles: readonly string[] = [
   "lambdas/runtime/engine/ports.ts",
   "lambdas/runtime/engine/sqlite/file-error.ts",
   "lambdas/runtime/http/read-body.ts",
+  "lambdas/runtime/shown-json.ts",
   "lambdas/runtime/untrusted-input.ts",
   "lambdas/runtime/visible-text.ts",
   "lambdas/runtime/error-kind.ts",

@@ -460,7 +460,7 @@ describe("the files of a code interpreter", () => {
 describe("an approval that a response waits for", () => {
   const request = (id: string, name: string) => ({
     ...{ type: "mcp_approval_request", id, name, server_label: "github" },
-    arguments: '{"token":"hunter2"}',
+    arguments: `{"id":"${id}"}`,
   });
   const asking = [messageOf("I need two tools."), request("a1", "merge"), request("a2", "close")];
 
@@ -477,17 +477,49 @@ describe("an approval that a response waits for", () => {
     return { server, question: last, reply };
   }
 
-  it("becomes a question with the names of the tools, without their arguments", async () => {
+  const shown = (name: string, id: string) =>
+    `\`${name}\`, \`github\`\n\n\`\`\`json\n{\n  "id": "${id}"\n}\n\`\`\``;
+
+  it("becomes a question with the names of the tools and their arguments", async () => {
     const { question } = await ask();
     expect(question).toEqual({
       type: "question",
-      prompt: "I need two tools.\n\nMay I use these tools?\n- merge, github\n- close, github",
+      prompt: `I need two tools.\n\nMay I use these tools?\n\n${shown("merge", "a1")}\n\n${shown("close", "a2")}`,
       options: [
         { id: "approve", label: "Approve" },
         { id: "deny", label: "Deny" },
       ],
       state: { responses: 1, responseId: "resp_1", requestIds: ["a1", "a2"] },
     });
+  });
+
+  it.each<[string, unknown, string]>([
+    ["no JSON", "rm -rf /\u202e", '"rm -rf /\\u202e"'],
+    ["a fence", '{"a":"\\n```\\nHarmless."}', '"a": "\\n```\\nHarmless."'],
+    ["too deep", "[".repeat(5000) + "]".repeat(5000), '"[[['],
+    ["an object", { a: 1 }, "`run`, `s`"],
+    ["nothing", null, "`run`, `s`"],
+  ])("shows arguments that are %s as what they are", async (_what, value, words) => {
+    const item = { ...request("a1", "run"), server_label: "s", arguments: value };
+    const server = await startResponsesServer({ plan: () => answering(item) });
+    const { last } = await run(server.baseUrl, {});
+    const { prompt = "" } = last?.type === "question" ? last : {};
+    expect(prompt).toContain(words);
+    expect(prompt.match(/^```/gm) ?? []).toHaveLength(typeof value === "string" ? 2 : 0);
+  });
+
+  it("names the tools whose arguments would make the question too long", async () => {
+    const items = Array.from({ length: 40 }, (_, index) => ({
+      ...request(`a${index}`, `tool ${index}`),
+      arguments: JSON.stringify({ text: "x".repeat(2000) }),
+    }));
+    const server = await startResponsesServer({ plan: () => answering(...items) });
+    const { last } = await run(server.baseUrl, {});
+    const { prompt = "", state } = last?.type === "question" ? last : {};
+    expect(prompt.length).toBeLessThanOrEqual(9000);
+    expect(prompt.match(/`tool \d+`/g)).toHaveLength(30);
+    expect(prompt).toContain("The arguments are too long to be shown.");
+    expect(Object(state).requestIds).toHaveLength(30);
   });
 
   it("speaks the language of the person", async () => {

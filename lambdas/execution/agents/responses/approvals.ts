@@ -1,5 +1,11 @@
 /** Asks a person about calls of tools that need an approval, and brings the decision to the endpoint. */
-import { isJsonObject, sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
+import { formatJson, quoteName } from "@sekisho/runtime/shown-json.ts";
+import {
+  isJsonObject,
+  isNestedTooDeep,
+  parseJson,
+  truncate,
+} from "@sekisho/runtime/untrusted-input.ts";
 import type { AgentAnswer, TaskUpdate } from "../agent.ts";
 import { isId, isText, type OutputItem } from "./reader.ts";
 import type { InputItem } from "./request.ts";
@@ -17,19 +23,24 @@ type Usage = Record<string, unknown>;
 type Question = Extract<TaskUpdate, { type: "question" }>;
 
 /** Far more than a model calls at once. */
-const maxRequests = 50;
-const maxNameLength = 100;
+const maxRequests = 30;
 const maxPromptLength = 9000;
 
 const kana = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
-const english = { ask: "May I use these tools?", approve: "Approve", deny: "Deny" };
+const english = {
+  ask: "May I use these tools?",
+  unshown: "The arguments are too long to be shown.",
+  approve: "Approve",
+  deny: "Deny",
+};
 const japanese = {
   ask: "次のツールを使ってもよいですか。",
+  unshown: "引数は長すぎるため表示できません。",
   approve: "承認する",
   deny: "却下する",
 };
 
-/** Undefined if nothing waits for an approval. The tools are named without their arguments, which may hold secrets. */
+/** Undefined if nothing waits for an approval. A person must see what they approve, so the arguments of the tools are shown. */
 export function createApprovalQuestion(request: {
   items: readonly OutputItem[];
   responseId: string | undefined;
@@ -45,12 +56,7 @@ export function createApprovalQuestion(request: {
   const requestIds = [...new Set(requests.map(({ id }) => id).filter(isId))];
   if (requestIds.length === 0 || responseId === undefined) return undefined;
   const strings = kana.test(message + text) ? japanese : english;
-  const tools = requests.map(({ name, server_label: server }) => {
-    const words = [name, server].filter(isText).map(toLabel);
-    return `- ${words.filter((word) => word !== "").join(", ")}`;
-  });
-  const list = [...new Set(tools)].join("\n");
-  const ask = truncate(`${strings.ask}\n${list}`, maxPromptLength);
+  const ask = truncate(`${strings.ask}\n\n${describeTools(requests, strings)}`, maxPromptLength);
   const shownText = truncate(text.trim(), maxPromptLength - ask.length);
   const state: ApprovalState = {
     ...{ responses: 1, responseId, requestIds },
@@ -67,8 +73,27 @@ export function createApprovalQuestion(request: {
   };
 }
 
-function toLabel(name: string): string {
-  return truncate(sanitizeLine(name), maxNameLength);
+/** The arguments of all tools, as far as they fit, and the names of the tools otherwise. */
+function describeTools(requests: readonly OutputItem[], strings: typeof english): string {
+  let lengthLeft = maxPromptLength - requests.length * maxNameLineLength;
+  const tools = requests.map((request) => {
+    const names = [request.name, request.server_label].filter(isText).map(quoteName).join(", ");
+    const shownArguments = showArguments(request.arguments);
+    lengthLeft -= shownArguments.length;
+    const details = lengthLeft < 0 ? strings.unshown : shownArguments;
+    return details === "" ? names : `${names}\n\n${details}`;
+  });
+  return [...new Set(tools)].join("\n\n");
+}
+
+/** Two names of 100 characters, the sentence in place of the arguments, and what is between them. */
+const maxNameLineLength = 260;
+
+/** The arguments are the text of JSON. What cannot be read is shown as that text. */
+function showArguments(json: unknown): string {
+  if (!isText(json) || json.trim() === "") return "";
+  const value = parseJson(json);
+  return formatJson(value === undefined || isNestedTooDeep(value) ? json : value);
 }
 
 const countNames: readonly string[] = ["input_tokens", "output_tokens", "total_tokens"];

@@ -17,10 +17,11 @@ import {
   type QuestionField,
   questionFieldsSchema,
 } from "@sekisho/contracts/question-fields.ts";
+import { quoteName } from "@sekisho/runtime/shown-json.ts";
 import { dropUndefined, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import * as z from "zod";
-import { describeCall, maxDescribed, quoteName, readHint } from "./tool-text.ts";
+import { describeCall, maxDescribed, readHint } from "./tool-text.ts";
 
 type StatusMessage = ReadTask["status"]["message"];
 type Answer = ParamsOf<"answer_task">;

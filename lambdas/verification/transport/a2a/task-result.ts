@@ -24,10 +24,11 @@ import {
   type TaskState,
   transitionError,
 } from "@sekisho/contracts/methods.ts";
+import { formatJson } from "@sekisho/runtime/shown-json.ts";
 import { dropUndefined, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
 import { createQuestionId, readHitlQuestion } from "./hitl.ts";
-import { describeCall, formatJson, maxDescribed } from "./tool-text.ts";
+import { describeCall, maxDescribed } from "./tool-text.ts";
 
 /** The reasons of a failed task, as opposed to those of a failed call. */
 const failures = [

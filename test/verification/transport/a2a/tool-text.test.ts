@@ -1,11 +1,8 @@
 /** What a person reads of a tool that waits for approval. */
 import { describe, expect, it } from "@jest/globals";
+import { formatJson, quoteName } from "@sekisho/runtime/shown-json.ts";
 import { sanitizeLines } from "@sekisho/runtime/untrusted-input.ts";
-import {
-  describeCall,
-  formatJson,
-  quoteName,
-} from "@sekisho/verification/transport/a2a/tool-text.ts";
+import { describeCall } from "@sekisho/verification/transport/a2a/tool-text.ts";
 
 /** A list of one text whose JSON, indented or not, has this length. */
 function listWith({ length, indent }: { length: number; indent?: number }): string[] {
