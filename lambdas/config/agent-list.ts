@@ -16,6 +16,20 @@ export function listAgents(section: Agents): { name?: string; agent: AgentConfig
   return findMainName(section) === undefined ? [{ agent: section.agent }, ...named] : named;
 }
 
+type BuiltInType = Exclude<AgentConfig, string>["type"];
+
+const isKeeping: Readonly<Record<BuiltInType, boolean>> = {
+  ...{ "openai-compatible": false, bedrock: false },
+  ...{ responses: true, "ag-ui": true, http: true, harness: true },
+};
+
+/** True if one of the agents may keep something of a conversation. An agent file may. */
+export function keepsConversations(section: Agents): boolean {
+  return listAgents(section).some(({ agent }) =>
+    typeof agent === "string" ? agent !== "echo" : isKeeping[agent.type],
+  );
+}
+
 /** The path of the agent in the configuration. */
 export function toAgentPath(name: string | undefined): string[] {
   return ["execution", ...(name === undefined ? ["agent"] : ["agents", name])];

@@ -1,6 +1,7 @@
 /** What the role of the Execution zone may do for an agent elsewhere. */
 import { describe, expect, it } from "@jest/globals";
 import { permitAgents } from "@sekisho/cdk/constructs/agent-permissions.ts";
+import { keepsConversations } from "@sekisho/config/agent-list.ts";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { App, Stack } from "aws-cdk-lib";
 import { AccountRootPrincipal, type PolicyStatement, Role } from "aws-cdk-lib/aws-iam";
@@ -110,4 +111,19 @@ it("the role that runs the agent responses may invoke the API of its signed addr
   expect(statement).toMatchObject({ Action: "execute-api:Invoke" });
   expect(JSON.stringify(statement)).toContain(":execute-api:eu-west-1:*:abc/*");
   expect(others).toEqual([]);
+});
+
+describe("the role of the worker on Lambda", () => {
+  const model = { type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" };
+
+  it.each([
+    ["may", { agent: "./agent.ts" }],
+    ["may", { agent: { type: "ag-ui", runtimeArn } }],
+    ["may", { agents: { far: { type: "http", runtimeArn } } }],
+    ["may not", { agent: "echo" }],
+    ["may not", { agent: model, agents: { own: { ...model, model: "n" } } }],
+    ["may not", { agent: { type: "bedrock", modelId: "amazon.nova-lite-v1:0" } }],
+  ])("%s put items for the agents of %j", (may, execution) => {
+    expect(keepsConversations(parseConfig({ json: { execution } }).execution)).toBe(may === "may");
+  });
 });

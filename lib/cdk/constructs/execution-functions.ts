@@ -1,5 +1,6 @@
 /** The Execution zone on Lambda: a function behind a URL that takes tasks, a queue of task ids, and a function that runs agents. */
 
+import { keepsConversations } from "@sekisho/config/agent-list.ts";
 import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
 import { isA2aEndpoint } from "@sekisho/config/stage-config.ts";
 import { defaultAgentConcurrency, type Stage } from "@sekisho/config/stage-schema.ts";
@@ -126,8 +127,8 @@ export function createExecutionFunctions(
   });
   permit(
     role,
-    // An agent that keeps something of a conversation creates a record.
-    tablePermission(table),
+    // Only the values of conversations are new items: the other function creates the tasks.
+    tablePermission(table, { creates: keepsConversations(config.execution) }),
     keyPermission(key, { sends: isA2a, through: ["dynamodb", "sqs"] }),
     consumePermission(...queues),
   );
