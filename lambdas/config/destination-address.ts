@@ -28,7 +28,7 @@ export function factsOf({ transport }: Destination): TransportFacts<never> {
   return transportFacts[transport];
 }
 
-/** What the peer speaks. The transport `a2a` is A2A over HTTPS. */
+/** Returns the protocol of the peer. The transport `a2a` is A2A over HTTPS. */
 export function protocolOf(destination: Destination): "sekisho" | "a2a" {
   if (destination.transport === "a2a") return "a2a";
   return ("protocol" in destination ? destination.protocol : undefined) ?? "sekisho";

@@ -129,9 +129,9 @@ async function answerRest({
   };
   if (text.includes('"jsonrpc"') && text.trim().endsWith("}")) {
     const response = restAnswer({ envelope: JSON.parse(text), call: restCall, init });
-    const said = Buffer.from(await response.arrayBuffer());
-    const padding = Buffer.alloc(Math.max(0, chunk.byteLength - said.byteLength), " ");
-    return new Response(Buffer.concat([said, padding]), response);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const padding = Buffer.alloc(Math.max(0, chunk.byteLength - bytes.byteLength), " ");
+    return new Response(Buffer.concat([bytes, padding]), response);
   }
   return new Response(ReadableStream.from(followedBy(chunk, reader)), init);
 }

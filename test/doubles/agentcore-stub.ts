@@ -7,7 +7,7 @@ export type AgentCoreStub = Awaited<ReturnType<typeof startAgentCoreStub>>;
 
 const session = "x-amzn-bedrock-agentcore-runtime-session-id";
 
-/** Where a container of each protocol listens. */
+/** The port and the path of a container of each protocol. */
 const containers = { HTTP: "http://container:8080/invocations", A2A: "http://container:9000/" };
 type Protocol = keyof typeof containers;
 

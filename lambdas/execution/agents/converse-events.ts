@@ -36,7 +36,7 @@ export function createBedrockReader() {
     isUsed: () => isUsed,
     /** True within a message, and between two of one answer. */
     isOpen: () => isOpen,
-    /** That of the latest message. Undefined before its first end. */
+    /** The stop reason of the latest message. Undefined before its first end. */
     stopReason: () => stopReason,
     /** Undefined if it is no such event. */
     read(event: unknown): Piece | undefined {

@@ -111,8 +111,11 @@ async function leaveOutSeen(request: {
   const { task, context, speaker } = request;
   if (task.history === undefined || task.history.length === 0) return task;
   // The host logs a failure. A thread that comes twice is better than no answer.
-  const kept = await context.conversation.read().catch(() => undefined);
-  const { speaker: lastSpeaker, seenTs } = Object(kept) as { speaker?: unknown; seenTs?: unknown };
+  const keptValue = await context.conversation.read().catch(() => undefined);
+  const { speaker: lastSpeaker, seenTs } = Object(keptValue) as {
+    speaker?: unknown;
+    seenTs?: unknown;
+  };
   if (lastSpeaker !== speaker) return task;
   return { ...task, history: typeof seenTs === "string" ? listUnseenMessages(task, seenTs) : [] };
 }

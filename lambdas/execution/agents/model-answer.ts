@@ -13,7 +13,7 @@ export type AnswerEnd = {
 export type ModelAnswer = {
   /** Returns the updates to report now. */
   add(text: string): TaskUpdate[];
-  /** What is written so far, without the reasoning. */
+  /** The text so far, without the reasoning. */
   text(): string;
   /** True if the host rejects the answer as too large, so that the rest of the stream is not needed. */
   isTooLarge(): boolean;

@@ -1,4 +1,4 @@
-/** What an agent elsewhere does, as updates: the tools that it calls, and the files that it makes. */
+/** Updates about the tools that an agent elsewhere calls, and the files that it makes. */
 import { maxResultBytes } from "@sekisho/contracts/limits.ts";
 import type { Artifact } from "@sekisho/contracts/methods.ts";
 import { sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";

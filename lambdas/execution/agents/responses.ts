@@ -33,7 +33,7 @@ export const createAgent: CreateAgent = ({ config, ...dependencies }) => {
   return createResponsesAgent({ config, dependencies });
 };
 
-/** What the parts of one run share. */
+/** The values that the parts of one run share. */
 type Run = {
   api: ResponsesApi;
   config: ResponsesConfig;
@@ -179,8 +179,8 @@ async function listBodies(
     const input = createDecisions(state, reply);
     return [createBody({ options: config, input, previousId: state.responseId })];
   }
-  const kept = config.store ? await context.conversation.read() : undefined;
-  const { responseId, seenTs } = Object(kept) as { responseId?: unknown; seenTs?: unknown };
+  const keptValue = config.store ? await context.conversation.read() : undefined;
+  const { responseId, seenTs } = Object(keptValue) as { responseId?: unknown; seenTs?: unknown };
   const previousId = isText(responseId) ? responseId : undefined;
   const files = await readFiles(task, context);
   const toBody = (isContinued: boolean, namesFiles: boolean) =>

@@ -22,7 +22,7 @@ import { removalPolicy } from "./storage.ts";
 
 /** Calls go through a named endpoint. The default endpoint is not a CloudFormation resource, so it cannot have a policy. */
 const endpointName = "live";
-/** Where AgentCore expects the server of a runtime whose protocol is A2A, and which headers of A2A it has to pass on. */
+/** The port at which AgentCore expects the server of a runtime whose protocol is A2A, and the headers of A2A that it has to pass on. */
 const a2aPort = "9000";
 const a2aHeaders = ["A2A-Version", "A2A-Extensions", "X-A2A-Extensions"];
 /** AgentCore writes what the server prints to the log group `PREFIX<runtime id>-<endpoint>`. The id is the name with a suffix. */

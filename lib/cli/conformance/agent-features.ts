@@ -1,4 +1,4 @@
-/** What a kind of agent can serve of our features by its protocol, beside what a few runs of it have shown. */
+/** The features that a kind of agent can serve by its protocol, beside those that a few runs of it have shown. */
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { listPlaceholders } from "@sekisho/config/request-template.ts";
 import { formatTable } from "../table.ts";
@@ -16,7 +16,7 @@ const features = [
 ] as const;
 export type Feature = (typeof features)[number];
 
-/** What runs of an agent have shown. */
+/** The features that runs of an agent have shown. */
 export type Seen = Partial<Record<Feature, string>>;
 export type FeatureRow = { feature: Feature; protocol: string; seen: string };
 
@@ -58,10 +58,10 @@ const byProtocol: Record<BuiltInType, Partial<Record<Feature, string>>> = {
 };
 
 export function listFeatures(agent: AgentConfig, seen: Readonly<Seen>): FeatureRow[] {
-  const known = describeProtocol(agent);
+  const protocolFeatures = describeProtocol(agent);
   return features.map((feature) => ({
     feature,
-    protocol: known[feature] ?? "no",
+    protocol: protocolFeatures[feature] ?? "no",
     seen: seen[feature] ?? "no",
   }));
 }

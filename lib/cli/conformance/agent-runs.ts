@@ -17,7 +17,7 @@ import type { Seen } from "./agent-features.ts";
 
 type Runs = {
   agent: Agent;
-  /** Of all runs together. */
+  /** The limit for all runs together. */
   budgetMs: number;
   /** How long an agent may take to end after a cancel. */
   cancelMs?: number;

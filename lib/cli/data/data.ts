@@ -256,7 +256,7 @@ const runningSchema = z.object({
 });
 
 function executionPart(data: PersonData) {
-  // What an agent keeps of a conversation names no task, and lives as long as the task's own record.
+  // The value that an agent keeps of a conversation names no task, and lives as long as the task's own record.
   const sessionKeys = data.tasks.flatMap(({ call }) =>
     call ? [deriveSessionKey(call.sessionId)] : [],
   );

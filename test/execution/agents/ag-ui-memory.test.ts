@@ -1,4 +1,4 @@
-/** What the agent for AG-UI keeps between the tasks of a thread: its state, and the ids of its answers. */
+/** The memory of the agent for AG-UI between the tasks of a thread: its state, and the ids of its answers. */
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { agentSchema } from "@sekisho/config/agent-schema.ts";
 import {

@@ -28,7 +28,7 @@ async function* chunksOf(pieces: readonly Uint8Array[]) {
   yield* pieces;
 }
 
-/** What is read from the pieces of a stream, or the error. */
+/** Reads the pieces of a stream. Resolves to the answer, or to the error. */
 async function outcomeOf(pieces: readonly Uint8Array[]): Promise<Outcome | RemoteError> {
   const reader = createHarnessReader();
   let answer = "";

@@ -47,7 +47,7 @@ export type CreateRequest = z.infer<typeof createRequest>;
 
 type Stored = { id: string; status: string; output: readonly OutputItem[]; wasCanceled?: boolean };
 
-/** What the endpoint does with a request: the items of a response, or a response of HTTP instead. */
+/** The answer of the endpoint to a request: the items of a response, or a response of HTTP instead. */
 export type Plan =
   | { output: readonly OutputItem[]; end?: object; events?: readonly ServerEvent[] }
   | Response;
@@ -56,7 +56,7 @@ export type ResponsesServer = {
   baseUrl: string;
   requests: CreateRequest[];
   received: Received[];
-  /** What requests did that the reference forbids. */
+  /** Requests that the reference forbids, in words. */
   problems: string[];
   stored: Map<string, Stored>;
 };

@@ -1,4 +1,4 @@
-/** What an agent keeps between the tasks of one conversation. */
+/** The value that an agent keeps between the tasks of one conversation. */
 import { describe, expect, it } from "@jest/globals";
 import type { AgentConversation } from "@sekisho/execution/agents/agent.ts";
 import { createConversation } from "@sekisho/execution/runs/conversation.ts";

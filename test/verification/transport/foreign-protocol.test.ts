@@ -1,4 +1,4 @@
-/** What a response of another protocol looks like, and what is not taken for one. */
+/** Responses of other protocols, and others that are not taken for one. */
 import { describe, expect, it } from "@jest/globals";
 import {
   type ForeignProtocol,

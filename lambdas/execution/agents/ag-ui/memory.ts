@@ -1,5 +1,5 @@
 /**
- * What is kept of a conversation from task to task: the agent's state, and the ids of its answers. A server that keeps the conversation
+ * The memory of a conversation from task to task: the agent's state, and the ids of its answers. A server that keeps the conversation
  * takes an answer with another id for a further one, and would read its own words twice.
  */
 import { isJsonWithin } from "@sekisho/contracts/json-size.ts";

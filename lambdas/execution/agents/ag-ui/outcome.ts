@@ -145,7 +145,7 @@ function isKept(schema: unknown): boolean {
   return isJsonWithin({ value: schema, maxBytes: maxSchemaBytes });
 }
 
-/** What the code of an agent of LangGraph or Mastra asked with. */
+/** The value with which the code of an agent of LangGraph or Mastra asked. */
 function readValue(metadata: unknown): unknown {
   const { raw, langgraph, mastra } = Object(metadata) as {
     raw?: unknown;

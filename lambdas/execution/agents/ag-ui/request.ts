@@ -41,7 +41,7 @@ type RunRequest = {
   context: Pick<AgentContext, "contextId" | "taskId" | "requestId">;
   protocolVersion: "1.0" | "none";
   continuation: Continuation | undefined;
-  /** Of the tasks before this one. */
+  /** The memory of the tasks before this one. */
   memory: Memory;
   nowMs: number;
 };

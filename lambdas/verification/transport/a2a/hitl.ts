@@ -38,7 +38,7 @@ const tools = z
   .min(1)
   .max(1000)
   .refine((list) => new Set(list.map((tool) => tool.id)).size === list.length, "two have one id");
-/** What a subagent waits for, on behalf of which the agent asks. */
+/** The request of a subagent, on behalf of which the agent asks. */
 const nested = z.object({ subagent_name: text, tools }).nullish();
 const choices = z.array(z.string()).catch([]);
 const multiple = z.boolean().catch(false);
@@ -95,7 +95,7 @@ export function createQuestionId(messageId: string | undefined): string | undefi
 
 type HitlQuestion = { prompt: string; options?: QuestionOption[]; fields?: QuestionField[] };
 
-/** What a person reads, or undefined if the message asks in another way. */
+/** The text for the person, or undefined if the message asks in another way. */
 export function readHitlQuestion(message: StatusMessage): HitlQuestion | undefined {
   const request = readRequest(message);
   if (request === undefined || message === undefined) return undefined;

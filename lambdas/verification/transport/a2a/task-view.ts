@@ -85,7 +85,7 @@ export function applyEvent(request: {
   return { ...task, artifacts: artifacts.with(index, next) };
 }
 
-/** What a person sees of a task that goes on. Undefined for one that does not. */
+/** Identifies what a person sees of a task that goes on. Undefined for one that does not. */
 export function describeProgress(outcome: Outcome): string | undefined {
   if (outcome instanceof SekishoError || outcome.status !== "accepted") return undefined;
   return JSON.stringify(outcome.progress ?? {});

@@ -8,7 +8,7 @@ import { decide, join, toolResults } from "./script.ts";
 
 type Payload = { prompt?: string; reply?: string };
 
-/** What the person wrote so far, by session. */
+/** The messages of the person so far, by session. */
 const conversations = new Map<string, string[]>();
 
 function decideNext({ prompt, reply }: Payload, sessionId: string) {

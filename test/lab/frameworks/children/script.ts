@@ -1,4 +1,4 @@
-/** What the models of all frameworks reply here, in the terms of no framework. */
+/** The replies of the scripted models of all frameworks, in the terms of no framework. */
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { reply } from "../../peers/script.ts";

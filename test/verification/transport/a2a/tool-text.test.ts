@@ -1,4 +1,4 @@
-/** What a person reads of a tool that waits for approval. */
+/** The text that a person reads about a tool that waits for approval. */
 import { describe, expect, it } from "@jest/globals";
 import { formatJson, quoteName } from "@sekisho/runtime/shown-json.ts";
 import { sanitizeLines } from "@sekisho/runtime/untrusted-input.ts";
