@@ -1,6 +1,14 @@
 /** The authorizers of a destination: how calls over HTTP prove who makes them. */
 import * as z from "zod";
-import { httpUrl, integer, oneOf, regionSchema, roleArnSchema, secretSchema } from "./values.ts";
+import {
+  headerNameSchema,
+  httpUrl,
+  integer,
+  oneOf,
+  regionSchema,
+  roleArnSchema,
+  secretSchema,
+} from "./values.ts";
 
 const stsRegion = {
   region: regionSchema
@@ -9,9 +17,6 @@ const stsRegion = {
       "The region of the AWS STS endpoint that issues the token. Default: the Verification zone's region.",
     ),
 };
-/** The request would be another one. */
-const reservedHeaders =
-  /^(authorization|host|connection|keep-alive|te|trailer|upgrade|expect|cookie|accept.*|content-.*|transfer-.*|proxy-.*|x-amz.*|trace.*|a2a-.*)$/i;
 const audience = z.string().min(1).max(1000);
 
 /** RFC 6749, section 3.3. */
@@ -32,13 +37,7 @@ export const authorizerSchema = z.discriminatedUnion(
       .strictObject({
         type: z.literal("bearer"),
         token: secretSchema.describe("The shared token."),
-        header: z
-          .string()
-          .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, "must be the name of a header such as x-api-key")
-          .refine(
-            (name) => !reservedHeaders.test(name),
-            "must not be a header that HTTP or AWS gives a meaning",
-          )
+        header: headerNameSchema
           .optional()
           .describe(
             "The header that holds the token by itself, such as x-api-key. Default: Authorization, after the word Bearer.",
@@ -200,6 +199,11 @@ export const authorizerSchema = z.discriminatedUnion(
           .describe("The CA of the server's certificate, as PEM. Default: the public CAs."),
       })
       .describe("Presents a client certificate (mutual TLS)."),
+    z
+      .strictObject({ type: z.literal("asker") })
+      .describe(
+        "Sends the token of the person who asked as the bearer, for a peer that needs nothing else, such as AgentCore with a JWT authorizer. The destination's asker says what is in it. Stores no secret.",
+      ),
   ],
   oneOf(
     "none",
@@ -210,6 +214,7 @@ export const authorizerSchema = z.discriminatedUnion(
     "azure",
     "oauth-client-credentials",
     "mtls",
+    "asker",
   ),
 );
 export type AuthorizerConfig = z.infer<typeof authorizerSchema>;

@@ -1,5 +1,7 @@
 /** Creates the configured authorizers. */
 
+import type { AskerAudience, AskerTokens } from "@sekisho/runtime/asker/asker.ts";
+import { createAskerAuthorizer } from "@sekisho/runtime/auth/asker.ts";
 import { type Authorizer, noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { createAzureAuthorizer } from "@sekisho/runtime/auth/azure.ts";
 import { createGoogleAuthorizer } from "@sekisho/runtime/auth/google.ts";
@@ -20,6 +22,8 @@ export type AuthorizerDependencies = {
   credentials: AwsCredentialsProvider;
   /** The region in which the zone runs. Undefined if it is not known. */
   region: string | undefined;
+  /** Makes the tokens of the authorizer `asker`. Absent where no calls are made for a person. */
+  asker?: { tokens: AskerTokens; to: AskerAudience } | undefined;
   /** Replaces the addresses of Google and Microsoft, for tests. */
   issuers?: { google?: URL; microsoft?: URL };
 };
@@ -83,6 +87,11 @@ export function createAuthorizer(
         ...issuer,
         readClientSecret: () => readSecret(clientSecret),
       });
+    }
+    case "asker": {
+      const { asker } = options;
+      if (asker === undefined) throw new Error("The authorizer asker needs the section asker.");
+      return createAskerAuthorizer(asker);
     }
     case "mtls": {
       const { certificate, key, ca } = authorizer;

@@ -33,6 +33,7 @@ export function crossCheck({ config, destinationNames, invalidSections }: ValidP
     ...workspaceProblems(config),
     ...destinationProblems(config),
     ...callTimeProblems(config),
+    ...(areValid("asker") ? askerProblems(config) : []),
     ...(areValid("execution", "limits") ? budgetProblems(config) : []),
     ...(areValid("limits") ? longPollProblems(config) : []),
     ...(areValid("execution") ? [...tokenProblems(config), ...agentProblems(config)] : []),
@@ -115,6 +116,16 @@ function destinationProblems({ destinations }: Config): Problem[] {
       return [{ path: [...path, "authorizer", "scope"], message: needsScope }];
     if (authorizer?.type !== "none" || !addresses.some(isElsewhere)) return [];
     return [{ path: [...path, "authorizer"], message: needsAuthorizer }];
+  });
+}
+
+function askerProblems({ destinations, asker }: Config): Problem[] {
+  if (asker !== undefined) return [];
+  return Object.entries(destinations).flatMap(([name, destination]): Problem[] => {
+    const isBearer = resolveAuthorizerConfig(destination)?.type === "asker";
+    if (!isBearer && destination.asker === undefined) return [];
+    const path = ["destinations", name, isBearer ? "authorizer" : "asker"];
+    return [{ path, message: 'needs the section asker, with the "issuer" of the tokens' }];
   });
 }
 

@@ -78,6 +78,20 @@ export function toAddress(destination: Destination): string | undefined {
   return address?.(destination as never) ?? listAddresses(destination)[0]?.address;
 }
 
+/** The audience of tokens for the Execution zone of this configuration, whose address depends on where it runs. */
+export const ownAudience = "sekisho";
+
+/** The audience of the asker's tokens for the destination. */
+export function readAudience(destination: Destination): string {
+  return destination.asker?.audience ?? findAudience(destination) ?? ownAudience;
+}
+
+function findAudience(destination: Destination): string | undefined {
+  if (destination.transport === "in-process") return undefined;
+  if (destination.transport === "agentcore") return destination.runtimeArn;
+  return destination.url ?? (destination.transport === "a2a" ? destination.card : undefined);
+}
+
 export function authorizerOf(destination: Destination): string {
   return factsOf(destination).authorizer ?? resolveAuthorizerConfig(destination)?.type ?? "none";
 }

@@ -3,6 +3,7 @@
 import { dialectSchema } from "@sekisho/contracts/dialects.ts";
 import { omittableFieldSchema } from "@sekisho/contracts/methods.ts";
 import * as z from "zod";
+import { destinationAskerSchema, withBearerAsker } from "./asker-schema.ts";
 import { authorizerSchema } from "./authorizer-schema.ts";
 import { slackIdSchema, teamSchema } from "./slack-schema.ts";
 import {
@@ -87,6 +88,7 @@ const anyDestination = {
     })
     .prefault({})
     .describe("Questions and approval requests of the agent."),
+  asker: destinationAskerSchema.optional(),
 };
 
 /** For transports of the zone contract. */
@@ -183,7 +185,7 @@ export const destinationSchema = z.discriminatedUnion("transport", [
         ),
     })
     .transform((destination) => ({
-      ...destination,
+      ...withBearerAsker(destination),
       idempotent: destination.idempotent ?? destination.url === undefined,
     }))
     .describe("Sends JSON-RPC over HTTPS (http on loopback only)."),
@@ -224,7 +226,7 @@ export const destinationSchema = z.discriminatedUnion("transport", [
       message: "is missing; set it, because url only replaces the address in the card",
     })
     .transform((destination) => ({
-      ...destination,
+      ...withBearerAsker(destination),
       idempotent: destination.idempotent ?? destination.card === undefined,
     }))
     .describe(

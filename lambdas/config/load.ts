@@ -102,7 +102,7 @@ export function parseWholeConfig({
 }
 
 /** More keys would not help to find the right one. */
-const maxKeysListed = 12;
+const maxKeysListed = 13;
 
 function explainKey({
   json,

@@ -1,5 +1,6 @@
 /** The configuration file `sekisho.config.json`: its fields, their defaults and their meaning. */
 import * as z from "zod";
+import { askerSchema } from "./asker-schema.ts";
 import { authenticatorSchema } from "./authenticator-schema.ts";
 import { destinationSchema } from "./destination-schema.ts";
 import { executionSchema } from "./execution-schema.ts";
@@ -208,6 +209,7 @@ export const configFields = z.strictObject({
     .describe(
       "Sekisho's own Execution host and its agent. These keys have no effect on agents elsewhere.",
     ),
+  asker: askerSchema.optional(),
   limits: limitsSchema
     .prefault({})
     .describe("The limits and time limits of the Verification zone."),

@@ -1,5 +1,5 @@
 /** The configuration of one stage on AWS: destinations with their addresses, and secrets as names in Secrets Manager. */
-import { isLocalOnly, isOwnExecution, readHostAgent } from "./destination-address.ts";
+import { isLocalOnly, isOwnExecution, ownAudience, readHostAgent } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";
 import type { ExecutionKind, Stage } from "./stage-schema.ts";
@@ -115,10 +115,12 @@ function applyAddress(destination: Destination, address: ExecutionAddress): Dest
     sendsAtOnce = address.transport === "https" ? address.sendsAtOnce : undefined,
   } = destination;
   const agent = readHostAgent(destination);
+  const { asker } = destination;
   const common = {
     ...(callTimeoutMs !== undefined && { callTimeoutMs }),
     ...(sendsAtOnce !== undefined && { sendsAtOnce }),
     ...(agent !== undefined && { agent }),
+    ...(asker !== undefined && { asker: { audience: ownAudience, ...asker } }),
     ...{
       deadlineMs,
       concurrency,

@@ -32,6 +32,19 @@ export const nameSchema = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,62}$/, "must be lower-case letters, digits and hyphens");
 
+/** The request would be another one. */
+const reservedHeaders =
+  /^(authorization|host|connection|keep-alive|te|trailer|upgrade|expect|cookie|accept.*|content-.*|transfer-.*|proxy-.*|x-amz.*|trace.*|a2a-.*)$/i;
+
+/** The name of a header for a credential, such as x-api-key. */
+export const headerNameSchema = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, "must be the name of a header such as x-api-key")
+  .refine(
+    (name) => !reservedHeaders.test(name),
+    "must not be a header that HTTP or AWS gives a meaning",
+  );
+
 /** A whole number from `least` to `most`. */
 export function integer(min: number, max?: number) {
   const schema = z.int().min(min);

@@ -3,12 +3,14 @@
 import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
 import { createAuthorizer } from "@sekisho/config/authorizers.ts";
 import { callTimes, resolveLongPollMs } from "@sekisho/config/call-time.ts";
-import { protocolOf, readHostAgent } from "@sekisho/config/destination-address.ts";
+import { protocolOf, readAudience, readHostAgent } from "@sekisho/config/destination-address.ts";
 import type { Destination } from "@sekisho/config/destination-schema.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
 import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
 import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import type { AskerAudience, AskerTokens } from "@sekisho/runtime/asker/asker.ts";
+import { withAskerHeader } from "@sekisho/runtime/auth/asker.ts";
 import type { Authorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
@@ -22,6 +24,7 @@ import { createHttpsTransport } from "./transport/http/transport.ts";
 import { createInProcessTransport } from "./transport/in-process/transport.ts";
 import { createClient, type ExecutionClient } from "./transport/runner.ts";
 import type { Transport } from "./transport/transport.ts";
+import { withAsker } from "./transport/with-asker.ts";
 
 export type WorkerDestination = {
   client: ExecutionClient;
@@ -52,6 +55,8 @@ export type DestinationDependencies = {
   region?: string | undefined;
   log: Log;
   telemetry?: Telemetry | undefined;
+  /** Makes the tokens that say who asked. Needed if a destination is told. */
+  askerTokens?: AskerTokens | undefined;
   /** Called with the headers that an authorizer adds to a request, which hold the credential. */
   onCredential?: ((headers: Readonly<Record<string, string>>) => void) | undefined;
   /** Wraps every transport, as the local page does to show requests. `name` is the destination's. */
@@ -131,15 +136,29 @@ function createTransport(
   const { destination, localUrl, handle, readSecret, credentials, region } = options;
   const { onCredential } = options;
   const { maxResponseBytes } = destination;
+  const asker = readAsker(options);
   const authorize = (authorizer: AuthorizerConfig, url: string) => {
-    const ownAuthorizer = createAuthorizer({ authorizer, url, readSecret, credentials, region });
+    const configured = createAuthorizer({
+      authorizer,
+      url,
+      readSecret,
+      credentials,
+      region,
+      asker,
+    });
+    const ownAuthorizer =
+      asker === undefined || authorizer.type === "asker"
+        ? configured
+        : withAskerHeader({ ...asker, authorizer: configured });
     return onCredential === undefined
       ? ownAuthorizer
       : watchCredentials({ authorizer: ownAuthorizer, onCredential });
   };
   switch (destination.transport) {
     case "in-process":
-      return handle && speak(destination, createInProcessTransport({ handle, maxResponseBytes }));
+      return (
+        handle && tell(destination, createInProcessTransport({ handle, maxResponseBytes }), asker)
+      );
     case "https": {
       const url = destination.url ?? localUrl;
       if (url === undefined) return undefined;
@@ -169,9 +188,28 @@ function createTransport(
         stopAfterResult,
         maxResponseBytes,
       });
-      return speak(destination, carrier);
+      return tell(destination, carrier, asker);
     }
   }
+}
+
+type ToldAsker = { tokens: AskerTokens; to: AskerAudience; header: string };
+
+/** Undefined for a destination that is not told who asked. */
+function readAsker(options: {
+  destination: Destination;
+  askerTokens?: AskerTokens | undefined;
+}): ToldAsker | undefined {
+  const { destination, askerTokens: tokens } = options;
+  const { asker } = destination;
+  if (asker === undefined) return undefined;
+  if (tokens === undefined) throw new Error("A destination that is told who asked needs tokens.");
+  const { claims, subject, header } = asker;
+  return { tokens, to: { audience: readAudience(destination), claims, subject }, header };
+}
+
+function tell(destination: SpokenA2a, carrier: Carrier, asker: ToldAsker | undefined): Transport {
+  return speak(destination, asker === undefined ? carrier : withAsker(asker, carrier));
 }
 
 /** The zone contract is sent as it is, so its carrier is its transport. */

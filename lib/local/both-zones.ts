@@ -13,6 +13,7 @@ import type { Page } from "@sekisho/verification/ingress/server.ts";
 import { installationOf } from "@sekisho/verification/task/task.ts";
 import { type Tap, tapTransport } from "@sekisho/verification/transport/tap.ts";
 import type { Observation } from "@sekisho/verification/worker/step/step.ts";
+import { openLocalAskerTokens } from "./asker-keys.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { type FakeSlack, startFakeSlack } from "./fake-slack/fake-slack.ts";
 import { workspace } from "./fake-slack/workspace.ts";
@@ -127,6 +128,7 @@ export async function startBothZones({
     handle: (request) => execution.host.handle(request),
     readSecret,
     botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
+    askerTokens: openLocalAskerTokens({ asker: config.asker, dataFolder: storeFolder }),
     credentials: defaultAwsCredentials(),
     region,
     log,

@@ -1,7 +1,7 @@
 /** Files of messages on one machine, in a folder. The Verification zone's server serves each to the holder of its signed URL. */
 
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
@@ -10,6 +10,7 @@ import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import { type FileStore, fileLifeMs } from "@sekisho/verification/files/files.ts";
 import type { Page } from "@sekisho/verification/ingress/server.ts";
+import { openKeyFile } from "./key-file.ts";
 
 const sweepEveryMs = 3600_000;
 
@@ -183,18 +184,8 @@ function openFileSigner({ folder }: { folder: string }): FileSigner {
   };
 }
 
-/** Two processes that start at once use the same key: a link appears whole, and never replaces a file. */
 function openKey(file: string): Buffer {
-  const fresh = `${file}.${randomUUID()}`;
-  try {
-    writeFileSync(fresh, randomBytes(keyBytes), { mode: 0o600, flag: "wx" });
-    linkSync(fresh, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  } finally {
-    rmSync(fresh, { force: true });
-  }
-  const key = readFileSync(file);
+  const key = openKeyFile({ file, create: () => randomBytes(keyBytes) });
   if (key.length !== keyBytes)
     throw new Error(`${file} is no signing key. Delete it; links to files then stop working.`);
   return key;

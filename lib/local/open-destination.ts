@@ -11,6 +11,7 @@ import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts"
 import type { Log } from "@sekisho/runtime/log.ts";
 import { createDestinations, type WorkerDestination } from "@sekisho/verification/destinations.ts";
 import type { Transport } from "@sekisho/verification/transport/transport.ts";
+import { openLocalAskerTokens } from "./asker-keys.ts";
 import { openHost } from "./execution-zone.ts";
 
 export type OpenedDestination = {
@@ -47,6 +48,10 @@ export async function openDestination(options: DestinationOptions): Promise<Open
       host === undefined ? new Response(null, { status: 404 }) : host.handle(request),
     readSecret,
     botTokenOf: () => readSecret(config.slack.botToken),
+    askerTokens: openLocalAskerTokens({
+      asker: config.asker,
+      dataFolder: join(directory, ".sekisho"),
+    }),
     credentials: defaultAwsCredentials(),
     // For STS, if the destination does not name one.
     region: readEnvironment().awsRegion,

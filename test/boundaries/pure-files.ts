@@ -13,6 +13,8 @@ export const pureFolders: readonly string[] = [
 ];
 
 export const pureFiles: readonly string[] = [
+  "contracts/asker-claims.ts",
+  "contracts/asker.ts",
   "contracts/methods.ts",
   "contracts/certainty.ts",
   "contracts/completion.ts",
@@ -58,6 +60,8 @@ export const pureFiles: readonly string[] = [
   "lambdas/execution/tasks/record-size.ts",
   "lambdas/execution/tasks/submission.ts",
   "lambdas/execution/tasks/task-message.ts",
+  "lambdas/runtime/asker/asker.ts",
+  "lambdas/runtime/asker/current-key.ts",
   "lambdas/runtime/async/waiting.ts",
   "lambdas/runtime/async/cache.ts",
   "lambdas/runtime/aws/credentials.ts",

@@ -121,7 +121,7 @@ describe("the configuration file", () => {
     ],
     [
       { colour: "blue" },
-      "colour: unknown key; choose from: $schema, slack, allowlist, files, destinations, routes, execution, limits, telemetry, usageHistory, operators, stages",
+      "colour: unknown key; choose from: $schema, slack, allowlist, files, destinations, routes, execution, asker, limits, telemetry, usageHistory, operators, stages",
     ],
     [
       { execution: { authenticator: { type: "none", tokens: [] } } },

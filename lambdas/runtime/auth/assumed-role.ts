@@ -29,17 +29,17 @@ export function cacheAssumedRole(
     async fetch({ signal }) {
       const credential = await sts
         .assumeRole({ roleArn, externalId, durationSeconds, signal })
-        .catch(throwStsFailure);
+        .catch(throwAwsFailure);
       return { credential, lifetimeMs: durationSeconds * 1000 };
     },
   });
 }
 
-/** STS answers 400 also to throttled requests and to others that succeed later. */
+/** AWS answers 400 also to throttled requests and to others that succeed later. */
 const transientErrors = /throttl|limitexceeded|toomanyrequests|requesttimeout|expiredtoken/i;
 
 /** For use in `catch`. */
-export function throwStsFailure(error: unknown): never {
+export function throwAwsFailure(error: unknown): never {
   const refusalStatus =
     error instanceof AwsCallError && !transientErrors.test(error.name) ? error.status : 0;
   throw createCredentialError({ status: refusalStatus, code: codeOf(error) });

@@ -1,6 +1,7 @@
 /** Adds credentials to one outgoing HTTP request. Also checks URLs and creates the errors of authorizers. */
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { isLoopbackHost, isSecureUrl } from "@sekisho/contracts/loopback.ts";
+import type { CallAsker } from "../asker/asker.ts";
 import type { HttpMethod } from "../http/client.ts";
 import { parseUrl } from "../untrusted-input.ts";
 
@@ -11,6 +12,8 @@ export type OutgoingRequest = {
   headers: Readonly<Record<string, string>>;
   /** Empty for a GET. */
   body: Uint8Array;
+  /** The person behind the call, for authorizers that prove who asked. */
+  asker?: CallAsker | undefined;
   signal: AbortSignal;
 };
 

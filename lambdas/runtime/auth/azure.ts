@@ -6,7 +6,7 @@
 
 import type { CredentialCacheOptions } from "../async/cached-credential.ts";
 import type { Sts } from "../aws/sts.ts";
-import { throwStsFailure } from "./assumed-role.ts";
+import { throwAwsFailure } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
 import { createTokenAuthorizer, readTokenResponse } from "./token-authorizer.ts";
@@ -30,7 +30,7 @@ export function createAzureAuthorizer(
     async fetchToken({ signal }) {
       const assertion = await sts
         .getWebIdentityToken({ audience: tokenAudience, signal })
-        .catch(throwStsFailure);
+        .catch(throwAwsFailure);
       const body = new URLSearchParams({
         grant_type: "client_credentials",
         client_id: clientId,

@@ -7,7 +7,7 @@
 import { decodeJwt } from "jose";
 import type { CredentialCacheOptions } from "../async/cached-credential.ts";
 import type { Sts } from "../aws/sts.ts";
-import { throwStsFailure } from "./assumed-role.ts";
+import { throwAwsFailure } from "./assumed-role.ts";
 import { type Authorizer, createCredentialError } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
 import {
@@ -59,7 +59,7 @@ export function createGoogleAuthorizer(
     async fetchToken({ signal }) {
       const subjectToken = await sts
         .getWebIdentityToken({ audience: tokenAudience, signal })
-        .catch(throwStsFailure);
+        .catch(throwAwsFailure);
       const headers = {
         authorization: `Bearer ${await fetchFederatedToken(subjectToken, signal)}`,
       };

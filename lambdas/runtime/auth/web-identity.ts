@@ -2,7 +2,7 @@
 
 import type { CredentialCacheOptions } from "../async/cached-credential.ts";
 import type { Sts } from "../aws/sts.ts";
-import { throwStsFailure } from "./assumed-role.ts";
+import { throwAwsFailure } from "./assumed-role.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { createTokenAuthorizer } from "./token-authorizer.ts";
 
@@ -26,7 +26,7 @@ export function createWebIdentityAuthorizer(
     ...cacheOptions,
     async fetchToken({ signal }) {
       const request = { audience, signingAlgorithm, durationSeconds, signal };
-      const token = await sts.getWebIdentityToken(request).catch(throwStsFailure);
+      const token = await sts.getWebIdentityToken(request).catch(throwAwsFailure);
       return { token, lifetimeMs: durationSeconds * 1000 };
     },
   });

@@ -1,4 +1,4 @@
-/** Calls the AWS services that speak JSON: DynamoDB, SQS, Systems Manager, Secrets Manager. `docs/decisions/0015-aws-calls-of-our-own.md` */
+/** Calls the AWS services that speak JSON: DynamoDB, SQS, Systems Manager, Secrets Manager, KMS. `docs/decisions/0015-aws-calls-of-our-own.md` */
 import { isJsonObject, parseJson } from "../untrusted-input.ts";
 import { type AwsCallOptions, type CallLimits, createAwsCall, type Failure } from "./aws-call.ts";
 import type { Answer } from "./send.ts";
@@ -25,6 +25,7 @@ const protocols = {
   sqs: { target: "AmazonSQS", version: "1.0", headers: { "x-amzn-query-mode": "true" } },
   ssm: { target: "AmazonSSM", version: "1.1", headers: {} },
   secretsmanager: { target: "secretsmanager", version: "1.1", headers: {} },
+  kms: { target: "TrentService", version: "1.1", headers: {} },
 };
 
 export type JsonService = keyof typeof protocols;

@@ -4,6 +4,7 @@ import { toAddress } from "@sekisho/config/destination-address.ts";
 import type { Destination } from "@sekisho/config/destination-schema.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
+import type { AskerTokens } from "@sekisho/runtime/asker/asker.ts";
 import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
 import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import { createDestinations } from "../destinations.ts";
@@ -20,6 +21,8 @@ export type OperatorDependencies = {
     liveSettings: WorkerAnswer["liveSettings"];
   }>;
   readSecret: (reference: SecretReference) => Promise<string>;
+  /** Makes the zone's own tokens, for a destination that is told who asked. */
+  askerTokens?: AskerTokens | undefined;
   slackApiUrl: string;
   aws: Pick<AwsDependencies, "credentials" | "region">;
   /** Reads a task that does not exist. Rejects if the store is unavailable. */
@@ -46,8 +49,16 @@ export type OperatorHandler = (request: {
 /** A failed check is part of the answer and never makes the handler reject. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createOperatorHandler(options: OperatorDependencies): OperatorHandler {
-  const { readEffectiveConfig, readSecret, slackApiUrl, aws, probeStore, probeQueue, log } =
-    options;
+  const {
+    askerTokens,
+    readEffectiveConfig,
+    readSecret,
+    slackApiUrl,
+    aws,
+    probeStore,
+    probeQueue,
+    log,
+  } = options;
   const { newId = randomUUID } = options;
   async function checkDestinations(request: {
     names: readonly string[] | undefined;
@@ -107,6 +118,7 @@ export function createOperatorHandler(options: OperatorDependencies): OperatorHa
       config: { ...config, destinations: { [name]: destination } },
       readSecret,
       botTokenOf: () => readSecret(config.slack.botToken),
+      askerTokens,
       ...aws,
       async credentials() {
         const credentials = await aws.credentials();

@@ -26,6 +26,9 @@ export const executionAddressSchema = z.discriminatedUnion("transport", [
   }),
 ]) satisfies z.ZodType<ExecutionAddress>;
 
+/** `keys` holds the ARNs of the keys by their ids in the configuration. */
+const askerSchema = z.object({ clientId: z.string(), keys: z.record(z.string(), z.string()) });
+
 export type WorkerEnvironment = ReturnType<typeof readWorkerEnvironment>;
 
 /** Throws an error that names the missing or invalid variable. */
@@ -38,8 +41,20 @@ export function readWorkerEnvironment(variables: NodeJS.ProcessEnv = process.env
     installationsPrefix: variables.SEKISHO_INSTALLATIONS_PREFIX || undefined,
     /** Holds the files of messages until the Execution zone reads them. */
     filesBucket: requireVariable(variables, "SEKISHO_FILES_BUCKET"),
+    /** Undefined if no destination is told who asked. */
+    asker: parseJsonVariable({
+      schema: askerSchema,
+      name: "SEKISHO_ASKER",
+      text: variables.SEKISHO_ASKER,
+      meaning: "the name of the zone and the ARNs of the asker's keys",
+    }),
     /** Undefined if the stage deploys no Execution zone. */
-    executionAddress: parseExecutionAddress(variables.SEKISHO_EXECUTION_ADDRESS),
+    executionAddress: parseJsonVariable({
+      schema: executionAddressSchema,
+      name: "SEKISHO_EXECUTION_ADDRESS",
+      text: variables.SEKISHO_EXECUTION_ADDRESS,
+      meaning: "the address of an Execution zone",
+    }),
   };
 }
 
@@ -62,16 +77,17 @@ function readCommon(variables: NodeJS.ProcessEnv) {
   };
 }
 
-function parseExecutionAddress(text: string | undefined): ExecutionAddress | undefined {
+function parseJsonVariable<T>(variable: {
+  schema: z.ZodType<T>;
+  name: string;
+  text: string | undefined;
+  meaning: string;
+}): T | undefined {
+  const { schema, name, text, meaning } = variable;
   if (!text) return undefined;
   try {
-    return executionAddressSchema.parse(JSON.parse(text));
+    return schema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Error(
-      "The environment variable SEKISHO_EXECUTION_ADDRESS must be the address of an Execution zone.",
-      {
-        cause,
-      },
-    );
+    throw new Error(`The environment variable ${name} must be ${meaning}.`, { cause });
   }
 }

@@ -4,6 +4,9 @@ import type { Config } from "@sekisho/config/schema.ts";
 import { withExecutionAddress } from "@sekisho/config/stage-config.ts";
 import { createReadStageSecret } from "@sekisho/config/stage-secrets.ts";
 import { openLambdaTelemetry } from "@sekisho/config/telemetry/lambda-telemetry.ts";
+import type { AskerTokens } from "@sekisho/runtime/asker/asker.ts";
+import { createAskerTokens } from "@sekisho/runtime/asker/tokens.ts";
+import { createKmsSigner } from "@sekisho/runtime/auth/kms-signer.ts";
 import { isOperatorInvocation } from "@sekisho/runtime/aws/operator-alias.ts";
 import { createReadManagedSecret } from "@sekisho/runtime/aws/secrets-manager.ts";
 import {
@@ -195,6 +198,7 @@ function createStageWorker(options: {
   const slack = createSlackApi({ tokens, apiUrl, forwards, log, telemetry });
   const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 
+  const askerTokens = openAskerTokens({ config: deployedConfig, environment });
   const client = openDynamoDb(aws);
   const stores = openWorkerStores((parse) =>
     createDynamoTaskStore({ client, table, parse, hasPrincipals: true, bucketOf: toStateBucket }),
@@ -218,6 +222,7 @@ function createStageWorker(options: {
       config,
       readSecret,
       botTokenOf,
+      askerTokens,
       credentials,
       region,
       log,
@@ -265,6 +270,7 @@ function createStageWorker(options: {
         return { config, liveSettings: live.state() };
       },
       readSecret,
+      askerTokens,
       slackApiUrl: apiUrl,
       aws,
       probeStore: ({ requestId }) => stores.store.get({ id: requestId }),
@@ -274,6 +280,23 @@ function createStageWorker(options: {
       await Promise.all([live.waitForRead(), telemetry.flush()]);
     },
   };
+}
+
+/** Undefined if the stage has no issuer. */
+function openAskerTokens(options: {
+  config: Config;
+  environment: WorkerEnvironment;
+}): AskerTokens | undefined {
+  const { config, environment } = options;
+  const { aws, asker } = environment;
+  if (config.asker === undefined || asker === undefined) return undefined;
+  const { issuer, algorithm } = config.asker;
+  const keys = config.asker.keys.flatMap((key) => {
+    const arn = asker.keys[key.id];
+    return arn === undefined ? [] : [{ ...key, arn }];
+  });
+  const signer = createKmsSigner({ aws, algorithm, keys });
+  return createAskerTokens({ issuer, clientId: asker.clientId, signer });
 }
 
 type Built = {

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Dialect } from "@sekisho/contracts/dialects.ts";
 import type { MethodName, OmittableField, ParamsOf, ResultOf } from "@sekisho/contracts/methods.ts";
+import type { CallAsker } from "@sekisho/runtime/asker/asker.ts";
 import { createDeadline } from "@sekisho/runtime/async/deadline.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
 import { noTelemetry, type Telemetry, type Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
@@ -105,10 +106,10 @@ function exchange(options: {
 }): CallHandler {
   const { transport, dialect, omitFields, agent } = options;
   const ownFields = { ...Object.fromEntries(omitFields.map((field) => [field, undefined])), agent };
-  return async ({ method, params, id, requestId, sessionId, signal, trace, span }) => {
+  return async ({ method, params, id, requestId, sessionId, asker, signal, trace, span }) => {
     const sentParams = method === "execute_task" ? { ...params, ...ownFields } : params;
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params: sentParams }));
-    const response = await transport.send({ body, sessionId, signal, trace });
+    const response = await transport.send({ body, sessionId, asker, signal, trace });
     span?.set({ "http.response.status_code": response.status });
     return readResponse({ response, method, params, id, requestId, dialect });
   };
@@ -124,6 +125,8 @@ export type ClientCall<M extends MethodName> = {
   id: string;
   requestId: string;
   sessionId: string;
+  /** The person whose word it brings, or whose task it is about. Absent for calls of the zone itself. */
+  asker?: CallAsker | undefined;
   timeoutMs: number;
   trace: Trace;
   signal?: AbortSignal | undefined;

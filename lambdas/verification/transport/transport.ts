@@ -1,12 +1,15 @@
 /** The transport seam: carries the bytes of one JSON-RPC request to a destination and returns the bytes of the response. */
 
 import type { MethodName, ParamsOf, ResultOf } from "@sekisho/contracts/methods.ts";
+import type { CallAsker } from "@sekisho/runtime/asker/asker.ts";
 import type { OpenSpan, Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
 
 /** `body` is one JSON-RPC request in UTF-8. `signal` also ends the reading of the response body. */
 export type TransportRequest = {
   body: Uint8Array;
   sessionId: string;
+  /** The person behind the call, for destinations that are told. */
+  asker?: CallAsker | undefined;
   signal: AbortSignal;
   trace: Trace;
 };
@@ -51,6 +54,7 @@ export type RunningCall = {
   id: string;
   requestId: string;
   sessionId: string;
+  asker?: CallAsker | undefined;
   trace: Trace;
   /** The span of this attempt, for attributes that become known later. */
   span?: OpenSpan;

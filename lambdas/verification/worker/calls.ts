@@ -2,11 +2,12 @@
 
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { TaskResult } from "@sekisho/contracts/methods.ts";
+import type { CallAsker } from "@sekisho/runtime/asker/asker.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { type DestinationSlots, minDelayMs } from "../slots.ts";
 import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../task/events.ts";
-import type { Task } from "../task/task.ts";
+import { installationOf, type Task, threadRefOf } from "../task/task.ts";
 
 export type ExecutionCall = Extract<TaskEffect, { type: CallAct }>;
 type CallRequest = { act: ExecutionCall; task: Task; signal: AbortSignal };
@@ -136,7 +137,8 @@ export async function sendTaskCall(request: ExecuteCall): Promise<TaskResult> {
   };
   const params = { ...task.call?.params, ...secret };
   const call = common({ callTimeoutMs: sendTimeoutMs, task, signal });
-  return client.call({ method: "execute_task", params, id: task.id, ...call });
+  const asker = { ...describeAsker(task), isOwnWord: true };
+  return client.call({ method: "execute_task", params, id: task.id, ...call, asker });
 }
 
 export async function pollTask(
@@ -172,7 +174,10 @@ async function answerTask(request: ExecuteCall): Promise<TaskResult> {
     user_id: user,
     ...(question.id === undefined ? {} : { question_id: question.id }),
   };
-  const callOptions = common({ callTimeoutMs: sendTimeoutMs, task, signal });
+  const callOptions = {
+    ...common({ callTimeoutMs: sendTimeoutMs, task, signal }),
+    asker: { ...describeAsker(task, user), isOwnWord: true },
+  };
   return client.call({ method: "answer_task", params, id: callId, ...callOptions });
 }
 
@@ -187,6 +192,17 @@ async function cancelTask(request: ExecuteCall & { newId: () => string }): Promi
     id: newId(),
     ...common({ callTimeoutMs, task, signal }),
   });
+}
+
+/** The person behind a call: who wrote the message, or `user`, who answered a question. */
+export function describeAsker(task: Task, user = task.message.user): CallAsker {
+  const { team, enterprise } = installationOf(task);
+  const { channel, threadTs: thread } = threadRefOf(task);
+  return {
+    person: { team, enterprise, user, channel, thread },
+    requestId: task.id,
+    isOwnWord: false,
+  };
 }
 
 /** Reads the bot token. Without one nothing is sent, so a failure is `undelivered`. */
@@ -214,6 +230,7 @@ function common({
 }) {
   return {
     requestId: task.id,
+    asker: describeAsker(task),
     sessionId: task.call?.sessionId ?? "",
     timeoutMs: callTimeoutMs,
     trace: task.trace,

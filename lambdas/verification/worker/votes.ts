@@ -15,6 +15,7 @@ import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { ButtonClick, VoteGiven } from "../task/messages.ts";
 import { secretOfConversation, voterIdOf, type ZoneSecretValues } from "../task/routing.ts";
 import { hasFailedDelivery, type Task, threadRefOf } from "../task/task.ts";
+import { describeAsker } from "./calls.ts";
 
 type Vote = NonNullable<Task["votes"]>[number];
 
@@ -72,6 +73,7 @@ export function createVotes(options: {
       },
       id: newId(),
       requestId: task.id,
+      asker: describeAsker(task),
       sessionId,
       timeoutMs: Math.min(callTimeoutMs, destination.callTimeoutMs),
       trace: task.trace,

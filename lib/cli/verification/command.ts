@@ -6,6 +6,7 @@ import { loadConfig } from "@sekisho/config/load.ts";
 import { toLogSettings } from "@sekisho/config/log-settings.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { readSecret } from "@sekisho/config/secrets.ts";
+import { openLocalAskerTokens } from "@sekisho/local/asker-keys.ts";
 import { openZoneTelemetry } from "@sekisho/local/own-aws.ts";
 import { openSlackInstallation } from "@sekisho/local/slack-installation.ts";
 import { openRealSlack } from "@sekisho/local/socket-mode-choice.ts";
@@ -69,6 +70,7 @@ JSON elsewhere. Variables that are not set are taken from .env in the working di
       handle: async () => new Response(null, { status: 404 }),
       readSecret,
       botTokenOf: (task) => installation.tokens.tokenOf(installationOf(task)),
+      askerTokens: openLocalAskerTokens({ asker: config.asker, dataFolder }),
       credentials: defaultAwsCredentials(),
       region,
       log,

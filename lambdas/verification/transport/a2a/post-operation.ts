@@ -60,8 +60,14 @@ export async function postOperation<O extends CalledOperation>(request: {
   const binding = bindings[to.binding];
   const bindingRequest = binding.write({ to, operation, params, id });
   if (bindingRequest === undefined) throw new SekishoError("unsupported_operation");
+  // A call may read the card and the task before it sends the person's word.
+  const asker = exchange.asker && {
+    ...exchange.asker,
+    isOwnWord: exchange.asker.isOwnWord && operation === "SendMessage",
+  };
   const response = await carrier.send({
     ...exchange,
+    asker,
     ...bindingRequest,
     headers: {
       ...bindingRequest.headers,

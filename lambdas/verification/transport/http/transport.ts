@@ -34,7 +34,7 @@ export function createHttpsTransport(options: {
   const url = parseCheckedUrl(address);
   const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now: Date.now });
   return {
-    async send({ body, sessionId, signal, trace }) {
+    async send({ body, sessionId, asker, signal, trace }) {
       const headers = requestHeaders({ sessionId, trace });
       const readLimits = { signal, maxResponseBytes, shortens: true };
       const { headers: _headers, ...response } = await http.send({
@@ -42,6 +42,7 @@ export function createHttpsTransport(options: {
         url,
         headers,
         body,
+        asker,
         ...readLimits,
       });
       return response;
@@ -76,9 +77,9 @@ export function createAuthorizedSend(options: {
   const http = createHttpClient({ connectTimeoutMs });
 
   async function attempt({ headers: callerHeaders, ...request }: AuthorizedRequest) {
-    const { method, url, body, signal } = request;
+    const { method, url, body, asker, signal } = request;
     const headers = { ...callerHeaders, "accept-encoding": "identity" };
-    const credentials = await authorize(authorizer, { method, url, headers, body, signal });
+    const credentials = await authorize(authorizer, { method, url, headers, body, asker, signal });
     const response = await sendOnce({
       ...request,
       http,

@@ -1,0 +1,102 @@
+/** The verified asker: what the zone's issuer is, and what each destination is told of the person who asked. */
+import { askerHeader } from "@sekisho/contracts/asker.ts";
+import * as z from "zod";
+import { headerNameSchema, httpUrl } from "./values.ts";
+
+/** Verifiers compare it character by character, and append the path of the discovery document. */
+const issuerSchema = httpUrl().refine(
+  (text) => /^[^?#]*[^/?#]$/.test(text),
+  "must have no slash at its end, no query and no fragment",
+);
+
+/** The section `asker`. */
+export const askerSchema = z
+  .strictObject({
+    issuer: issuerSchema.describe(
+      "The address below which the discovery document and the keys are published (sekisho asker publish). It must outlive every deploy, because all verifiers know it.",
+    ),
+    algorithm: z
+      .enum(["RS256", "ES256"])
+      .default("RS256")
+      .describe("The signature algorithm. API Gateway and other AWS services take RS256 only."),
+    keys: z
+      .array(
+        z.strictObject({
+          id: z
+            .string()
+            .regex(/^[a-z0-9-]{1,32}$/, "must be up to 32 lower-case letters, digits and -")
+            .describe("The name of the key."),
+          from: z.iso
+            .datetime("must be a time such as 2026-11-30T00:00:00Z")
+            .describe(
+              "The time from which the key signs. The newest one whose time has come signs.",
+            ),
+        }),
+      )
+      .min(1)
+      .max(5)
+      .refine(
+        (keys) => new Set(keys.map(({ id }) => id)).size === keys.length,
+        "must not have an id twice",
+      )
+      .default([{ id: "first", from: "2026-01-01T00:00:00Z" }])
+      .describe("The keys. All are published, and one signs. sekisho asker rotate changes them."),
+  })
+  .describe("The issuer of the tokens that tell destinations who asked.");
+export type AskerConfig = z.infer<typeof askerSchema>;
+
+const claimSchema = z.enum(["team", "user", "channel", "thread", "email"]);
+const defaultClaims: z.infer<typeof claimSchema>[] = ["team", "user", "channel", "thread"];
+
+const askerOptionsSchema = z.strictObject({
+  audience: z
+    .string()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe(
+      "The audience (aud claim) of the token. Default: the destination's url, card or runtimeArn; sekisho for the Execution zone of this configuration.",
+    ),
+  header: headerNameSchema
+    .optional()
+    .describe(`The header that holds the token by itself. Default: ${askerHeader}.`),
+  claims: z
+    .array(claimSchema)
+    .optional()
+    .describe(
+      "What else the token says about the person. email: only if it is confirmed in Slack, and never of guests or of people of other organizations. Default: team, user, channel and thread; none if the subject is opaque.",
+    ),
+  subject: z
+    .enum(["slack", "opaque"])
+    .optional()
+    .describe(
+      "The sub claim. slack: slack:TEAM:USER with the ids of Slack. opaque: a digest of them, the same for all calls. Default: slack.",
+    ),
+});
+
+function toDestinationAsker(options: z.infer<typeof askerOptionsSchema>) {
+  const { audience, header = askerHeader, subject = "slack" } = options;
+  const { claims = subject === "opaque" ? [] : defaultClaims } = options;
+  return { ...(audience && { audience }), header: header.toLowerCase(), claims, subject };
+}
+export type DestinationAsker = ReturnType<typeof toDestinationAsker>;
+
+/** `asker` of a destination. */
+export const destinationAskerSchema = z
+  .union(
+    [z.literal(true), askerOptionsSchema],
+    "must be true, or an object with audience, header, claims or subject",
+  )
+  .transform((asker) => toDestinationAsker(asker === true ? {} : asker))
+  .describe(
+    "Tells the destination who asked, by a signed token with each call. Needs the section asker. Default: the destination is not told.",
+  );
+
+/** The authorizer `asker` sends the token, whether the destination has the section or not. */
+export function withBearerAsker<
+  D extends { authorizer: { type: string }; asker?: DestinationAsker | undefined },
+>(destination: D) {
+  const isBearer = destination.authorizer.type === "asker";
+  const { asker = isBearer ? toDestinationAsker({}) : undefined } = destination;
+  return { ...destination, ...(asker && { asker }) };
+}

@@ -1,0 +1,79 @@
+/** The keys of the asker's tokens on one machine: a private file each, in the data folder. */
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+} from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { AskerConfig } from "@sekisho/config/asker-schema.ts";
+import type { AskerAlgorithm, AskerSigner, AskerTokens } from "@sekisho/runtime/asker/asker.ts";
+import { findCurrentKey } from "@sekisho/runtime/asker/current-key.ts";
+import { createAskerTokens } from "@sekisho/runtime/asker/tokens.ts";
+import { calculateJwkThumbprint, type JWK } from "jose";
+import { openKeyFile } from "./key-file.ts";
+
+/** The name of the zone in the tokens of one machine. */
+const localClientId = "sekisho";
+
+/** The tokens of the zone on this machine. Undefined without the section `asker`. */
+export function openLocalAskerTokens(options: {
+  asker: AskerConfig | undefined;
+  dataFolder: string;
+}): AskerTokens | undefined {
+  const { asker, dataFolder } = options;
+  if (asker === undefined) return undefined;
+  const signer = createFileSigner({ asker, dataFolder });
+  return createAskerTokens({ issuer: asker.issuer, clientId: localClientId, signer });
+}
+
+function createFileSigner(options: { asker: AskerConfig; dataFolder: string }): AskerSigner {
+  const { asker, dataFolder } = options;
+  const { algorithm } = asker;
+  const keys = new Map<string, Promise<LocalKey>>();
+
+  function openOnce(id: string): Promise<LocalKey> {
+    const key = keys.get(id) ?? openKey({ dataFolder, id, algorithm });
+    keys.set(id, key);
+    return key;
+  }
+
+  return {
+    algorithm,
+    async sign({ textOf }) {
+      const { id = "" } = findCurrentKey(asker.keys, Date.now()) ?? {};
+      const { key, kid } = await openOnce(id);
+      const text = textOf(kid);
+      // The form of RFC 7518, section 3.4. RSA ignores it.
+      const signature = sign("sha256", Buffer.from(text), { key, dsaEncoding: "ieee-p1363" });
+      return { text, signature };
+    },
+  };
+}
+
+type LocalKey = { key: KeyObject; kid: string };
+
+/** Creates the key if the folder has none of this name. A key of the other algorithm is another key. */
+async function openKey(options: {
+  dataFolder: string;
+  id: string;
+  algorithm: AskerAlgorithm;
+}): Promise<LocalKey> {
+  const { dataFolder, id, algorithm } = options;
+  const folder = join(dataFolder, "asker-keys");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, `${id}-${algorithm}.pem`);
+  const key = createPrivateKey(openKeyFile({ file, create: () => createPem(algorithm) }));
+  const jwk = createPublicKey(key).export({ format: "jwk" }) as JWK;
+  return { key, kid: await calculateJwkThumbprint(jwk) };
+}
+
+function createPem(algorithm: AskerAlgorithm): string | Buffer {
+  const { privateKey } =
+    algorithm === "RS256"
+      ? generateKeyPairSync("rsa", { modulusLength: 2048 })
+      : generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return privateKey.export({ type: "pkcs8", format: "pem" });
+}
