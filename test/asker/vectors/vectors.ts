@@ -237,6 +237,11 @@ const times: [string, Vector["expected"], Defect?][] = [
   ["issued by a clock that is a little fast", "valid", { now: now - 10 - tolerance_seconds }],
   ["issued in the future", "time", { now: now - 10 - tolerance_seconds - 1 }],
   ["not valid yet", "time", { claims: { nbf: now + tolerance_seconds + 1 } }],
+  [
+    "issued in the future, though valid before",
+    "time",
+    { claims: { iat: now + tolerance_seconds + 1, exp: now + 300, nbf: now - 10 } },
+  ],
   ["valid for an hour", "time", { claims: { exp: now - 10 + 3600 } }],
   ["expired before it was issued", "time", { claims: { iat: now + 20, exp: now + 10 } }],
   ["an end in text", "claims", { claims: { exp: String(now + 290) } }],
@@ -245,6 +250,11 @@ const times: [string, Vector["expected"], Defect?][] = [
   ["an end of null", "claims", { claims: { exp: null } }],
   ["an end that is true", "claims", { claims: { exp: true } }],
   ["a start in text", "claims", { claims: { iat: String(now - 10) } }],
+  [
+    "a start in text beside a start of validity",
+    "claims",
+    { claims: { iat: String(now - 10), nbf: now - 10 } },
+  ],
   ["a start with a fraction", "claims", { claims: { iat: now - 10.5 } }],
   ["a start of validity in text", "claims", { claims: { nbf: String(now - 10) } }],
 ];
