@@ -14,6 +14,7 @@ export const pureFolders: readonly string[] = [
 
 export const pureFiles: readonly string[] = [
   "contracts/methods.ts",
+  "contracts/answer-rules.ts",
   "contracts/certainty.ts",
   "contracts/completion.ts",
   "contracts/dialects.ts",
@@ -24,6 +25,7 @@ export const pureFiles: readonly string[] = [
   "contracts/limits.ts",
   "contracts/loopback.ts",
   "contracts/openrpc.ts",
+  "contracts/sign-in.ts",
   "contracts/version.ts",
   "lambdas/execution/agents/converse-events.ts",
   "lambdas/execution/agents/converse-messages.ts",
