@@ -12,8 +12,41 @@ import type { Log } from "@sekisho/runtime/log.ts";
 import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
 
 /**
+ * A person whom the Verification zone names in a token that the host has verified (`execution.asker`). Tokens prove who wrote the message or
+ * clicked the button, in Slack's words. They do not prove who is at that person's keyboard.
+ *
+ * @example
+ * ```ts
+ * import { defineAgent } from "@sekisho/execution/agent";
+ *
+ * export const agent = defineAgent(async (task, { asker }) =>
+ *   asker === undefined ? "I do not know who you are." : `You are ${asker.user} of ${asker.team}.`,
+ * );
+ * ```
+ */
+export type VerifiedAsker = Readonly<{
+  /** The same for all tasks of one person: `slack:TEAM:USER`, or an opaque text. */
+  subject: string;
+  /** The issuer of the token. Only issuer and subject together name a person. */
+  issuer: string;
+  /** The Verification zone that made the token: the ARN of its role, or a name. */
+  zone: string;
+  /** The workspace of the installation (T…). This and what follows are absent if the zone does not tell it. */
+  team?: string | undefined;
+  /** The organization of the installation (E…). */
+  enterprise?: string | undefined;
+  user?: string | undefined;
+  channel?: string | undefined;
+  /** The timestamp of the thread's first message. */
+  thread?: string | undefined;
+  /** Confirmed in Slack. */
+  email?: string | undefined;
+}>;
+
+/**
  * A person's reply to a question of the agent: an option's id, a text, or both; or `fields`, the values of the question's fields by their
- * ids, without those that were left empty. `parts` are those of an A2A message. `state` is that of the question.
+ * ids, without those that were left empty. `parts` are those of an A2A message. `state` is that of the question. `asker` is who replied, if the host
+ * has verified it: perhaps another person than the one who asked for the task.
  */
 export type AgentAnswer = Readonly<{
   prompt: string;
@@ -21,6 +54,7 @@ export type AgentAnswer = Readonly<{
   option_id?: string | undefined;
   fields?: FieldValues | undefined;
   user_id?: string | undefined;
+  asker?: VerifiedAsker | undefined;
   parts?: readonly Part[] | undefined;
   state?: unknown;
 }>;
@@ -80,6 +114,14 @@ export type AgentContext = {
   contextId: string | undefined;
   /** An opaque id of the authenticated caller, the same for all its tasks. */
   caller: string;
+  /** Who asked for the task, in all its turns. Undefined if the host has not verified it; `user_id` of the task is only the caller's word. */
+  asker?: VerifiedAsker | undefined;
+  /**
+   * The token of the person who asked, to exchange it at an authorization server (RFC 8693). Its audience is this host, so never send it
+   * elsewhere as it is. Undefined in other processes than the one that received it, when it has expired, and in a turn that another person's
+   * answer began.
+   */
+  readonly askerToken?: string | undefined;
   /**
    * Aborts when the task is canceled, when its time is over, and when the host stops. Time that passes while a question is
    * open does not count. Pass it to everything that waits.

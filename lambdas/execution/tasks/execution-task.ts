@@ -45,6 +45,20 @@ const questionSchema = z.object({
 });
 export type OpenQuestion = z.infer<typeof questionSchema>;
 
+/** Who asked or answered, as a verified token says. The token itself is not stored. */
+const verifiedAskerSchema = z.object({
+  subject: z.string(),
+  issuer: z.string(),
+  zone: z.string(),
+  team: z.string().optional(),
+  enterprise: z.string().optional(),
+  user: z.string().optional(),
+  channel: z.string().optional(),
+  thread: z.string().optional(),
+  email: z.string().optional(),
+});
+export type StoredAsker = z.infer<typeof verifiedAskerSchema>;
+
 /** A person's reply. `id` is that of the request or A2A message that carried it. `fingerprint` identifies its content. */
 const answerSchema = z.object({
   id: z.string(),
@@ -55,6 +69,7 @@ const answerSchema = z.object({
   option_id: z.string().optional(),
   fields: fieldValuesSchema.optional(),
   user_id: z.string().optional(),
+  asker: verifiedAskerSchema.optional(),
   parts: z.array(partSchema).optional(),
   state: z.unknown().optional(),
 });
@@ -141,6 +156,8 @@ const executionTaskSchema = z.object({
   callback: z.literal(true).optional(),
   /** Removed when the task is over, because it holds texts. */
   params: taskInputSchema.optional(),
+  /** Who asked for the task. Removed when the task is over. */
+  asker: verifiedAskerSchema.optional(),
   /** The run that works on the task, and the time until which it counts as alive. */
   lease: z.object({ owner: z.string(), untilMs: z.number() }).optional(),
   progress: progressSchema.optional(),
