@@ -52,6 +52,10 @@ const languages: Language[] = [
   },
 ];
 
+// In a run of many files Jest prints the number of skipped tests only.
+for (const { name, reason } of languages)
+  if (reason) process.stderr.write(`Not run: the verifier in ${name}, because ${reason}\n`);
+
 const vectorFile = createVectorFile();
 
 function runOver(language: Language, name: string, content: VectorFile) {
