@@ -3,6 +3,7 @@
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { TaskResult } from "@sekisho/contracts/methods.ts";
 import type { CallAsker } from "@sekisho/runtime/asker/asker.ts";
+import { signedInText } from "@sekisho/contracts/sign-in.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { type DestinationSlots, minDelayMs } from "../slots.ts";
@@ -172,7 +173,8 @@ async function answerTask(request: ExecuteCall): Promise<TaskResult> {
   const { question, call } = task;
   if (question?.answer === undefined || call?.taskId === undefined)
     throw new SekishoError("internal");
-  const { option, text, fields, user, callId } = question.answer;
+  const { option, fields, user, callId, approvedBy, signedIn } = question.answer;
+  const text = signedIn ? signedInText : question.answer.text;
   const chosenOption = option === undefined ? undefined : question.options[option];
   const params = {
     task_id: call.taskId,
@@ -183,6 +185,7 @@ async function answerTask(request: ExecuteCall): Promise<TaskResult> {
       : { text: text ?? chosenOption?.label ?? "" }),
     ...(fields === undefined ? {} : { fields }),
     user_id: user,
+    ...(approvedBy === undefined ? {} : { approved_by: approvedBy }),
     ...(question.id === undefined ? {} : { question_id: question.id }),
   };
   const callOptions = common({ ...request, callTimeoutMs: sendTimeoutMs });
