@@ -52,7 +52,7 @@ export const packages: readonly Package[] = [
       ["authorizers.ts", "generate.ts", "live-settings.ts"],
       ["json-schema.ts", "load.ts"],
       ["agent-destinations.ts", "cross-checks.ts"],
-      ["call-time.ts", "deployed.ts", "stage-config.ts", "valid-parts.ts"],
+      ["call-time.ts", "deployed.ts", "execution-asker.ts", "stage-config.ts", "valid-parts.ts"],
       ["destination-address.ts", "schema.ts"],
       [
         "agent-list.ts",
@@ -91,8 +91,11 @@ export const packages: readonly Package[] = [
       ["http/"],
       ["execution-worker.ts", "methods/"],
       ["a2a/", "aws-engine.ts", "host-settings.ts", "runs/"],
-      ["agent.ts", "authenticator/", "tasks/"],
-      ["agents/", "config/", "exchange.ts", "limits.ts", "params-error.ts"],
+      ["agent.ts", "authenticator/"],
+      ["tasks/"],
+      ["exchange.ts"],
+      ["received-asker.ts"],
+      ["agents/", "config/", "limits.ts", "params-error.ts"],
     ],
   },
   {

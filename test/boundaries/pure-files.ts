@@ -47,6 +47,7 @@ export const pureFiles: readonly string[] = [
   "lambdas/execution/exchange.ts",
   "lambdas/execution/limits.ts",
   "lambdas/execution/params-error.ts",
+  "lambdas/execution/received-asker.ts",
   "lambdas/execution/http/answer-post.ts",
   "lambdas/execution/methods/methods.ts",
   "lambdas/execution/http/routes.ts",
