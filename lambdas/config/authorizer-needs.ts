@@ -17,6 +17,10 @@ export function listAuthorizerSecrets(authorizer: AuthorizerConfig): AuthorizerS
       return [{ use: "token", reference: authorizer.token }];
     case "oauth-client-credentials":
       return [{ use: "client secret", reference: authorizer.clientSecret }];
+    case "token-exchange": {
+      const { clientSecret: reference } = authorizer;
+      return reference === undefined ? [] : [{ use: "client secret", reference }];
+    }
     case "mtls": {
       const { certificate, key, ca } = authorizer;
       return [

@@ -134,9 +134,10 @@ function createTransport(
   options: DestinationDependencies & { destination: Destination },
 ): Transport | undefined {
   const { destination, localUrl, handle, readSecret, credentials, region } = options;
-  const { onCredential } = options;
+  const { onCredential, askerTokens } = options;
   const { maxResponseBytes } = destination;
   const asker = readAsker(options);
+  const traded = askerTokens && { tokens: askerTokens, to: tradedToken };
   const authorize = (authorizer: AuthorizerConfig, url: string) => {
     const configured = createAuthorizer({
       authorizer,
@@ -144,7 +145,7 @@ function createTransport(
       readSecret,
       credentials,
       region,
-      asker,
+      asker: asker ?? traded,
     });
     const ownAuthorizer =
       asker === undefined || authorizer.type === "asker"
@@ -192,6 +193,9 @@ function createTransport(
     }
   }
 }
+
+/** The token that an authorization server takes for a new one, if the destination itself is not told who asked. The authorizer knows its audience. */
+const tradedToken: AskerAudience = { audience: "", claims: ["team", "user"], subject: "slack" };
 
 type ToldAsker = { tokens: AskerTokens; to: AskerAudience; header: string };
 

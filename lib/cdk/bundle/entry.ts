@@ -40,10 +40,10 @@ export const besideHttp1 = {
   alias: { "node:http2": join(projectDirectory, "lambdas/runtime/http/no-http2.cjs") },
 };
 
-/** A package, and what the code uses of it. Only that is bundled. */
+/** A package or a module of ours, and what the code uses of it. Only that is bundled. */
 export type LazyPackage = { name: string; fileName: string; exports: readonly string[] };
 
-/** The client of the transport `agentcore`, and what recognizes files by their bytes. */
+/** The client of the transport `agentcore`, what recognizes files by their bytes, and what trades tokens. */
 const lazyInWorker: readonly LazyPackage[] = [
   {
     name: "@aws-sdk/client-bedrock-agentcore",
@@ -59,6 +59,11 @@ const lazyInWorker: readonly LazyPackage[] = [
     name: "file-type",
     fileName: "file-type.cjs",
     exports: ["fileTypeFromBuffer", "supportedMimeTypes"],
+  },
+  {
+    name: "@sekisho/runtime/auth/token-exchange.ts",
+    fileName: "token-exchange.cjs",
+    exports: ["createTokenExchangeAuthorizer"],
   },
 ];
 
