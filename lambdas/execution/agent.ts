@@ -10,6 +10,7 @@ export type {
   AgentTask,
   ReadAttachment,
   TaskUpdate,
+  VerifiedAsker,
 } from "./agents/agent.ts";
 
 /** Returns the agent as it is. An editor then knows its parameters and what it may yield, in JavaScript too. */

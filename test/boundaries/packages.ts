@@ -23,7 +23,7 @@ export const packages: readonly Package[] = [
       ["error-data.ts"],
       ["a2a/", "dialects.ts", "examples.ts"],
       ["asker-claims.ts", "asker.ts", "completion.ts", "field-values.ts", "methods.ts"],
-      ["certainty.ts", "envelope.ts", "question-fields.ts"],
+      ["answer-rules.ts", "certainty.ts", "envelope.ts", "question-fields.ts", "sign-in.ts"],
       ["errors.ts", "json-schema.ts", "json-size.ts", "limits.ts"],
       ["loopback.ts", "optional-field.ts", "version.ts"],
     ],

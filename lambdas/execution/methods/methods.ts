@@ -232,12 +232,13 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
      * click the same button give the same answer: the question is answered as both wanted.
      */
     async answer_task({ params: { task_id: taskId, ...replyParams }, id, caller: { principal } }) {
-      const { option_id, text = "", fields, user_id, question_id: questionId } = replyParams;
+      const { question_id: questionId, text = "", ...reply } = replyParams;
+      const { option_id, fields } = reply;
       const answerId = isDedupedId(id) ? id.toLowerCase() : newId();
       const values = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
       const fingerprint = digest([option_id, text, ...(values === undefined ? [] : [values])]);
-      const reply = { id: answerId, questionId, fingerprint, option_id, text, fields, user_id };
-      return answer(await tasks.answer({ principal, taskId, answer: reply }));
+      const submission = { ...reply, id: answerId, questionId, fingerprint, text };
+      return answer(await tasks.answer({ principal, taskId, answer: submission }));
     },
 
     /** Stores a person's vote on the answer of a completed task, then passes it to the agent. */
@@ -306,6 +307,7 @@ function taskResult({
   const { id, correlationId, outcome, progress, question, artifacts } = task;
   if (question !== undefined) {
     const { prompt, options, fields, kind, messageId: question_id } = question;
+    const { url, answerers, approvals } = question;
     const expires_at = new Date(questionEndsAtMs(task)).toISOString();
     return {
       status: "input_required",
@@ -314,6 +316,9 @@ function taskResult({
       ...(options && { options }),
       ...(fields && { fields }),
       ...(kind && { kind }),
+      ...(url && { url }),
+      ...(answerers && { answerers }),
+      ...(approvals && { approvals }),
       question_id,
       expires_at,
     };

@@ -1,6 +1,7 @@
 /** Creates the input of an agent: the task, and the ids of its context. */
 import type { Part } from "@sekisho/contracts/a2a/part.ts";
 import type { AgentContext, AgentTask } from "../agents/agent.ts";
+import type { AskerToken } from "../tasks/asker.ts";
 import {
   deriveCallerId,
   deriveConversationId,
@@ -54,5 +55,25 @@ export function createAgentIds(options: { task: ExecutionTask; params: RunInput 
     contextId:
       conversation === undefined ? undefined : deriveConversationId({ principal, conversation }),
     caller: deriveCallerId(principal),
+  };
+}
+
+/** Adds who asked for the task. The token is there until it expires, so that an agent never exchanges one that is refused. */
+export function addAsker(options: {
+  context: AgentContext;
+  asker: ExecutionTask["asker"];
+  askerToken: AskerToken | undefined;
+  now: () => number;
+}): AgentContext {
+  const { context, asker, askerToken, now } = options;
+  if (asker === undefined) return context;
+  return {
+    ...context,
+    asker,
+    get askerToken() {
+      return askerToken !== undefined && now() < askerToken.expiresAtMs
+        ? askerToken.token
+        : undefined;
+    },
   };
 }

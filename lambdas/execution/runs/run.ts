@@ -4,10 +4,17 @@ import type { Log } from "@sekisho/runtime/log.ts";
 import { createPublicFetch, type PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
 import type { Metrics, Spans } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { Agent } from "../agents/agent.ts";
+import type { AskerToken } from "../tasks/asker.ts";
 import type { ConversationStore } from "../tasks/conversation-record.ts";
 import type { ExecutionOutcome, ExecutionTask } from "../tasks/execution-task.ts";
 import type { StopCause } from "../tasks/tasks.ts";
-import { createAgentIds, createAgentTask, type RunInput, readSession } from "./agent-input.ts";
+import {
+  addAsker,
+  createAgentIds,
+  createAgentTask,
+  type RunInput,
+  readSession,
+} from "./agent-input.ts";
 import { endAgentSpan, startAgentSpan } from "./agent-span.ts";
 import { isReadableUrl } from "./artifact-url.ts";
 import { createReadAttachment } from "./attachments.ts";
@@ -59,9 +66,10 @@ export function startRun(request: {
   task: ExecutionTask;
   owner: string;
   params: RunInput;
+  askerToken: AskerToken | undefined;
   log: Log;
 }): Run {
-  const { settings, task, owner, params, log } = request;
+  const { settings, task, owner, params, askerToken, log } = request;
   const { agent, spans, now, publicFetch = createPublicFetch() } = settings;
   const { agent: agentName = settings.agentName } = task;
   const startedAtMs = now();
@@ -96,11 +104,13 @@ export function startRun(request: {
     const agentTask = createAgentTask({ params, answers: task.answers });
     const start = startAgentSpan({ agentName, task, contextId: ids.contextId });
     return spans.within(start, async (span) => {
+      const { trace } = span;
+      const plainContext = { ...ids, signal, readAttachment, conversation, trace, log };
       let cleanUpEnd: Promise<void> | undefined;
       const turnPromise = collectOutcome({
         agent,
         task: agentTask,
-        context: { ...ids, signal, readAttachment, conversation, trace: span.trace, log },
+        context: addAsker({ context: plainContext, asker: task.asker, askerToken, now }),
         earlierArtifacts: task.artifacts,
         isReadableUrl,
         onNews: record.report,

@@ -68,7 +68,11 @@ export function createRuns(
   const pendingStarts = new Set<Promise<unknown>>();
   let isStopping = false;
 
-  async function startOne({ task, botToken }: Start): Promise<ExecutionTask | undefined> {
+  async function startOne({
+    task,
+    botToken,
+    askerToken,
+  }: Start): Promise<ExecutionTask | undefined> {
     const owner = newId();
     const claim = () =>
       changeTask({ task, change: startChange({ owner, untilMs: now() + leaseMs }) });
@@ -81,7 +85,10 @@ export function createRuns(
     };
     const taskLog = log.with({ ...createLogIds(task), agent: task.agent ?? agentName });
     taskLog.info("task_started");
-    const run = startRun({ settings, task: claimResult.task, owner, params, log: taskLog });
+    const run = startRun({
+      ...{ settings, task: claimResult.task, owner, params, log: taskLog },
+      askerToken,
+    });
     runs.set(task.id, run);
     const release = slots.occupy(task);
     // The slot is held until the agent has returned. Otherwise a caller could run any number of agents that ignore their signal.

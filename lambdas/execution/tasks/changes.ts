@@ -248,6 +248,7 @@ function endTask(request: {
   const questionMessage = createQuestionMessage(task);
   const removedFields = {
     params: undefined,
+    asker: undefined,
     lease: undefined,
     progress: undefined,
     question: undefined,

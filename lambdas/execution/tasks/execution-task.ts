@@ -4,6 +4,11 @@ import { hash } from "node:crypto";
 import { createFieldsPart } from "@sekisho/contracts/a2a/fields-part.ts";
 import { type Message, messageSchema, partSchema } from "@sekisho/contracts/a2a/part.ts";
 import { pushConfigSchema } from "@sekisho/contracts/a2a/push.ts";
+import {
+  answerersSchema,
+  approvalsSchema,
+  approvedBySchema,
+} from "@sekisho/contracts/answer-rules.ts";
 import { type RequestId, requestIdSchema, uuidPattern } from "@sekisho/contracts/envelope.ts";
 import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import {
@@ -36,6 +41,10 @@ const questionSchema = z.object({
   options: z.array(questionOptionSchema).optional(),
   fields: questionFieldsSchema.optional(),
   kind: z.literal("auth").optional(),
+  /** Where the person who asked signs in. A credential, which goes with the question. */
+  url: z.string().optional(),
+  answerers: answerersSchema.optional(),
+  approvals: approvalsSchema.optional(),
   /** The state that the agent keeps with the question, and gets back with its answer. */
   state: z.unknown().optional(),
   /** The question's id, which is also the id of the A2A message that asks it. */
@@ -44,6 +53,20 @@ const questionSchema = z.object({
   expiresAtMs: z.number().optional(),
 });
 export type OpenQuestion = z.infer<typeof questionSchema>;
+
+/** Who asked or answered, as a verified token says. The token itself is not stored. */
+const verifiedAskerSchema = z.object({
+  subject: z.string(),
+  issuer: z.string(),
+  zone: z.string(),
+  team: z.string().optional(),
+  enterprise: z.string().optional(),
+  user: z.string().optional(),
+  channel: z.string().optional(),
+  thread: z.string().optional(),
+  email: z.string().optional(),
+});
+export type StoredAsker = z.infer<typeof verifiedAskerSchema>;
 
 /** A person's reply. `id` is that of the request or A2A message that carried it. `fingerprint` identifies its content. */
 const answerSchema = z.object({
@@ -55,6 +78,8 @@ const answerSchema = z.object({
   option_id: z.string().optional(),
   fields: fieldValuesSchema.optional(),
   user_id: z.string().optional(),
+  asker: verifiedAskerSchema.optional(),
+  approved_by: approvedBySchema.optional(),
   parts: z.array(partSchema).optional(),
   state: z.unknown().optional(),
 });
@@ -141,6 +166,8 @@ const executionTaskSchema = z.object({
   callback: z.literal(true).optional(),
   /** Removed when the task is over, because it holds texts. */
   params: taskInputSchema.optional(),
+  /** Who asked for the task. Removed when the task is over. */
+  asker: verifiedAskerSchema.optional(),
   /** The run that works on the task, and the time until which it counts as alive. */
   lease: z.object({ owner: z.string(), untilMs: z.number() }).optional(),
   progress: progressSchema.optional(),
@@ -275,7 +302,7 @@ export function addMessages({
   return { ...task, a2a: { ...task.a2a, messages: keptMessages } };
 }
 
-/** The open question of a task as the agent's message. */
+/** The open question of a task as the agent's message, which stays in the task's history. So it has no link to sign in. */
 export function createQuestionMessage({ id, a2a, question }: ExecutionTask): Message | undefined {
   if (question === undefined) return undefined;
   const { messageId, prompt, fields } = question;

@@ -3,6 +3,7 @@ import type { Message } from "@sekisho/contracts/a2a/part.ts";
 import type { RequestId } from "@sekisho/contracts/envelope.ts";
 import type { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import type { ReceivedAsker } from "./asker.ts";
 import {
   addMessages,
   type ExecutionTask,
@@ -23,6 +24,7 @@ export type Submission = {
   input: TaskInput;
   /** Goes to the agent and is not stored. */
   botToken?: string | undefined;
+  asker?: ReceivedAsker | undefined;
   trace: Trace;
   receivedAtMs: number;
   /** Why a new task is refused. An earlier request's task is still found. */
@@ -46,7 +48,7 @@ export function createExecutionTask(options: {
   retentionMs: number;
   newId: () => string;
 }): ExecutionTask {
-  const { principal, taskId, requestId, fingerprint, input, trace, receivedAtMs, a2a } =
+  const { principal, taskId, requestId, fingerprint, input, asker, trace, receivedAtMs, a2a } =
     options.submission;
   const { maxTaskMs, leftMs = Number.POSITIVE_INFINITY, retentionMs, newId } = options;
   const deadlineAtMs =
@@ -70,6 +72,7 @@ export function createExecutionTask(options: {
     ...(input.agent !== undefined && { agent: input.agent }),
     ...(input.callback === true && { callback: true as const }),
     params: input,
+    ...(asker && { asker: asker.person }),
   };
   if (a2a === undefined) return task;
   const { contextId, message, pushConfigs } = a2a;

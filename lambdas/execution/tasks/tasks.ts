@@ -3,6 +3,7 @@ import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { transitionError } from "@sekisho/contracts/methods.ts";
 import { type CallerLimits, createTooManyCallsError, unlimitedSlots } from "../limits.ts";
 import { type AnswerSubmission, checkRepetition, createAnswerChange } from "./answers.ts";
+import { type AskerToken, isSamePerson, type ReceivedAsker, selectAskerToken } from "./asker.ts";
 import { cancelChange, isAsking, isOver, isUnstarted, type TaskChange } from "./changes.ts";
 import { deriveTaskId, type ExecutionTask } from "./execution-task.ts";
 import { createSessionEndingError, endlessLifetime, type Lifetime } from "./lifetime.ts";
@@ -31,7 +32,9 @@ export type Tasks = {
    * no question, `already_exists` if the id came with another answer, `invalid_params` for an invalid answer, `payload_too_large`, and
    * with `session_ending` or `rate_limited` like `submit`.
    */
-  answer(request: TaskName & AnswerSubmission): Promise<ExecutionTask>;
+  answer(
+    request: TaskName & AnswerSubmission & { asker?: ReceivedAsker | undefined },
+  ): Promise<ExecutionTask>;
   cancel(name: TaskName): Promise<ExecutionTask>;
   /** Makes a change that every state allows, such as one of the push configurations. Rejects with `task_not_found`. */
   update(request: TaskName & { change: TaskChange }): Promise<ExecutionTask>;
@@ -69,6 +72,8 @@ export type Start = {
   isSubmission: boolean;
   /** Present only in the request that sent it, because it is not stored. */
   botToken?: string | undefined;
+  /** The token of the person who asked for the task. Present only in a request of that person. */
+  askerToken?: AskerToken | undefined;
 };
 
 /** Why an agent is stopped before its end. `superseded`: another process may have taken the task over. */
@@ -121,7 +126,8 @@ export function createTasks(settings: TaskSettings): Tasks {
     async find(name) {
       return advanceIfDue(await readTask(name));
     },
-    async answer({ answer, message, alongside, isNew, ...name }) {
+    async answer({ answer: reply, asker, message, alongside, isNew, ...name }) {
+      const answer = asker === undefined ? reply : { ...reply, asker: asker.person };
       const task = await advanceIfDue(await readTask(name));
       const isToBegin = isAsking(task) || isUnstarted(task);
       const release = runLimits.take(task);
@@ -137,7 +143,9 @@ export function createTasks(settings: TaskSettings): Tasks {
         if (!isChanged) checkRepetition({ task: currentTask, answer, message, isNew });
         if (!isUnstarted(currentTask)) return currentTask;
         // A repeated answer also starts the task if the first one could not.
-        return (await runs.start({ task: currentTask, isSubmission: true })) ?? throwTaskGone();
+        const askerToken = selectAskerToken(currentTask, asker);
+        const start = { task: currentTask, isSubmission: true, ...(askerToken && { askerToken }) };
+        return (await runs.start(start)) ?? throwTaskGone();
       } finally {
         release?.();
       }
@@ -206,13 +214,19 @@ function createSubmit(
     { submission, refusal }: { submission: Submission; refusal: SekishoError | undefined },
   ): Promise<ExecutionTask> {
     const task = await createOrFind(newTask, refusal);
-    if (task.fingerprint !== newTask.fingerprint)
+    if (task.fingerprint !== newTask.fingerprint || isOtherPerson(task, newTask))
       throw new SekishoError("already_exists", { details: { task_id: task.id } });
     if (!isUnstarted(task)) return advanceIfDue(task);
     if (!lifetime.canFinish(task)) throw createSessionEndingError();
+    const { botToken, asker } = submission;
+    const askerToken = selectAskerToken(task, asker);
     return (
-      (await runs.start({ task, isSubmission: true, botToken: submission.botToken })) ??
-      throwTaskGone()
+      (await runs.start({
+        task,
+        isSubmission: true,
+        botToken,
+        ...(askerToken && { askerToken }),
+      })) ?? throwTaskGone()
     );
   }
 
@@ -237,6 +251,12 @@ function createSubmit(
       release?.();
     }
   };
+}
+
+/** One person's request must not find the task of another. */
+function isOtherPerson(task: ExecutionTask, newTask: ExecutionTask): boolean {
+  if (task.asker === undefined || newTask.asker === undefined) return false;
+  return !isSamePerson(task.asker, newTask.asker);
 }
 
 function createWaits(settings: TaskSettings): Pick<Tasks, "watch" | "wait"> {

@@ -1,0 +1,3 @@
+module example.com/verify-asker
+
+go 1.19
