@@ -122,6 +122,12 @@ export const authorizerSchema = z.discriminatedUnion(
         durationSeconds: integer(60, 3600)
           .default(300)
           .describe("The lifetime of the token, in seconds."),
+        tags: z
+          .literal(true)
+          .optional()
+          .describe(
+            "Says who asked by tags of the token: slack_team, slack_user and slack_enterprise. For destinations only. Default: the token says nothing of the person.",
+          ),
         ...stsRegion,
       })
       .describe("Sends a token that AWS STS issues (GetWebIdentityToken). Stores no secret."),
