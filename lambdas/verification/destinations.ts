@@ -149,9 +149,10 @@ function createTransport(
   options: DestinationDependencies & { destination: Destination },
 ): Transport | undefined {
   const { destination, localUrl, handle, readSecret, credentials, region } = options;
-  const { onCredential } = options;
+  const { onCredential, askerTokens } = options;
   const { maxResponseBytes } = destination;
   const asker = readAsker(options);
+  const traded = askerTokens && { tokens: askerTokens, to: tradedToken };
   const authorize = (authorizer: AuthorizerConfig, url: string) => {
     const configured = createAuthorizer({
       authorizer,
@@ -159,7 +160,7 @@ function createTransport(
       readSecret,
       credentials,
       region,
-      asker,
+      asker: asker ?? traded,
     });
     const ownAuthorizer =
       asker === undefined || authorizer.type === "asker"
@@ -207,6 +208,9 @@ function createTransport(
     }
   }
 }
+
+/** The token that an authorization server takes for a new one, if the destination itself is not told who asked. The authorizer knows its audience. */
+const tradedToken: AskerAudience = { audience: "", claims: ["team", "user"], subject: "slack" };
 
 type ToldAsker = { tokens: AskerTokens; to: AskerAudience; header: string };
 
