@@ -27,3 +27,6 @@ export function normalizeSignInUrl(text: string): string | undefined {
   const url = URL.parse(text);
   return url !== null && isSecureUrl(url) && url.href.length <= maxUrlLength ? url.href : undefined;
 }
+
+/** The `text` of the `answer_task` by which a person says that they have signed in. */
+export const signedInText = "Signed in.";

@@ -15,7 +15,7 @@ import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { ButtonClick, VoteGiven } from "../task/messages.ts";
 import { secretOfConversation, voterIdOf, type ZoneSecretValues } from "../task/routing.ts";
 import { hasFailedDelivery, type Task, threadRefOf } from "../task/task.ts";
-import { describeAsker } from "./calls.ts";
+import { findAsker } from "./asker.ts";
 
 type Vote = NonNullable<Task["votes"]>[number];
 
@@ -63,6 +63,8 @@ export function createVotes(options: {
       return;
     const { taskId, sessionId } = task.call;
     const key = taskId === undefined ? { request_id: task.id } : { task_id: taskId };
+    // The token says whose task it is. Who votes is told by the opaque id only.
+    const asker = await findAsker({ destination, task, isOwnWord: false, signal });
     await destination.client.call({
       method: "feedback",
       params: {
@@ -73,7 +75,7 @@ export function createVotes(options: {
       },
       id: newId(),
       requestId: task.id,
-      asker: describeAsker(task),
+      ...(asker && { asker }),
       sessionId,
       timeoutMs: Math.min(callTimeoutMs, destination.callTimeoutMs),
       trace: task.trace,
