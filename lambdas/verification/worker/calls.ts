@@ -2,8 +2,8 @@
 
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { TaskResult } from "@sekisho/contracts/methods.ts";
-import type { CallAsker } from "@sekisho/runtime/asker/asker.ts";
 import { signedInText } from "@sekisho/contracts/sign-in.ts";
+import type { CallAsker } from "@sekisho/runtime/asker/asker.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { type DestinationSlots, minDelayMs } from "../slots.ts";
