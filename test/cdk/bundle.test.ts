@@ -123,7 +123,7 @@ describe("a bundle", () => {
   });
 
   it.each([
-    ["echo", 11.1],
+    ["echo", 11.2],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 26.2],
     [{ type: "http", runtimeArn }, 227],
     [{ type: "ag-ui", runtimeArn }, 261],
