@@ -98,6 +98,7 @@ export class ExecutionZone extends Construct {
       callerRoleArn,
       stops: stopAfterResult,
       a2aCallers: isA2a ? config.execution.a2a.callers : undefined,
+      verifiesAskers: config.execution.asker !== undefined,
       idleSeconds,
       maxLifetimeSeconds,
       platformVersion,

@@ -318,7 +318,7 @@ const budgets: Record<BundleName, readonly string[]> = {
   installFlow: ["zod", "jose"],
   executionUrl: ["zod", ...tracing, "jose", "canonicalize"],
   executionWorker: ["zod", ...tracing],
-  agentcore: ["zod", ...prometheus, ...tracing, ...sdk],
+  agentcore: ["zod", ...prometheus, ...tracing, ...sdk, "jose"],
   agentcoreA2a: ["zod", ...prometheus, ...tracing, ...sdk, "jose", "canonicalize"],
   container: ["undici", "zod", ...prometheus, ...tracing, "jose", "canonicalize"],
 };
