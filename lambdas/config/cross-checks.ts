@@ -1,4 +1,5 @@
 /** Checks the parts of the configuration against each other, after each part alone is valid. */
+import { askerHeader } from "@sekisho/contracts/asker.ts";
 import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
 import { listAgents, toAgentPath } from "./agent-list.ts";
@@ -10,11 +11,14 @@ import {
   isLocalOnly,
   isOwnExecution,
   listAddresses,
+  ownAudience,
   protocolOf,
+  readAudience,
   readHostAgent,
   resolveAuthorizerConfig,
 } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
+import { needsZones } from "./execution-asker.ts";
 import { isRemote, readAgentAddress, resolveAgentAuthorizer } from "./remote-agent.ts";
 import type { Config } from "./schema.ts";
 import { computeMaxTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
@@ -37,6 +41,7 @@ export function crossCheck({ config, destinationNames, invalidSections }: ValidP
     ...(areValid("execution", "limits") ? budgetProblems(config) : []),
     ...(areValid("limits") ? longPollProblems(config) : []),
     ...(areValid("execution") ? [...tokenProblems(config), ...agentProblems(config)] : []),
+    ...(areValid("execution", "asker") ? verifierProblems(config) : []),
     ...(areValid("execution", "stages") ? a2aCallerProblems(config) : []),
     ...(areValid("execution", "limits") ? stageProblems(config) : []),
   ];
@@ -207,6 +212,38 @@ function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
   const fitting = type === "bearer" ? "a bearer authorizer" : "an authorizer that sends its tokens";
   const message = `"${type}" would refuse every task of ${destinationNames}, which sends no token to the local host; use transport "https" with ${fitting} there, or remove it from the routes`;
   return [{ path: ["execution", "authenticator"], message }];
+}
+
+/** Checks what the host wants against what this configuration's own destinations send. */
+function verifierProblems({ routes, destinations, execution, asker }: Config): Problem[] {
+  if (execution.asker === undefined) return [];
+  const { mode, audience = ownAudience, zones } = execution.asker;
+  const path = ["execution", "asker"];
+  if (asker === undefined && zones === undefined) return [{ path, message: needsZones }];
+  const routedNames = new Set(routes.flatMap(({ destination }) => destination));
+  const isTrusted = zones?.some(({ issuer }) => issuer === asker?.issuer) ?? true;
+  return Object.entries(destinations).flatMap(([name, destination]): Problem[] => {
+    if (!routedNames.has(name) || !isLocalHost(destination)) return [];
+    const ownPath = ["destinations", name, "asker"];
+    if (destination.asker === undefined) {
+      const message = `is missing, so that execution.asker ("${mode}") would refuse every task; set it to true`;
+      return mode === "required" ? [{ path: ownPath, message }] : [];
+    }
+    const problems: Problem[] = [];
+    if (readAudience(destination) !== audience) {
+      const message = `must be "${audience}", the audience of execution.asker; change one of them`;
+      problems.push({ path: [...ownPath, "audience"], message });
+    }
+    if (destination.asker.header !== askerHeader) {
+      const message = `must be ${askerHeader}, where the Execution host expects it; remove it`;
+      problems.push({ path: [...ownPath, "header"], message });
+    }
+    if (!isTrusted) {
+      const message = `must list the issuer of the section asker (${asker?.issuer}), whose tokens destinations.${name} sends; add it`;
+      problems.push({ path: [...path, "zones"], message });
+    }
+    return problems;
+  });
 }
 
 function sendsToken(destination: Destination): boolean {

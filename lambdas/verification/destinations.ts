@@ -26,13 +26,6 @@ import { createClient, type ExecutionClient } from "./transport/runner.ts";
 import type { Transport } from "./transport/transport.ts";
 import { withAsker } from "./transport/with-asker.ts";
 
-/** Finds the confirmed e-mail address of a person of the task's installation. Never rejects. */
-export type FindEmail = (request: {
-  task: Task;
-  user: string;
-  signal: AbortSignal;
-}) => Promise<string | undefined>;
-
 export type WorkerDestination = {
   client: ExecutionClient;
   callTimeoutMs: number;
@@ -44,8 +37,8 @@ export type WorkerDestination = {
   longPollMs: number;
   /** Present if the destination gets the bot token, which is read for each send and never stored. */
   botToken?: ((task: Task) => Promise<string>) | undefined;
-  /** Present if the destination is told who asked. `emailOf` is present if it gets the person's e-mail address too. */
-  asker?: { emailOf?: FindEmail | undefined } | undefined;
+  /** Present if the destination is told who asked. */
+  asker?: { getsEmail: boolean } | undefined;
   /** False for A2A, which has no operation for votes. Default: true. */
   takesVotes?: boolean;
 };
@@ -66,8 +59,6 @@ export type DestinationDependencies = {
   telemetry?: Telemetry | undefined;
   /** Makes the tokens that say who asked. Needed if a destination is told. */
   askerTokens?: AskerTokens | undefined;
-  /** For a destination that gets the e-mail address. Without it, no token has one. */
-  emailOf?: FindEmail | undefined;
   /** Called with the headers that an authorizer adds to a request, which hold the credential. */
   onCredential?: ((headers: Readonly<Record<string, string>>) => void) | undefined;
   /** Wraps every transport, as the local page does to show requests. `name` is the destination's. */
@@ -79,7 +70,7 @@ export function createDestinations(
   options: DestinationDependencies & { config: Pick<Config, "destinations" | "limits"> },
 ): Map<string, WorkerDestination> {
   const { config, ...dependencies } = options;
-  const { wrap = ({ transport }) => transport, botTokenOf, emailOf, log, telemetry } = dependencies;
+  const { wrap = ({ transport }) => transport, botTokenOf, log, telemetry } = dependencies;
   const { concurrency, sendsPerDestination = Math.ceil(concurrency / 2) } = config.limits;
   return new Map(
     Object.entries(config.destinations).flatMap(([name, destination]) => {
@@ -108,7 +99,7 @@ export function createDestinations(
       const longPollMs = resolveLongPollMs(destination, config);
       const takesVotes = protocolOf(destination) !== "a2a";
       const asker = destination.asker && {
-        emailOf: destination.asker.claims.includes("email") ? emailOf : undefined,
+        getsEmail: destination.asker.claims.includes("email"),
       };
       const worker = { client, ...times, maxSends, longPollMs, botToken, asker, takesVotes };
       return [[name, worker] as const];

@@ -78,3 +78,22 @@ export async function issueZoneTokens(): Promise<Vector[]> {
   }
   return vectors;
 }
+
+/** The token of a poll, and the last second in which the zone still sends it. */
+export async function issueReusedToken(): Promise<{ token: string; lastSecond: number }> {
+  const { issuer, audience, zones } = settings;
+  const [signer] = signers;
+  if (signer === undefined) throw new Error("there is no signer");
+  let seconds = now;
+  const tokens = createAskerTokens({
+    ...{ issuer, clientId: zones[0] ?? "", signer },
+    now: () => seconds * 1000,
+  });
+  const asker = { person, requestId, isOwnWord: false };
+  const { signal } = new AbortController();
+  const issue = () =>
+    tokens.issue({ to: { audience, ...speaking }, asker, body: new Uint8Array(), signal });
+  const token = await issue();
+  while ((await issue()) === token) seconds += 1;
+  return { token, lastSecond: seconds - 1 };
+}

@@ -131,7 +131,7 @@ describe("a bundle", () => {
   });
 
   it.each([
-    ["echo", 11.1],
+    ["echo", 11.2],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 26.2],
     [{ type: "http", runtimeArn }, 245],
     [{ type: "ag-ui", runtimeArn }, 279],

@@ -66,7 +66,6 @@ const verifiedAskerSchema = z.object({
   thread: z.string().optional(),
   email: z.string().optional(),
 });
-export type StoredAsker = z.infer<typeof verifiedAskerSchema>;
 
 /** A person's reply. `id` is that of the request or A2A message that carried it. `fingerprint` identifies its content. */
 const answerSchema = z.object({

@@ -9,7 +9,7 @@ import type { WorkerEnvironment } from "../config/worker-environment.ts";
 
 const timeoutMs = 5000;
 
-/** Undefined if the stage has no issuer. */
+/** Undefined if the configuration has no issuer. Fails for each call while the environment has no keys, as between two steps of a deployment. */
 export function openStageAskerTokens(options: {
   asker: Config["asker"];
   environment: Pick<WorkerEnvironment, "asker" | "aws">;
@@ -17,9 +17,10 @@ export function openStageAskerTokens(options: {
 }): AskerTokens | undefined {
   const { asker, environment, metrics } = options;
   const { aws, asker: stage } = environment;
-  if (asker === undefined || stage === undefined) return undefined;
+  if (asker === undefined) return undefined;
   return createLazyTokens({
     async load() {
+      if (stage === undefined) throw new Error("The environment has no keys of the asker.");
       const { createStageAskerTokens } = await import("@sekisho/runtime/asker/stage-tokens.ts");
       const client = createJsonClient({ ...aws, service: "kms", timeoutMs, maxAttempts: 2 });
       return createStageAskerTokens({

@@ -30,10 +30,11 @@ export function readAnswerRules(
   const rules = { url: kind === "auth" ? url : undefined, kind, options, answerers, approvals };
   const isBroken = result[unanswerableMember] === true || findRuleProblem(rules) !== undefined;
   if (isBroken || excludesAll({ answerers, approvals, answerBy })) return undefined;
-  if (rules.url !== undefined) return { signIn: { url: rules.url } };
+  const given = answerers === undefined ? {} : { answerers };
+  if (rules.url !== undefined) return { signIn: { url: rules.url }, ...given };
   if (answerers === undefined && approvals === 1) return {};
   return {
-    ...(answerers !== undefined && { answerers }),
+    ...given,
     answerBy,
     ...(approvals > 1 && { approvals: { needed: approvals, given: [] } }),
   };

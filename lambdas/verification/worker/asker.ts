@@ -1,6 +1,7 @@
 /** Who is behind a call, for destinations that are told. docs/explanation/security.md has the rules. */
 import type { CallAsker } from "@sekisho/runtime/asker/asker.ts";
 import type { WorkerDestination } from "../destinations.ts";
+import type { FindEmail } from "../lookups/person-email.ts";
 import { type GivenAnswer, installationOf, type Task, threadRefOf } from "../task/task.ts";
 
 /**
@@ -12,15 +13,16 @@ export async function findAsker(request: {
   task: Task;
   answer?: Pick<GivenAnswer, "user" | "isBot"> | undefined;
   isOwnWord: boolean;
+  findEmail: FindEmail | undefined;
   signal: AbortSignal;
 }): Promise<CallAsker | undefined> {
-  const { destination, task, answer, isOwnWord, signal } = request;
+  const { destination, task, answer, isOwnWord, findEmail, signal } = request;
   const { asker } = destination;
   const { user, isBot = false } = answer ?? readWriter(task);
   if (asker === undefined || isBot) return undefined;
   const { team, enterprise } = installationOf(task);
   const { channel, threadTs: thread } = threadRefOf(task);
-  const email = await asker.emailOf?.({ task, user, signal });
+  const email = asker.getsEmail ? await findEmail?.({ task, user, signal }) : undefined;
   return {
     person: { team, enterprise, user, channel, thread, ...(email !== undefined && { email }) },
     requestId: task.id,

@@ -6,6 +6,7 @@ import { signedInText } from "@sekisho/contracts/sign-in.ts";
 import type { CallAsker } from "@sekisho/runtime/asker/asker.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import type { WorkerDestination } from "../destinations.ts";
+import type { FindEmail } from "../lookups/person-email.ts";
 import { type DestinationSlots, minDelayMs } from "../slots.ts";
 import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../task/events.ts";
 import type { Task } from "../task/task.ts";
@@ -24,12 +25,14 @@ export type ExecutionCalls = {
 export function createCallRunner(options: {
   destinations: ReadonlyMap<string, WorkerDestination>;
   slotsOf: (destination: string | undefined) => DestinationSlots;
+  /** Absent if no destination gets e-mail addresses. */
+  findEmail?: FindEmail | undefined;
   newId: () => string;
   now: () => number;
   /** Aborts when the process stops. Polls that wait for news then end. */
   stopping?: AbortSignal | undefined;
 }): ExecutionCalls {
-  const { destinations, slotsOf, newId, now, stopping } = options;
+  const { destinations, slotsOf, findEmail, newId, now, stopping } = options;
 
   async function runInSlot(request: CallRequest): Promise<TaskEvent> {
     const { act, task } = request;
@@ -62,7 +65,7 @@ export function createCallRunner(options: {
     const asker =
       destination.asker &&
       (await findAsker({
-        ...{ destination, task, signal },
+        ...{ destination, task, findEmail, signal },
         answer: act.type === "answer" ? task.question?.answer : undefined,
         isOwnWord: act.type === "send" || act.type === "answer",
       }));

@@ -127,6 +127,10 @@ export async function giveForm(
   // A form of an earlier question has no fields here. It is refused below.
   const { fields = [] } = question?.index === index ? question : {};
   const isSignIn = question?.index === index && question.signIn !== undefined;
+  const isFor = isSignIn || question?.index !== index || question.fields !== undefined;
+  // The agent has worded its question anew, without a form, while the modal was open.
+  if (!isFor && findReplyRefusal({ task, index, nowMs: now() }) === undefined)
+    return { type: "past" };
   const checkResult = checkFieldValues({
     fields,
     values: toFieldValues({ fields, values: form.values }),

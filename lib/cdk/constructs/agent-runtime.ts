@@ -40,6 +40,8 @@ type RuntimeProps = {
   stops: boolean;
   /** ARNs of roles that may call the runtime as A2A clients. Undefined if the protocol of the runtime is HTTP. */
   a2aCallers: readonly string[] | undefined;
+  /** The headers with the asker's token, which AgentCore has to pass on. */
+  askerHeaders: readonly string[];
   /** A session without a call and without a running task ends after this time. */
   idleSeconds: number;
   /** Every session ends after this time. The host gets the value too, so that it starts no task that it cannot finish. */
@@ -59,11 +61,13 @@ export function createAgentRuntime(
     callerRoleArn,
     stops,
     a2aCallers,
+    askerHeaders,
     idleSeconds,
     maxLifetimeSeconds,
     platformVersion,
   }: RuntimeProps,
 ): { runtime: Runtime; endpoint: RuntimeEndpoint } {
+  const allowlistedHeaders = [...(a2aCallers ? a2aHeaders : []), ...askerHeaders];
   const runtime = new Runtime(scope, "Runtime", {
     description: `Sekisho's Execution zone (${Stack.of(scope).stackName})`,
     agentRuntimeArtifact: AgentRuntimeArtifact.fromCodeAsset({
@@ -84,8 +88,8 @@ export function createAgentRuntime(
     },
     ...(a2aCallers && {
       protocolConfiguration: ProtocolType.A2A,
-      requestHeaderConfiguration: { allowlistedHeaders: a2aHeaders },
     }),
+    ...(allowlistedHeaders.length > 0 && { requestHeaderConfiguration: { allowlistedHeaders } }),
     lifecycleConfiguration: {
       idleRuntimeSessionTimeout: Duration.seconds(idleSeconds),
       maxLifetime: Duration.seconds(maxLifetimeSeconds),

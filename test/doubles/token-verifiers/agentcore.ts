@@ -27,6 +27,12 @@ export type AgentCoreAuthorizer = {
   customClaims?: readonly CustomClaim[];
 };
 
+/**
+ * It refuses a token that expires within a minute. That is not documented but reported:
+ * https://github.com/aws-samples/sample-strands-agent-with-agentcore/pull/265
+ */
+const minRemainingSeconds = 60;
+
 export async function openAgentCore(
   config: AgentCoreAuthorizer,
   fetchJson: FetchJson,
@@ -52,7 +58,7 @@ export async function openAgentCore(
       isSignedBy?.(key) === true &&
       iss === issuer &&
       isNumber(exp) &&
-      now < exp &&
+      now + minRemainingSeconds < exp &&
       (allowedAudience === undefined || overlaps(listTexts(aud), allowedAudience)) &&
       (allowedClients === undefined || overlaps(listTexts(client_id), allowedClients)) &&
       (allowedScopes === undefined || overlaps(String(scope).split(" "), allowedScopes)) &&

@@ -245,6 +245,21 @@ describe("a link to sign in", () => {
     expect(task.question).toMatchObject({ index: 0, signIn: { url: newUrl } });
   });
 
+  it("belongs to the same question at every poll, whatever ids the peer gives it", () => {
+    const policy = samplePolicy({ idempotent: false });
+    for (const rules of [{}, { answerers: "asker" as const }]) {
+      const ask = (id: string) => asking({ ...signIn, ...rules, question_id: id });
+      const task = openTask({ ...signIn, ...rules, question_id: "q-1" }, policy);
+      expect(play([ask("q-2")], { task, policy }).last).toMatchObject([{ type: "wake" }]);
+      const result = takeAnswer({ task, answer: confirmed, nowMs });
+      if ("notTaken" in result) throw new Error(result.notTaken.type);
+      const { question } = play([{ ...ask("q-2"), act: "answer" }], {
+        ...{ task: result.task, policy },
+      }).task;
+      expect(question).toMatchObject({ index: 0, answer: { arrival: { type: "arrived" } } });
+    }
+  });
+
   it("never belongs to a question of another kind", () => {
     const task = openTask({ url });
     expect(task.state).toBe("asking");

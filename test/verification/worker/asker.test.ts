@@ -14,13 +14,15 @@ import type {
   UserMessage,
 } from "@sekisho/verification/task/messages.ts";
 import { retryIdOf } from "@sekisho/verification/task/routing.ts";
+import { receivedTask } from "@sekisho/verification/task/task.ts";
+import { findAsker } from "@sekisho/verification/worker/asker.ts";
 import { createWorld, type WorldOptions } from "../../world/world.ts";
 import { fixture } from "../ingress/slack-request.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
 
 const ask = sampleAsk();
-const told = { destination: { asker: {} } };
+const told = { destination: { asker: { getsEmail: false } } };
 const question = { prompt: "Shall I?", options: [{ id: "yes", label: "Yes" }] };
 
 type World = ReturnType<typeof createWorld>;
@@ -77,7 +79,7 @@ const deployedBy = (event: object) => {
   return { ...payload, event: { ...payload.event, ...event } };
 };
 
-describe("what a destination is told of a task", () => {
+describe("the asker of a task", () => {
   it.each<[string, VerifiedPayload["type"], unknown, object | undefined]>([
     ["a mention", "events_api", fixture("app-mention"), { team: "T0TEAM0001", user: "U0USER0001" }],
     [
@@ -226,7 +228,7 @@ describe("what a destination is told of a task", () => {
   });
 });
 
-describe("what a destination is told of an answer", () => {
+describe("the asker of an answer", () => {
   const mayAnswer = { gate: { mayAnswer: async () => true } };
   const lateTs = `${askedAtMs / 1000 + 600}.000100`;
   const reply = (message: Partial<UserMessage>) =>
@@ -280,5 +282,33 @@ describe("what a destination is told of an answer", () => {
     await world.clickButton(sampleClick({ type: "answer", question: 0, option: 0 }, click)).run();
     expect(usersOf(world, "execute_task")).toEqual([undefined]);
     expect(usersOf(world, "answer_task")).toEqual(["U2"]);
+  });
+});
+
+describe("the asker's e-mail address", () => {
+  const { signal } = new AbortController();
+
+  it.each([
+    [{ getsEmail: true }, ["U1"], "kim@example.com"],
+    [{ getsEmail: false }, [], undefined],
+    [undefined, [], undefined],
+  ])("costs a lookup only for a destination that gets it: %j", async (asker, users, email) => {
+    const lookups: string[] = [];
+    const findEmail = async ({ user }: { user: string }) => {
+      lookups.push(user);
+      return "kim@example.com";
+    };
+    const task = receivedTask(ask);
+    const request = { destination: { asker }, task, isOwnWord: true, findEmail, signal };
+    const callAsker = await findAsker(request);
+    expect(callAsker?.person.email).toBe(email);
+    expect(lookups).toEqual(users);
+  });
+
+  it("does not keep the call waiting if Slack does not say it", async () => {
+    const findEmail = async () => undefined;
+    const destination = { asker: { getsEmail: true } };
+    const request = { destination, task: receivedTask(ask), isOwnWord: true, findEmail, signal };
+    expect((await findAsker(request))?.person).not.toHaveProperty("email");
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { ButtonClick, FormSubmitted } from "@sekisho/verification/task/messages.ts";
+import type { AgentQuestion } from "@sekisho/verification/task/task.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { faultKinds, type MaybeFault, nthFault } from "../../world/faults.ts";
 import { createWorld } from "../../world/world.ts";
@@ -182,6 +183,15 @@ describe("a confirmation", () => {
     await world.interact(confirm(changes)).run({ maxSteps: 1 });
     expect(world.replies).toEqual([]);
     expect(world.taskOf(ask)?.question).toMatchObject({ signIn: { url } });
+  });
+
+  it("has no effect on a question that the agent has worded anew without a link", async () => {
+    const world = await askingWorld();
+    const { signIn: _signIn, ...asked } = world.taskOf(ask)?.question ?? {};
+    world.changeTask(ask, { question: asked as AgentQuestion });
+    await world.interact(confirm()).run({ maxSteps: 1 });
+    expect(world.replies).toEqual([]);
+    expect(world.taskOf(ask)?.question?.answer).toBeUndefined();
   });
 
   it("has no effect after the question has expired", async () => {

@@ -94,8 +94,8 @@ const hostText: Record<Locale, (host: string) => string> = {
 };
 
 const scriptText: LocalizedText = {
-  en: ":warning: This address has letters of another script, which can look like an address that you know.",
-  ja: ":warning: このアドレスには別の文字体系の文字が含まれ、知っているアドレスに見えることがあります。",
+  en: "⚠️ This address has letters of another script, which can look like an address that you know.",
+  ja: "⚠️ このアドレスには別の文字体系の文字が含まれ、知っているアドレスに見えることがあります。",
 };
 
 const onlyYouText: LocalizedText = {
