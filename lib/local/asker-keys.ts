@@ -92,7 +92,6 @@ export async function readLocalPublicKey(options: {
   return { kid, key: createPublicKey(key) };
 }
 
-type LocalKey = { key: KeyObject; kid: string };
 type LocalKey = { key: KeyObject; jwk: JWK; kid: string };
 
 /** Creates the key if the folder has none of this name. A key of the other algorithm is another key. */
