@@ -357,16 +357,52 @@ function agentProblems(config: Config): Problem[] {
     const { address } = readAgentAddress(agent) ?? {};
     if (sendsIdToken(authorizer, address === undefined ? [] : [address]))
       return [{ path: [...path, "scope"], message: needsScope }];
+    const destinationOnly = findDestinationOnly(authorizer);
+    if (destinationOnly !== undefined) {
+      const { key, message } = destinationOnly;
+      return [{ path: key === undefined ? path : [...path, key], message }];
+    }
     if (authorizer.type !== "none" || (address !== undefined && !isElsewhere(address))) return [];
     return [{ path, message: needsAuthorizer }];
   });
   return [...unknown, ...unauthorized];
 }
 
+/** Authorizers and their keys that need the issuer of the Verification zone, or a message of Slack. */
+function findDestinationOnly(
+  authorizer: AuthorizerConfig,
+): { key?: string; message: string } | undefined {
+  if (authorizer.type === "asker") {
+    const message =
+      'must not be "asker" for an agent, because the token that the host receives is for the host alone; choose "token-exchange", which trades it for one of the agent';
+    return { message };
+  }
+  if (authorizer.type === "token-exchange" && authorizer.subjectAudience !== undefined) {
+    const message =
+      "has no effect for an agent, because the token was made for the host; remove it";
+    return { key: "subjectAudience", message };
+  }
+  if (authorizer.type === "web-identity" && authorizer.tags) {
+    const message =
+      "is for destinations only, because the Execution zone's own token would name the person in the Execution zone's words; remove it";
+    return { key: "tags", message };
+  }
+  return undefined;
+}
+
 function loopbackProblems(config: Config, stageName: string): Problem[] {
   return listAgents(config.execution).flatMap(({ name, agent }) =>
     loopbackProblem({ agent, path: toAgentPath(name), stageName }),
   );
+}
+
+/** Tasks wait in a queue there, which must not hold tokens. */
+function exchangeProblems({ execution }: Config, stageName: string): Problem[] {
+  return listAgents(execution).flatMap(({ name, agent }): Problem[] => {
+    if (!isRemote(agent) || resolveAgentAuthorizer(agent).type !== "token-exchange") return [];
+    const message = `must not be "token-exchange" for the stage ${stageName}, whose kind is lambda: its agents run in another function than the one that receives the person's token; agentcore has both in one`;
+    return [{ path: [...toAgentPath(name), "authorizer"], message }];
+  });
 }
 
 function loopbackProblem(request: {
@@ -421,6 +457,7 @@ function kindProblems(config: Config, name: string): Problem[] {
     problems.push({ path: ["stages", name, "scale", "agentConcurrency"], message });
   }
   if (kind !== "external") problems.push(...loopbackProblems(config, name));
+  if (kind === "lambda") problems.push(...exchangeProblems(config, name));
   const usedDestinations = routes.flatMap((route, index) =>
     route.destination.map((destinationName) => ({ destinationName, index })),
   );

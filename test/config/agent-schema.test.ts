@@ -31,6 +31,15 @@ describe("the agent http", () => {
     ],
     [{ url }, 'authorizer: must not be "none" for an address beyond loopback'],
     [{ runtimeArn, authorizer: { type: "none" } }, 'authorizer: must not be "none"'],
+    [{ url, authorizer: { type: "asker" } }, 'authorizer: must not be "asker" for an agent'],
+    [
+      { url, authorizer: { type: "token-exchange", tokenUrl: url, subjectAudience: "a" } },
+      "authorizer.subjectAudience: has no effect for an agent",
+    ],
+    [
+      { url, authorizer: { type: "web-identity", audience: "a", tags: true } },
+      "authorizer.tags: is for destinations only",
+    ],
     [
       { runtimeArn, request: { a: [{ b: "x {sesion}" }] } },
       "request: has no placeholder {sesion}; choose from {text}, {messages}",
@@ -77,6 +86,10 @@ describe("the agent http in a stage", () => {
 
   it.each<[object, string]>([
     [{ url: "http://localhost:8080/" }, "a loopback address reaches nothing on AWS"],
+    [
+      { url, authorizer: { type: "token-exchange", tokenUrl: url } },
+      'execution.agent.authorizer: must not be "token-exchange" for the stage dev',
+    ],
     [{ url, authorizer: sigv4("lambda") }, "authorizer.functionArn: is missing"],
     [{ url, authorizer: sigv4("s3") }, 'must be "lambda" or "execute-api"'],
     [{ url, authorizer: sigv4("execute-api") }, "must have the API's own host"],

@@ -142,6 +142,14 @@ describe("sekisho doctor and an agent that is called over HTTP", () => {
     });
   });
 
+  it("calls no agent that acts as the person who asks, because nobody asks", async () => {
+    const authorizer = { type: "token-exchange", tokenUrl: "http://127.0.0.1:1/" };
+    const far = { type: "http", url: "http://127.0.0.1:1/", authorizer };
+    expect(await checkConfigured(far)).toMatchObject({
+      ...{ status: "ok", what: expect.stringContaining("is not called") },
+    });
+  });
+
   it.each([agUi, http, model])("calls no agent whose secret cannot be read", async (agent) => {
     const config = parseConfig({
       json: { execution: { agents: { far: agent("http://127.0.0.1:1/") } } },
