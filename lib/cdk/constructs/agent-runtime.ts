@@ -42,8 +42,6 @@ type RuntimeProps = {
   stops: boolean;
   /** ARNs of roles that may call the runtime as A2A clients. Undefined if the protocol of the runtime is HTTP. */
   a2aCallers: readonly string[] | undefined;
-  /** The headers with the asker's token, which AgentCore has to pass on. */
-  askerHeaders: readonly string[];
   /** True if the host verifies who asked. */
   verifiesAskers: boolean;
   /** A session without a call and without a running task ends after this time. */
@@ -65,15 +63,16 @@ export function createAgentRuntime(
     callerRoleArn,
     stops,
     a2aCallers,
-    askerHeaders,
     verifiesAskers,
     idleSeconds,
     maxLifetimeSeconds,
     platformVersion,
   }: RuntimeProps,
 ): { runtime: Runtime; endpoint: RuntimeEndpoint } {
-  const allowlistedHeaders = [...(a2aCallers ? a2aHeaders : []), ...askerHeaders];
-  const headers = [...(a2aCallers ? a2aHeaders : []), ...(verifiesAskers ? askerHeaders : [])];
+  const allowlistedHeaders = [
+    ...(a2aCallers ? a2aHeaders : []),
+    ...(verifiesAskers ? askerHeaders : []),
+  ];
   const runtime = new Runtime(scope, "Runtime", {
     description: `Sekisho's Execution zone (${Stack.of(scope).stackName})`,
     agentRuntimeArtifact: AgentRuntimeArtifact.fromCodeAsset({
@@ -92,12 +91,8 @@ export function createAgentRuntime(
         SEKISHO_RUNTIME_ENDPOINT: endpointName,
       }),
     },
-    ...(a2aCallers && {
-      protocolConfiguration: ProtocolType.A2A,
-    }),
-    ...(allowlistedHeaders.length > 0 && { requestHeaderConfiguration: { allowlistedHeaders } }),
     ...(a2aCallers && { protocolConfiguration: ProtocolType.A2A }),
-    ...(headers.length > 0 && { requestHeaderConfiguration: { allowlistedHeaders: headers } }),
+    ...(allowlistedHeaders.length > 0 && { requestHeaderConfiguration: { allowlistedHeaders } }),
     lifecycleConfiguration: {
       idleRuntimeSessionTimeout: Duration.seconds(idleSeconds),
       maxLifetime: Duration.seconds(maxLifetimeSeconds),
