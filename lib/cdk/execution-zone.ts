@@ -101,6 +101,7 @@ export class ExecutionZone extends Construct {
       stops: stopAfterResult,
       a2aCallers: isA2a ? config.execution.a2a.callers : undefined,
       askerHeaders: listHostHeaders(config),
+      verifiesAskers: config.execution.asker !== undefined,
       idleSeconds,
       maxLifetimeSeconds,
       platformVersion,

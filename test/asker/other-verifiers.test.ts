@@ -5,7 +5,7 @@ import { openAgentGateway } from "../doubles/token-verifiers/agentgateway.ts";
 import { openApiGateway } from "../doubles/token-verifiers/api-gateway.ts";
 import { openEnvoy } from "../doubles/token-verifiers/envoy.ts";
 import { type Admits, type FetchJson, readToken } from "../doubles/token-verifiers/read-token.ts";
-import { startWebServer, type WebServer } from "../doubles/web-server.ts";
+import { servePublishedFiles } from "./published-files.ts";
 import { createVectorFile, type Vector } from "./vectors/vectors.ts";
 import { issueReusedToken, issueZoneTokens } from "./zone-tokens.ts";
 
@@ -14,28 +14,16 @@ const { issuer, audience, zones, jwks } = settings;
 const discoveryUrl = `${issuer}/.well-known/openid-configuration`;
 const jwksUri = `${issuer}/.well-known/jwks.json`;
 
-/** The files that a zone publishes, on loopback. */
-let server: WebServer;
-const requestedPaths: string[] = [];
+let published: Awaited<ReturnType<typeof servePublishedFiles>>;
 beforeAll(async () => {
-  const files: Record<string, object> = {
-    "/.well-known/openid-configuration": { issuer, jwks_uri: jwksUri },
-    "/.well-known/jwks.json": jwks,
-  };
-  server = await startWebServer({
-    async handle({ target }) {
-      requestedPaths.push(target);
-      const file = files[target];
-      return file ? Response.json(file) : new Response(null, { status: 404 });
-    },
-  });
+  published = await servePublishedFiles();
 });
-afterAll(() => server.close());
+afterAll(() => published.close());
 
 /** The issuer's name leads to loopback. */
 const fetchJson: FetchJson = async (url) => {
   if (!url.startsWith(`${issuer}/`)) throw new Error(`another host: ${url}`);
-  const response = await fetch(server.url + url.slice(issuer.length));
+  const response = await fetch(published.url + url.slice(issuer.length));
   return (await response.json()) as Record<string, unknown>;
 };
 
@@ -191,9 +179,9 @@ const namesOf = (some: readonly Vector[]) => some.map(({ name }) => name).sort()
 
 describe.each(rows)("the authorizer of $name", ({ open, refused, unnoticed, paths }) => {
   it("accepts our tokens, by the files that the zone publishes", async () => {
-    requestedPaths.length = 0;
+    published.requestedPaths.length = 0;
     const admits = await open();
-    expect(requestedPaths).toEqual(paths);
+    expect(published.requestedPaths).toEqual(paths);
     expect(namesOf(valid.filter(({ token, now }) => !admits(token, now)))).toEqual(
       [...refused].sort(),
     );

@@ -131,7 +131,7 @@ describe("a bundle", () => {
   });
 
   it.each([
-    ["echo", 11.2],
+    ["echo", 11.3],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 26.2],
     [{ type: "http", runtimeArn }, 247],
     [{ type: "ag-ui", runtimeArn }, 281],
@@ -326,7 +326,7 @@ const budgets: Record<BundleName, readonly string[]> = {
   installFlow: ["zod", "jose"],
   executionUrl: ["zod", ...tracing, "jose", "canonicalize"],
   executionWorker: ["zod", ...tracing],
-  agentcore: ["zod", ...prometheus, ...tracing, ...sdk],
+  agentcore: ["zod", ...prometheus, ...tracing, ...sdk, "jose"],
   agentcoreA2a: ["zod", ...prometheus, ...tracing, ...sdk, "jose", "canonicalize"],
   container: ["undici", "zod", ...prometheus, ...tracing, "jose", "canonicalize"],
 };

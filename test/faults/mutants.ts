@@ -112,7 +112,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "answer-as-who-asked",
     file: "lambdas/verification/worker/asker.ts",
-    find: "answer ?? readWriter(task)",
+    find: "answer?.user ?? readWriter(task)",
     replace: "readWriter(task)",
     story: "answered",
     engine: "aws",

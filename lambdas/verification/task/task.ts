@@ -127,8 +127,6 @@ const streamSchema = z.object({
 
 const givenAnswerSchema = z.object({
   user: z.string(),
-  /** A bot or a workflow wrote it, whose user id looks like a person's. */
-  isBot: z.literal(true).optional(),
   atMs: z.int(),
   /** The index of the option. Absent for a reply in words. */
   option: z.int().optional(),

@@ -6,20 +6,20 @@ import { type GivenAnswer, installationOf, type Task, threadRefOf } from "../tas
 
 /**
  * Returns the person who wrote the message, or who gave the `answer` that the call brings. Undefined if the destination is not told, and if
- * a bot or a workflow wrote it: its user id looks like a person's, so a token with it would say that a person asked.
+ * a bot or a workflow wrote it: its user id looks like a person's, so a token with it would say that a person asked. Bots answer no questions.
  */
 export async function findAsker(request: {
   destination: Pick<WorkerDestination, "asker">;
   task: Task;
-  answer?: Pick<GivenAnswer, "user" | "isBot"> | undefined;
+  answer?: Pick<GivenAnswer, "user"> | undefined;
   isOwnWord: boolean;
   findEmail: FindEmail | undefined;
   signal: AbortSignal;
 }): Promise<CallAsker | undefined> {
   const { destination, task, answer, isOwnWord, findEmail, signal } = request;
   const { asker } = destination;
-  const { user, isBot = false } = answer ?? readWriter(task);
-  if (asker === undefined || isBot) return undefined;
+  const user = answer?.user ?? readWriter(task);
+  if (asker === undefined || user === undefined) return undefined;
   const { team, enterprise } = installationOf(task);
   const { channel, threadTs: thread } = threadRefOf(task);
   const email = asker.getsEmail ? await findEmail?.({ task, user, signal }) : undefined;
@@ -30,6 +30,6 @@ export async function findAsker(request: {
   };
 }
 
-function readWriter({ message: { user, botIds } }: Task) {
-  return { user, isBot: botIds !== undefined };
+function readWriter({ message: { user, botIds } }: Task): string | undefined {
+  return botIds === undefined ? user : undefined;
 }

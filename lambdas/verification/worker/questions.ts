@@ -134,13 +134,7 @@ export function createQuestions(options: {
   ): Promise<TaskEvent> {
     const { task, reconcile, signal } = request;
     const { message, id: from } = task;
-    const answer: Reply = {
-      user: message.user,
-      ...(message.botIds !== undefined && { isBot: true }),
-      atMs: now(),
-      text: message.text,
-      from,
-    };
+    const answer: Reply = { user: message.user, atMs: now(), text: message.text, from };
     const toEvent = (
       decision: Extract<TaskEvent, { type: "reply_given" }>["decision"],
     ): TaskEvent => ({

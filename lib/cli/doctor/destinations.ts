@@ -19,6 +19,7 @@ import { askWorker, type DeployedWorker } from "../aws/ask-worker.ts";
 import { startOwnExecution } from "../destinations/describe.ts";
 import { fingerprintsIn } from "../destinations/push-live-settings.ts";
 import { type Finding, failure, ok, parseFailure } from "./check.ts";
+import { explainProtected } from "./protected-resource.ts";
 import { explainPublished } from "./published.ts";
 
 type CheckRequest = {
@@ -56,8 +57,12 @@ export async function checkFromHere(request: CheckRequest): Promise<DestinationC
       }),
     signal,
   });
-  if (destination.transport === "https" && !isOwn)
+  if (!isOwn) {
+    const { asker } = config;
+    const compared = await explainProtected({ result, destination, asker, signal });
+    if (compared !== result || destination.transport !== "https") return compared;
     return explainPublished({ result, authorizer: destination.authorizer, signal });
+  }
   const isDown = isOwn && result.health === "unreachable";
   return isDown ? { ...result, summary: `${result.summary} ${startOwnExecution}` } : result;
 }

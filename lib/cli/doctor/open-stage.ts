@@ -3,6 +3,7 @@
  * can read, and calls the destinations.
  */
 
+import { isOwnExecution } from "@sekisho/config/destination-address.ts";
 import type { ConfigLocation } from "@sekisho/config/load.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { createStageConfig } from "@sekisho/config/stage-config.ts";
@@ -19,6 +20,7 @@ import { openStageZone } from "../zone/stage-zone.ts";
 import { type Finding, failure, need, once, skip } from "./check.ts";
 import { checkInStage, stageDestinations, toFinding } from "./destinations.ts";
 import { askEntry, destinationClocks } from "./entry.ts";
+import { explainProtected } from "./protected-resource.ts";
 import type { DeployedStage, Entry } from "./targets.ts";
 
 type StageOptions = NamedStage & { config: Config; location: ConfigLocation; signal: AbortSignal };
@@ -60,7 +62,13 @@ export async function openStage(options: StageOptions): Promise<DeployedStage> {
     if (destinations.missing.includes(name)) return skip("It is not deployed.");
     // The two invocations follow each other, because a new account may not allow two at once.
     await need(worker(), noWorkerText);
-    const check = (await checkedDestinations()).find((each) => each.name === name);
+    const result = (await checkedDestinations()).find((each) => each.name === name);
+    const destination = stageConfig.destinations[name];
+    const { asker } = config;
+    const check =
+      result && destination && !isOwnExecution(destination)
+        ? await explainProtected({ result, destination, asker, signal })
+        : result;
     if (check === undefined)
       return failure(
         "The deployed worker does not know it.",

@@ -1,6 +1,7 @@
 /** The table of all checks of `sekisho doctor`, in the order of the report. */
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { checkAgent, listAgentChecks } from "./agents.ts";
+import { checkMachineKeys, checkStageKeys, listAskerChecks } from "./asker.ts";
 import { checkClock, checkEntry, checkSigningSecret } from "./entry.ts";
 import * as machine from "./machine.ts";
 import { checkAlarms, checkStory } from "./send.ts";
@@ -19,6 +20,7 @@ const withSlack =
 
 const deadLettersText = ({ stageOption }: Subject) =>
   `${sekisho} dead-letters list${stageOption} lists them. Redrive them when the cause is fixed.`;
+const askerText = ({ stageOption }: Subject) => `Run ${sekisho} asker show${stageOption}.`;
 const deployText = ({ deploy }: DeployedStage) => `Run ${deploy} to deploy the file.`;
 const manifestText = ({ manifestCommand }: Subject) =>
   `Paste what ${manifestCommand} prints under "App Manifest" of the app, and reinstall the app ("Install App").`;
@@ -183,6 +185,18 @@ export const checks: DoctorTable = [
         run: checkClock,
         advice: "Set this machine's clock, best by NTP (Linux: timedatectl set-ntp true).",
       },
+    ],
+  },
+  {
+    group: "Who asked",
+    checks: [
+      {
+        name: listAskerChecks,
+        where: "machine",
+        run: checkMachineKeys,
+        advice: askerText,
+      },
+      { name: listAskerChecks, where: "stage", run: checkStageKeys, advice: askerText },
     ],
   },
   {

@@ -5,37 +5,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
+import { servePublishedFiles } from "../../asker/published-files.ts";
 import { createVectorFile, type Vector } from "../../asker/vectors/vectors.ts";
 import { issueZoneTokens } from "../../asker/zone-tokens.ts";
-import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 
 const { settings, vectors, ...others } = createVectorFile();
-const { issuer, jwks } = settings;
 const folder = mkdtempSync(join(tmpdir(), "sekisho-oauth4webapi-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-let server: WebServer;
-const requestedPaths: string[] = [];
+let published: Awaited<ReturnType<typeof servePublishedFiles>>;
 beforeAll(async () => {
-  const files: Record<string, object> = {
-    "/.well-known/openid-configuration": { issuer, jwks_uri: `${issuer}/.well-known/jwks.json` },
-    "/.well-known/jwks.json": jwks,
-  };
-  server = await startWebServer({
-    async handle({ target }) {
-      requestedPaths.push(target);
-      return Response.json(files[target] ?? {});
-    },
-  });
+  published = await servePublishedFiles();
 });
-afterAll(() => server.close());
+afterAll(() => published.close());
 
 async function listAccepted(some: readonly Vector[]): Promise<string[]> {
   const path = join(folder, "vectors.json");
   writeFileSync(path, JSON.stringify({ ...others, settings, vectors: some }));
   const script = join(import.meta.dirname, "children/validate.ts");
   const run = promisify(execFile);
-  const { stdout } = await run(process.execPath, [script, path, server.url]);
+  const { stdout } = await run(process.execPath, [script, path, published.url]);
   return JSON.parse(stdout);
 }
 
@@ -43,7 +32,7 @@ it("accepts the valid tokens, and each that the zone itself makes", async () => 
   const valid = vectors.filter(({ expected }) => expected === "valid");
   const all = [...valid, ...(await issueZoneTokens())];
   expect(await listAccepted(all)).toEqual(all.map(({ name }) => name));
-  expect([...new Set(requestedPaths)]).toEqual([
+  expect([...new Set(published.requestedPaths)]).toEqual([
     "/.well-known/openid-configuration",
     "/.well-known/jwks.json",
   ]);

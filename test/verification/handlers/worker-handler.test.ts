@@ -1,4 +1,6 @@
 /** The worker's and the dead letters' functions on Lambda, between an emulated table, emulated queues, Slack's fake Slack and a peer. */
+import { createHash } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import {
   ChangeMessageVisibilityCommand,
   DeleteMessageCommand,
@@ -17,8 +19,10 @@ import {
   createVerificationWorkerHandler,
   type VerificationWorkerHandler,
 } from "@sekisho/verification/handlers/worker-handler.ts";
+import { jwtVerify } from "jose";
 import { emulatedAws, emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
+import { createKms } from "../../doubles/aws/kms.ts";
 import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
 import { pushSettings } from "../../doubles/aws/pushed-settings.ts";
 import { createSqsRecord } from "../../doubles/aws/sqs-event.ts";
@@ -47,6 +51,9 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   /** What Secrets Manager holds (`formerly`: bot tokens that are given first, once each), and which methods each peer was called by. */
   let values: { secrets: Record<string, string>; formerly: string[] };
   let calls: { peer: string; method: string; token: string | null }[];
+  /** The emulated KMS, and the keys that were asked to sign. */
+  let kms: ReturnType<typeof createKms>;
+  let signed: string[];
   let queueUrl: string;
   let archiveUrl: string;
   let config: {
@@ -65,6 +72,8 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   beforeEach(async () => {
     values = { secrets: { bot: botToken, peer: "token-1" }, formerly: [] };
     calls = [];
+    kms = createKms({ account: "111111111111" });
+    signed = [];
     slack = await startFakeSlack({ signingSecret: "s", botToken });
     const services = await startWebServer({
       handle: async ({ request, body }) => answerOfAws(request, body),
@@ -111,6 +120,10 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 
   function answerOfAws(request: Request, body: Uint8Array): Response {
     const input = JSON.parse(Buffer.from(body).toString());
+    if (request.headers.get("x-amz-target") === "TrentService.Sign") {
+      signed.push(input.KeyId);
+      return kms.handle("Sign", input);
+    }
     if (request.headers.get("x-amz-target") === "AmazonSSM.GetParameter") {
       return Response.json({ Parameter: { Name: input.Name, Value: "{}", Version: 1 } });
     }
@@ -445,5 +458,99 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     );
     await never.close();
     expect(response).toEqual({ batchItemFailures: [] });
+  });
+
+  describe("a worker whose destination is told who asked", () => {
+    const issuer = "https://asker.example";
+    const clientId = "arn:aws:iam::111111111111:role/sekisho-dev-verification";
+    const keys = [{ id: "first", from: "2026-01-01T00:00:00Z" }];
+    let told: { method: string; token: string; body: Buffer }[];
+    let polls: number;
+
+    /** Accepts a task, and finishes it at the third poll. */
+    async function startTold(): Promise<WebServer> {
+      const peer = await startWebServer({
+        handle: async ({ request, body }) => {
+          const { id, method } = JSON.parse(Buffer.from(body).toString());
+          const token = request.headers.get("sekisho-asker") ?? "";
+          told.push({ method, token, body: Buffer.from(body) });
+          polls += Number(method === "get_task");
+          const result =
+            polls === 3
+              ? { status: "success", response_text: "An answer." }
+              : { status: "accepted", task_id: "t-1", poll_after_ms: 1 };
+          return Response.json({ jsonrpc: "2.0", id, result });
+        },
+      });
+      servers.push(peer);
+      return peer;
+    }
+
+    beforeEach(async () => {
+      told = [];
+      polls = 0;
+      const key = kms.addKey("alias/sekisho-dev-asker-first");
+      const { url } = await startTold();
+      const asker = { audience: "https://agent.example" };
+      config.destinations.first = {
+        transport: "https",
+        url,
+        authorizer: { type: "bearer", token: { secretsManager: "peer" } },
+        asker,
+      };
+      Object.assign(config, { asker: { issuer, keys } });
+      process.env.SEKISHO_ASKER = JSON.stringify({ clientId, keys: { first: key.arn } });
+    });
+
+    it("signs once for the message, and once for all polls", async () => {
+      const { message, requestId } = await ask();
+      const handle = openWorker();
+      // A poll may be delayed by the queue.
+      for (let round = 0; round < 200 && polls < 3; round++) {
+        await work(handle);
+        await pause(50);
+      }
+      expect(await answers(handle, message)).toEqual(["An answer."]);
+      const methods = told.map(({ method }) => method);
+      expect(methods).toEqual(["execute_task", "get_task", "get_task", "get_task"]);
+      expect(signed).toHaveLength(2);
+      const [execute, ...others] = told;
+      expect(new Set(others.map(({ token }) => token)).size).toBe(1);
+      const key = kms.keys.get("alias/sekisho-dev-asker-first")?.publicKey;
+      if (key === undefined || execute === undefined) throw new Error("nothing was sent");
+      const { payload } = await jwtVerify(execute.token, key, {
+        issuer,
+        audience: "https://agent.example",
+      });
+      expect(payload).toMatchObject({
+        ...{ client_id: clientId, act: { sub: clientId }, request_id: requestId },
+        sub: `slack:${workspace.team}:${workspace.person}`,
+        body_sha256: createHash("sha256").update(execute.body).digest("hex"),
+      });
+    });
+
+    it("calls KMS for no destination that is not told", async () => {
+      Object.assign(config, { routes: [{ destination: "second" }] });
+      const { message } = await ask();
+      expect(await answers(openWorker(), message)).toEqual(["An answer of the second."]);
+      expect(signed).toEqual([]);
+    });
+
+    it("sends nothing while KMS refuses, and tells the person", async () => {
+      for (const key of kms.keys.values()) key.state = "Disabled";
+      const { message } = await ask();
+      const texts = await answers(openWorker(), message);
+      expect(texts.join()).toMatch(/^I couldn't sign in to the agent\. Tell your admin/);
+      expect(told).toEqual([]);
+    });
+
+    it("sends nothing while the environment has no keys, and the task waits", async () => {
+      delete process.env.SEKISHO_ASKER;
+      const { message } = await ask();
+      await work(openWorker());
+      expect([told, signed]).toEqual([[], []]);
+      const texts = slack.thread({ channel: workspace.channel.id, ts: message.ts });
+      expect(texts.slice(1).map(({ text }) => text)).toEqual(["Working on it…"]);
+    });
   });
 });

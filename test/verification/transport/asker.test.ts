@@ -1,5 +1,6 @@
 /** The asker's token on each transport: which requests carry it, and what it says of the very bytes that arrive. */
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
+import { inspect } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
@@ -15,9 +16,11 @@ import {
 } from "@sekisho/verification/destinations.ts";
 import type { BindingName } from "@sekisho/verification/transport/carrier.ts";
 import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
+import { tapTransport } from "@sekisho/verification/transport/tap.ts";
 import { decodeJwt, jwtVerify } from "jose";
 import { createA2aPeer } from "../../doubles/a2a-peer.ts";
 import { startAgentCoreStub } from "../../doubles/agentcore-stub.ts";
+import { collectLog } from "../../doubles/collect-log.ts";
 import { createPeer, type Script } from "../../doubles/execution-peer.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { credentials, runtimeArn } from "./agentcore/sample.ts";
@@ -198,6 +201,7 @@ async function open(
     script?: Script;
     settings?: object;
     askerTokens?: DestinationDependencies["askerTokens"];
+    dependencies?: Partial<DestinationDependencies>;
   } = {},
 ) {
   const { script = answerAll, settings = {} } = options;
@@ -233,6 +237,7 @@ async function open(
     log: silentLog,
     askerTokens,
     ...peer.dependencies,
+    ...options.dependencies,
   });
   const client = destinations.get("host")?.client;
   if (client === undefined) throw new Error("There is no way to the peer.");
@@ -266,17 +271,22 @@ const params = {
 function call(
   client: ExecutionClient,
   method: MethodName,
-  options: { asker?: CallAsker | undefined; timeoutMs?: number } = {},
+  options: {
+    asker?: CallAsker | undefined;
+    id?: string;
+    timeoutMs?: number;
+    params?: object;
+  } = {},
 ) {
   return client.call({
     method,
-    params: params[method as keyof typeof params] as never,
     id: randomUUID(),
     requestId: randomUUID(),
     sessionId: "s".repeat(40),
     timeoutMs: 20_000,
     trace: createTrace(),
     ...options,
+    params: (options.params ?? params[method as keyof typeof params]) as never,
   });
 }
 
@@ -406,6 +416,22 @@ describe("the asker's token", () => {
   });
 });
 
+describe("the asker's token of an answer over A2A", () => {
+  it("covers no body when the task is read before the answer is sent", async () => {
+    const { client, arrivals, tokenOf, close } = await open(overA2a("1.0", "JSONRPC"), ownHeader);
+    const answer = { task_id: "t-1", option_id: "hitl-0123456789abcdef-yes", user_id: "U2" };
+    try {
+      await call(client, "answer_task", { asker: answerer, params: answer }).catch(() => {});
+    } finally {
+      await close();
+    }
+    const [reading] = arrivals.filter(({ about }) => about.includes("GetTask"));
+    const claims = decodeJwt((reading && tokenOf(reading)) ?? "");
+    expect(claims.sub).toBe("slack:T1:U2");
+    expect(claims).not.toHaveProperty("body_sha256");
+  });
+});
+
 describe("the asker's token beside another authorizer", () => {
   it("changes when the request is repeated after a 401", async () => {
     const script: Script = (request) =>
@@ -448,5 +474,47 @@ describe("the asker's token beside another authorizer", () => {
       .map(({ headers }) => headers.get("authorization"));
     const signedHeaders = /SignedHeaders=([^,]+)/.exec(authorization ?? "")?.[1]?.split(";");
     expect(signedHeaders).toContain(ownHeader.header);
+  });
+});
+
+describe("the asker's token of a peer that repeats what it was sent", () => {
+  const echo: Script = ({ id, headers }) => {
+    const text = [headers.get("sekisho-asker"), headers.get("authorization")].join(" ");
+    return id === "fails"
+      ? Response.json({ jsonrpc: "2.0", id, error: { code: -32_000, message: text } })
+      : Response.json({ jsonrpc: "2.0", id, result: { status: "success", response_text: text } });
+  };
+
+  it.each([
+    ["a header of its own", ownHeader],
+    ["the bearer", { name: "the bearer", authorizer: { type: "asker" }, header: "authorization" }],
+  ] as const)("appears in no log line, no error and on no page: %s", async (_name, style) => {
+    const { log, lines } = collectLog({ level: "debug" });
+    const entries: unknown[] = [];
+    const tap = (entry: unknown) => void entries.push(entry);
+    const wrap: DestinationDependencies["wrap"] = ({ transport }) =>
+      tapTransport({ transport, tap });
+    const { client, arrivals, tokenOf, close } = await open(https, style, {
+      script: echo,
+      dependencies: { log, wrap },
+    });
+    const errors: string[] = [];
+    try {
+      await call(client, "execute_task", { asker });
+      const failure = call(client, "execute_task", { asker, id: "fails" });
+      await failure.catch((error: Error) => errors.push(inspect(error, { depth: 9 })));
+    } finally {
+      await close();
+    }
+    const tokens = arrivals.flatMap((arrival) => tokenOf(arrival) ?? []);
+    expect(tokens).toHaveLength(2);
+    expect(lines.length).toBeGreaterThan(1);
+    expect([entries.length, errors.length]).toEqual([4, 1]);
+    const shownText = `${lines.join()} ${JSON.stringify(entries)} ${errors.join()}`;
+    for (const token of tokens) {
+      const [, claims = "", signature = ""] = token.split(".");
+      expect(shownText).not.toContain(claims);
+      expect(shownText).not.toContain(signature);
+    }
   });
 });

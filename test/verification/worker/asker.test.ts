@@ -268,11 +268,12 @@ describe("the asker of an answer", () => {
     expect(world.posts.filter(({ key }) => isOutcome(key))).toHaveLength(1);
   });
 
-  it("names nobody if a bot gave it", async () => {
+  it("never names a bot, whose message is a task of its own", async () => {
     const world = await askingWorld(mayAnswer);
     const { unaddressed: _unaddressed, ...message } = reply({ user: "U9", botIds: ["B9"] }).message;
     await world.deliver({ ...reply({}), message }).run();
-    expect(usersOf(world, "answer_task")).toEqual([undefined]);
+    expect(world.replies).toEqual([]);
+    expect(usersOf(world, "execute_task")).toStrictEqual(["U1", undefined]);
   });
 
   it("names the person who answers the question of a bot's task", async () => {
@@ -280,7 +281,7 @@ describe("the asker of an answer", () => {
     const world = await askingWorld(mayAnswer, botAsk);
     const click = { user: "U2" };
     await world.clickButton(sampleClick({ type: "answer", question: 0, option: 0 }, click)).run();
-    expect(usersOf(world, "execute_task")).toEqual([undefined]);
+    expect(usersOf(world, "execute_task")).toStrictEqual([undefined]);
     expect(usersOf(world, "answer_task")).toEqual(["U2"]);
   });
 });
