@@ -138,6 +138,9 @@ function askerProblems({ destinations, asker }: Config): Problem[] {
 const needsAuthorizer =
   'must not be "none" for an address beyond loopback; choose another authorizer';
 
+const needsVerifier =
+  "needs execution.asker, because it trades the token of the person who asked, which the host must verify";
+
 const needsScope =
   'is missing; set it, usually to "https://www.googleapis.com/auth/cloud-platform", because the APIs of Google refuse ID tokens';
 
@@ -357,6 +360,8 @@ function agentProblems(config: Config): Problem[] {
     const { address } = readAgentAddress(agent) ?? {};
     if (sendsIdToken(authorizer, address === undefined ? [] : [address]))
       return [{ path: [...path, "scope"], message: needsScope }];
+    if (authorizer.type === "token-exchange" && config.execution.asker === undefined)
+      return [{ path, message: needsVerifier }];
     const destinationOnly = findDestinationOnly(authorizer);
     if (destinationOnly !== undefined) {
       const { key, message } = destinationOnly;

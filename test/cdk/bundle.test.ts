@@ -133,8 +133,8 @@ describe("a bundle", () => {
   it.each([
     ["echo", 11.3],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 26.2],
-    [{ type: "http", runtimeArn }, 245],
-    [{ type: "ag-ui", runtimeArn }, 279],
+    [{ type: "http", runtimeArn }, 247],
+    [{ type: "ag-ui", runtimeArn }, 281],
     [{ type: "responses", baseUrl: "https://m.example/v1", authorizer: bearer }, 252],
     [{ type: "harness", harnessArn }, 256],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],

@@ -10,8 +10,9 @@ const url = "https://agents.example/run";
 const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:111111111111:runtime/agent-abc123";
 const bearer = { type: "bearer", token: { env: "KEY" } };
 
+const asker = { mode: "optional", zones: [{ issuer: "https://asker.example" }] };
 const problems = (agent: object) =>
-  problemsOf({ execution: { agent: { type: "http", ...agent } } });
+  problemsOf({ execution: { agent: { type: "http", ...agent }, asker } });
 
 describe("the agent http", () => {
   it("needs one line", () => {
@@ -72,6 +73,16 @@ describe("the agent http", () => {
   });
 });
 
+describe("an agent that acts as the person who asked", () => {
+  it("needs a host that verifies who asked", () => {
+    const authorizer = { type: "token-exchange", tokenUrl: url };
+    expect(problems({ url, authorizer })).toEqual([]);
+    expect(problemsOf({ execution: { agent: { type: "http", url, authorizer } } })).toEqual([
+      expect.stringContaining("execution.agent.authorizer: needs execution.asker"),
+    ]);
+  });
+});
+
 describe("the agent http in a stage", () => {
   const place = { account: "111111111111", region: "eu-central-1" };
   const stage = { verification: place, execution: { kind: "lambda" } };
@@ -86,15 +97,18 @@ describe("the agent http in a stage", () => {
 
   it.each<[object, string]>([
     [{ url: "http://localhost:8080/" }, "a loopback address reaches nothing on AWS"],
-    [
-      { url, authorizer: { type: "token-exchange", tokenUrl: url } },
-      'execution.agent.authorizer: must not be "token-exchange" for the stage dev',
-    ],
     [{ url, authorizer: sigv4("lambda") }, "authorizer.functionArn: is missing"],
     [{ url, authorizer: sigv4("s3") }, 'must be "lambda" or "execute-api"'],
     [{ url, authorizer: sigv4("execute-api") }, "must have the API's own host"],
   ])("refuses %j", (agent, problem) => {
     expect(stageProblems(agent)).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it("refuses a token exchange where the agent never sees the person's token", () => {
+    const authorizer = { type: "token-exchange", tokenUrl: url };
+    expect(stageProblems({ url, authorizer })).toContainEqual(
+      expect.stringContaining('authorizer: must not be "token-exchange" for the stage dev'),
+    );
   });
 
   it.each<object>([

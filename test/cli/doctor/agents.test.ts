@@ -28,7 +28,8 @@ async function check(agent: (url: string) => object, answer: () => Response) {
 }
 
 async function checkConfigured(agent: object) {
-  const config = parseConfig({ json: { execution: { agents: { far: agent } } } });
+  const asker = { mode: "optional", zones: [{ issuer: "https://asker.example" }] };
+  const config = parseConfig({ json: { execution: { agents: { far: agent }, asker } } });
   const { signal } = new AbortController();
   const finding = await checkAgent({ config, readSecret, signal }, "far");
   expect(JSON.stringify(finding)).not.toContain(token);

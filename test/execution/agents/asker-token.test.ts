@@ -25,6 +25,8 @@ afterEach(() => {
     delete process.env[name];
 });
 
+const verifier = { mode: "optional", zones: [{ issuer: "https://asker.example" }] };
+
 /** The token of a person, as the host gives it to its agents. */
 const tokenOf = (subject: string) => `received-token-of-${subject}`;
 
@@ -94,7 +96,7 @@ const agents: typeof remoteAgents = {
 };
 
 async function runConfigured(agent: object, context: AgentContext): Promise<TaskUpdate[]> {
-  const { execution } = parseConfig({ json: { execution: { agent } } });
+  const { execution } = parseConfig({ json: { execution: { agent, asker: verifier } } });
   const readSecret = async () => "secret";
   const loaded = await loadAgent({ agent: execution.agent, cwd: ".", readSecret });
   return collect(loaded, context);
@@ -191,7 +193,7 @@ describe("an agent elsewhere with a token exchange", () => {
       return Response.json("done");
     });
     const { execution } = parseConfig({
-      json: { execution: { agent: { type: "http", url: peer.url, authorizer } } },
+      json: { execution: { agent: { type: "http", url: peer.url, authorizer }, asker: verifier } },
     });
     const agent = await loadAgent({
       ...{ agent: execution.agent, cwd: ".", readSecret: async () => "secret" },
