@@ -6,7 +6,7 @@ import { isSecureUrl } from "./loopback.ts";
 const maxUrlLength = 3000;
 
 /** Letters, digits and hyphens, so that no host can be formatted as something else. Names of other scripts are in punycode. */
-const host = "(?:[A-Za-z0-9-]+(?:\\.[A-Za-z0-9-]+)*\\.?|\\[[0-9A-Fa-f:.]+\\])";
+const host = "(?:[A-Za-z0-9-]{1,63}(?:\\.[A-Za-z0-9-]{1,63})*\\.?|\\[[0-9A-Fa-f:.]+\\])";
 const loopbackHost = "(?:localhost|127\\.\\d{1,3}\\.\\d{1,3}\\.\\d{1,3}|\\[::1\\])";
 /** The characters of RFC 3986, so that every reader finds the same host: no blank, control character, backslash or other script. */
 const rest = "(?::\\d{1,5})?(?:[/?#][A-Za-z0-9._~:/?#[\\]@!$&'()*+,;=%-]*)?";
@@ -21,9 +21,16 @@ export const signInUrlSchema = z
   .refine((text) => normalizeSignInUrl(text) !== undefined, signInUrlProblem)
   .meta({ maxLength: maxUrlLength });
 
+/** The longest name of a host (RFC 1035). The end of a longer one, which says whose it is, could be cut where people read it. */
+const maxHostLength = 253;
+
 /** Writes the address as a browser reads it. Undefined if it is too long, or no address after all. */
 export function normalizeSignInUrl(text: string): string | undefined {
   if (text.length > maxUrlLength) return undefined;
   const url = URL.parse(text);
-  return url !== null && isSecureUrl(url) && url.href.length <= maxUrlLength ? url.href : undefined;
+  if (url === null || !isSecureUrl(url) || url.hostname.length > maxHostLength) return undefined;
+  return url.href.length <= maxUrlLength ? url.href : undefined;
 }
+
+/** The `text` of the `answer_task` by which a person says that they have signed in. */
+export const signedInText = "Signed in.";

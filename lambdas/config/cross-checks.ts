@@ -127,9 +127,10 @@ function destinationProblems({ destinations }: Config): Problem[] {
 function askerProblems({ destinations, asker }: Config): Problem[] {
   if (asker !== undefined) return [];
   return Object.entries(destinations).flatMap(([name, destination]): Problem[] => {
-    const isBearer = resolveAuthorizerConfig(destination)?.type === "asker";
-    if (!isBearer && destination.asker === undefined) return [];
-    const path = ["destinations", name, isBearer ? "authorizer" : "asker"];
+    const { type = "none" } = resolveAuthorizerConfig(destination) ?? {};
+    const isNeeded = type === "asker" || type === "token-exchange";
+    if (!isNeeded && destination.asker === undefined) return [];
+    const path = ["destinations", name, isNeeded ? "authorizer" : "asker"];
     return [{ path, message: 'needs the section asker, with the "issuer" of the tokens' }];
   });
 }

@@ -1,6 +1,8 @@
 /** The Execution zone as a construct: its key and task table, and either an AgentCore Runtime or Lambda behind a Function URL. */
 
 import { ConfigError } from "@sekisho/config/config-error.ts";
+import { listAskerHeaders } from "@sekisho/config/destination-address.ts";
+import type { Config } from "@sekisho/config/schema.ts";
 import { findExecutionTarget, isA2aEndpoint } from "@sekisho/config/stage-config.ts";
 import { Stack } from "aws-cdk-lib";
 import type { Alarm } from "aws-cdk-lib/aws-cloudwatch";
@@ -98,7 +100,7 @@ export class ExecutionZone extends Construct {
       callerRoleArn,
       stops: stopAfterResult,
       a2aCallers: isA2a ? config.execution.a2a.callers : undefined,
-      verifiesAskers: config.execution.asker !== undefined,
+      askerHeaders: listHostHeaders(config),
       idleSeconds,
       maxLifetimeSeconds,
       platformVersion,
@@ -121,4 +123,10 @@ export class ExecutionZone extends Construct {
       watched: watchedRuntime,
     };
   }
+}
+
+/** Empty if the host does not verify who asked. */
+function listHostHeaders({ execution, destinations }: Config): readonly string[] {
+  const isVerified = "asker" in execution && execution.asker !== undefined;
+  return isVerified ? listAskerHeaders(destinations) : [];
 }

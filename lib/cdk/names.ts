@@ -50,6 +50,11 @@ export function formatInstallationsPrefix({ stageName }: { stageName: string }):
   return `sekisho/${stageName}/installations/`;
 }
 
+/** The alias of a key that signs who asked. The command line finds the key by it. */
+export function formatAskerKeyAlias({ stageName, id }: { stageName: string; id: string }): string {
+  return `alias/sekisho-${stageName}-asker-${id}`;
+}
+
 /** Outputs of the Verification stack, by which the command line finds the stage's resources. */
 export const verificationOutputs = {
   eventsUrl: "EventsUrl",

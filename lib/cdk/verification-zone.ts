@@ -15,6 +15,7 @@ import type { Topic } from "aws-cdk-lib/aws-sns";
 import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
 import { createAlarms, watchRuntime, watchVerification } from "./constructs/alarms.ts";
+import { createAskerKeys, isAnybodyTold } from "./constructs/asker-keys.ts";
 import { destinationSecrets, permitDestinations } from "./constructs/destination-permissions.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
 import {
@@ -171,6 +172,7 @@ export class VerificationZone extends Construct {
       permit(role, optionalSecretPermission(this, botToken));
     }
     permitFiles(role, files);
+    const askerEnvironment = createAskerKeys(this, { settings, role });
     const environment = {
       SEKISHO_QUEUE_URL: queue.queueUrl,
       SEKISHO_TABLE: table.tableName,
@@ -198,6 +200,7 @@ export class VerificationZone extends Construct {
         SEKISHO_SLACK_API_URL: config.slack.apiUrl,
         ...(installations !== undefined && { SEKISHO_INSTALLATIONS_PREFIX: installations }),
         SEKISHO_FILES_BUCKET: files.bucketName,
+        ...askerEnvironment,
         ...(entry && { SEKISHO_EXECUTION_ADDRESS: stack.toJsonString(entry.address) }),
       },
     });
@@ -261,7 +264,9 @@ export class VerificationZone extends Construct {
       queue,
       deadLetters,
       archive,
-      rows: config.telemetry.metrics ? watchTasks({ alarm, stageName }) : [],
+      rows: config.telemetry.metrics
+        ? watchTasks({ alarm, stageName, hasAsker: isAnybodyTold(config) })
+        : [],
     });
 
     // AWS documents only for its newest platform version that calls from another account count in the runtime's account.

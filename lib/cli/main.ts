@@ -22,6 +22,7 @@ const files = {
   config: () => import("./config/command.ts"),
   allow: () => import("./allow/command.ts"),
   agents: () => import("./agents/command.ts"),
+  asker: () => import("./asker/command.ts"),
   destinations: () => import("./destinations/list-command.ts"),
   destinationsSet: () => import("./destinations/set-command.ts"),
   federation: () => import("./federation/command.ts"),
@@ -107,6 +108,17 @@ export const commands: Record<string, Entry> = {
     files.destinationsSet,
     "destinationsSet",
     "changes the destinations of a route",
+  ),
+  "asker publish": entry(
+    files.asker,
+    "askerPublish",
+    "writes the documents by which verifiers find the keys of who asked",
+  ),
+  "asker show": entry(files.asker, "askerShow", "lists these keys, and says what to do next"),
+  "asker rotate": entry(
+    files.asker,
+    "askerRotate",
+    "does the next safe step to a new key in the configuration",
   ),
   "federation enable": entry(
     files.federation,

@@ -6,8 +6,8 @@ import {
   type KeyObject,
   sign,
 } from "node:crypto";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { AskerConfig } from "@sekisho/config/asker-schema.ts";
 import type { LocalKeys } from "@sekisho/execution/authenticator/asker-token.ts";
 import type { AskerAlgorithm, AskerSigner, AskerTokens } from "@sekisho/runtime/asker/asker.ts";
@@ -80,6 +80,18 @@ function createFileSigner(options: { asker: AskerConfig; dataFolder: string }): 
   };
 }
 
+/** The public half of a key. Undefined if the folder has no such key and none is to be created. */
+export async function readLocalPublicKey(options: {
+  dataFolder: string;
+  id: string;
+  algorithm: AskerAlgorithm;
+  creates: boolean;
+}): Promise<{ kid: string; key: KeyObject } | undefined> {
+  if (!options.creates && !existsSync(keyFile(options))) return undefined;
+  const { key, kid } = await openKey(options);
+  return { kid, key: createPublicKey(key) };
+}
+
 type LocalKey = { key: KeyObject; jwk: JWK; kid: string };
 
 /** Creates the key if the folder has none of this name. A key of the other algorithm is another key. */
@@ -88,13 +100,17 @@ async function openKey(options: {
   id: string;
   algorithm: AskerAlgorithm;
 }): Promise<LocalKey> {
-  const { dataFolder, id, algorithm } = options;
-  const folder = join(dataFolder, "asker-keys");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const file = join(folder, `${id}-${algorithm}.pem`);
+  const { algorithm } = options;
+  const file = keyFile(options);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const key = createPrivateKey(openKeyFile({ file, create: () => createPem(algorithm) }));
   const jwk = createPublicKey(key).export({ format: "jwk" }) as JWK;
   return { key, jwk, kid: await calculateJwkThumbprint(jwk) };
+}
+
+function keyFile(options: { dataFolder: string; id: string; algorithm: AskerAlgorithm }): string {
+  const { dataFolder, id, algorithm } = options;
+  return join(dataFolder, "asker-keys", `${id}-${algorithm}.pem`);
 }
 
 function createPem(algorithm: AskerAlgorithm): string | Buffer {

@@ -198,7 +198,7 @@ export const packages: readonly Package[] = [
       ["doctor/"],
       ["config/", "data/", "send/"],
       ["conformance/", "init/"],
-      ["agents/"],
+      ["agents/", "asker/"],
       ["destinations/", "usage/"],
       ["tasks/"],
       ["allow/", "names/", "zone-secret/"],

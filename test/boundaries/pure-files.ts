@@ -133,6 +133,7 @@ export const pureFiles: readonly string[] = [
   "lambdas/verification/worker/threads.ts",
   "lib/cli/allow/rule-set.ts",
   "lib/cli/federation/federation-trust.ts",
+  "lib/cli/asker/rotation.ts",
   "lib/cli/aws/secret-shape.ts",
   "lib/cli/destinations/possible-routes.ts",
   "lib/cli/destinations/route-key.ts",

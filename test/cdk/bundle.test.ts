@@ -97,6 +97,12 @@ describe("a bundle", () => {
     expect(echo(name).kilobytes).toBeLessThanOrEqual(most);
   });
 
+  it("keeps the descriptions of schemas only where a host shows them", () => {
+    const hasDescriptions = (name: BundleName) => echo(name).text.includes('.describe("');
+    const zone = ["worker", "deadLetters", "installFlow"] as const;
+    expect([...zone.filter(hasDescriptions), hasDescriptions("container")]).toEqual([true]);
+  });
+
   it("docs/reference/dependencies.md lists the limits of the bundles, and their sizes within 5 %", () => {
     const [rows = []] = tablesIn(
       sectionOf(textOfPage("docs/reference/dependencies.md"), "## Bundles"),
@@ -116,6 +122,8 @@ describe("a bundle", () => {
   it.each([
     ["client-bedrock-agentcore.cjs", 371],
     ["file-type.cjs", 84],
+    ["asker-tokens.cjs", 9],
+    ["token-exchange.cjs", 24],
   ])("the worker loads %s lazily, with at most %s KB", (fileName, most) => {
     const kilobytes = echo("worker").kilobytesOf(fileName);
     expect(kilobytes).toBeGreaterThan(0);
@@ -123,12 +131,12 @@ describe("a bundle", () => {
   });
 
   it.each([
-    ["echo", 11.1],
+    ["echo", 11.3],
     [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, 26.2],
-    [{ type: "http", runtimeArn }, 227],
-    [{ type: "ag-ui", runtimeArn }, 261],
-    [{ type: "responses", baseUrl: "https://m.example/v1", authorizer: bearer }, 234],
-    [{ type: "harness", harnessArn }, 238],
+    [{ type: "http", runtimeArn }, 245],
+    [{ type: "ag-ui", runtimeArn }, 279],
+    [{ type: "responses", baseUrl: "https://m.example/v1", authorizer: bearer }, 252],
+    [{ type: "harness", harnessArn }, 256],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, 345],
   ])("bundles the agent %j with at most %s KB", (agent, most) => {
     expect(bundleOf("container", agent).kilobytesOf(bundledAgentFile())).toBeLessThanOrEqual(most);
@@ -324,12 +332,14 @@ const budgets: Record<BundleName, readonly string[]> = {
 };
 
 const lazyBudgets: Record<string, { name: BundleName; packages: readonly string[] }> = {
+  "asker-tokens.cjs": { name: "worker", packages: [] },
   "aws-credentials.cjs": { name: "container", packages: sdk },
   "client-bedrock-agentcore.cjs": {
     name: "worker",
     packages: ["@aws-sdk/client-bedrock-agentcore", ...sdk],
   },
   "file-type.cjs": { name: "worker", packages: fileTypes },
+  "token-exchange.cjs": { name: "worker", packages: ["oauth4webapi"] },
 };
 
 /** The packages in the files of a bundle for which `isAsked`. */

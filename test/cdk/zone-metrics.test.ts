@@ -19,9 +19,15 @@ import {
 } from "../lab/rehearsal/template/resolve.ts";
 import { configWith, type Resource, type Synthesized, synthAll, variants } from "./synth.ts";
 
+const told = {
+  stage: { execution: { kind: "lambda" } },
+  asker: { issuer: "https://asker.example" },
+  destinations: { home: { transport: "https", asker: true } },
+  routes: [{ destination: "home" }],
+};
 const metricVariants = {
-  on: configWith({ stage: { execution: { kind: "lambda" } } }),
-  off: configWith({ stage: { execution: { kind: "lambda" } }, telemetry: { metrics: false } }),
+  on: configWith(told),
+  off: configWith({ ...told, telemetry: { metrics: false } }),
 } as const;
 
 let made = new Map<keyof typeof metricVariants, Synthesized>();
@@ -148,7 +154,10 @@ describe("a stage", () => {
     });
   const alarmsOf = (variant: keyof typeof metricVariants) =>
     resourcesOf(variant, "AWS::CloudWatch::Alarm").map(({ id }) => id.replace(/[0-9A-F]{8}$/, ""));
-  const own = ["TasksFail", "DestinationDown", "AnswersUndelivered", "QueueWaits", "AgentFails"];
+  const own = [
+    ...["TasksFail", "DestinationDown", "AnswersUndelivered", "QueueWaits", "AgentFails"],
+    "AskerTokensFail",
+  ];
 
   it("gives a stage its own namespace, which all of its functions write to", () => {
     expect(listTraceTargets("on")).toEqual(Array.from({ length: 5 }, () => "Sekisho/dev"));

@@ -54,6 +54,8 @@ describe("the address of a question", () => {
     ["no slashes", "https:a.example"],
     ["a port that cannot be", "https://a.example:99999/"],
     ["an address that cannot be", "https://[::1::1]/"],
+    ["a host that no name can be", `https://bank.example.${"a.".repeat(120)}evil.example/`],
+    ["a label that no name can have", `https://${"a".repeat(64)}.example/`],
     ["3,001 characters", longUrl(3001)],
     [
       "3,000 characters that a browser writes as more",

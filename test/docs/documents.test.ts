@@ -358,7 +358,8 @@ const stages = {
   lambda: configWith({
     stage: { execution: { kind: "lambda", account: b } },
     slack: { install: { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } } },
-    destinations: { home: { transport: "https" } },
+    asker: { issuer: "https://asker.example" },
+    destinations: { home: { transport: "https", asker: true } },
     routes: [{ destination: "home" }],
   }),
   agentcore: configWith({

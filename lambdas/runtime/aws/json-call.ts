@@ -18,22 +18,23 @@ export type AwsClient<O extends Operations> = {
 /** Operations whose outputs are checked where they are used. */
 type UncheckedOperations = Record<string, { input: object; output: Record<string, unknown> }>;
 
+export type JsonService = "dynamodb" | "sqs" | "ssm" | "secretsmanager" | "kms";
+type Protocol = { target: string; version?: string; headers?: Record<string, string> };
+
 /** The name before the operation in `x-amz-target`, and the version of the protocol. */
-const protocols = {
-  dynamodb: { target: "DynamoDB_20120810", version: "1.0", headers: {} },
+const protocols: Record<JsonService, Protocol> = {
+  dynamodb: { target: "DynamoDB_20120810", version: "1.0" },
   // Errors then have the codes that they had before SQS spoke JSON, in a header.
   sqs: { target: "AmazonSQS", version: "1.0", headers: { "x-amzn-query-mode": "true" } },
-  ssm: { target: "AmazonSSM", version: "1.1", headers: {} },
-  secretsmanager: { target: "secretsmanager", version: "1.1", headers: {} },
-  kms: { target: "TrentService", version: "1.1", headers: {} },
+  ssm: { target: "AmazonSSM" },
+  secretsmanager: { target: "secretsmanager" },
+  kms: { target: "TrentService" },
 };
-
-export type JsonService = keyof typeof protocols;
 
 export function createJsonClient<O extends Operations = UncheckedOperations>(
   options: AwsCallOptions & { service: JsonService },
 ): AwsClient<O> {
-  const { target, version, headers: protocolHeaders } = protocols[options.service];
+  const { target, version = "1.1", headers: protocolHeaders } = protocols[options.service];
   const call = createAwsCall(options);
   return {
     call: (operation, input, limits) =>

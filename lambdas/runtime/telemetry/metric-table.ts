@@ -107,6 +107,12 @@ export const metricTable = {
     dimensions: [["message"]],
     help: "Queue messages that became dead letters.",
   },
+  sekisho_asker_failures_total: {
+    kind: "counter",
+    labels: ["reason"],
+    dimensions: [[], ["reason"]],
+    help: "Tokens that say who asked and could not be made. Nothing was sent in their place.",
+  },
   sekisho_tokens_total: {
     kind: "counter",
     labels: ["destination", "direction"],

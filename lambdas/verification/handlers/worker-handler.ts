@@ -4,9 +4,6 @@ import type { Config } from "@sekisho/config/schema.ts";
 import { withExecutionAddress } from "@sekisho/config/stage-config.ts";
 import { createReadStageSecret } from "@sekisho/config/stage-secrets.ts";
 import { openLambdaTelemetry } from "@sekisho/config/telemetry/lambda-telemetry.ts";
-import type { AskerTokens } from "@sekisho/runtime/asker/asker.ts";
-import { createAskerTokens } from "@sekisho/runtime/asker/tokens.ts";
-import { createKmsSigner } from "@sekisho/runtime/auth/kms-signer.ts";
 import { isOperatorInvocation } from "@sekisho/runtime/aws/operator-alias.ts";
 import { createReadManagedSecret } from "@sekisho/runtime/aws/secrets-manager.ts";
 import {
@@ -47,6 +44,7 @@ import { readQueuedIds } from "../worker/messages/queued-ids.ts";
 import { InterruptedStep } from "../worker/step/lease.ts";
 import { createVerificationWorker, openWorkerStores } from "../worker/verification-worker.ts";
 import type { Worker } from "../worker/worker.ts";
+import { openStageAskerTokens } from "./asker-tokens.ts";
 
 export type VerificationWorkerHandler = {
   (event: { Records: readonly unknown[] }, context: InvocationContext): Promise<BatchResponse>;
@@ -198,7 +196,11 @@ function createStageWorker(options: {
   const slack = createSlackApi({ tokens, apiUrl, forwards, log, telemetry });
   const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 
-  const askerTokens = openAskerTokens({ config: deployedConfig, environment });
+  const askerTokens = openStageAskerTokens({
+    asker: deployedConfig.asker,
+    environment,
+    metrics: telemetry.metrics,
+  });
   const client = openDynamoDb(aws);
   const stores = openWorkerStores((parse) =>
     createDynamoTaskStore({ client, table, parse, hasPrincipals: true, bucketOf: toStateBucket }),
@@ -280,23 +282,6 @@ function createStageWorker(options: {
       await Promise.all([live.waitForRead(), telemetry.flush()]);
     },
   };
-}
-
-/** Undefined if the stage has no issuer. */
-function openAskerTokens(options: {
-  config: Config;
-  environment: WorkerEnvironment;
-}): AskerTokens | undefined {
-  const { config, environment } = options;
-  const { aws, asker } = environment;
-  if (config.asker === undefined || asker === undefined) return undefined;
-  const { issuer, algorithm } = config.asker;
-  const keys = config.asker.keys.flatMap((key) => {
-    const arn = asker.keys[key.id];
-    return arn === undefined ? [] : [{ ...key, arn }];
-  });
-  const signer = createKmsSigner({ aws, algorithm, keys });
-  return createAskerTokens({ issuer, clientId: asker.clientId, signer });
 }
 
 type Built = {

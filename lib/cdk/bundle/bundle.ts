@@ -99,7 +99,7 @@ const ownBuilds = new Map<BundleName, Bundle>();
 function buildOwn(name: BundleName): Bundle {
   const ownBuild = ownBuilds.get(name);
   if (ownBuild !== undefined) return ownBuild;
-  const { source, fileName, target, lazy = [], leaveOut = {} } = entries[name];
+  const { source, fileName, target, dropsDescriptions, lazy = [], leaveOut = {} } = entries[name];
   if (isPrebuilt) return readPrebuilt(name, [fileName, ...lazy.map((each) => each.fileName)]);
   const handler = build({
     ...ownEntry(source),
@@ -107,9 +107,17 @@ function buildOwn(name: BundleName): Bundle {
     target,
     outfile: fileName,
   });
+  if (dropsDescriptions) handler.code = dropDescriptions(handler.code);
   const newBuild = withNotices([handler, ...lazy.map((each) => buildPackage({ ...each, target }))]);
   ownBuilds.set(name, newBuild);
   return newBuild;
+}
+
+/** A call of zod's `describe` with a text, as esbuild writes it. It returns the schema with the text, so without the call nothing else changes. */
+const description = /\.describe\("(?:[^"\\]|\\.)*"\)/g;
+
+function dropDescriptions(code: Uint8Array): Uint8Array {
+  return Buffer.from(Buffer.from(code).toString().replace(description, ""));
 }
 
 function withNotices(outputs: readonly Output[]): Bundle {

@@ -21,6 +21,8 @@ export type Entry = {
     define?: Record<string, string>;
     alias?: Record<string, string>;
   };
+  /** Leaves out the descriptions of schemas, which only documents and the discovery of a host show. */
+  dropsDescriptions?: true;
   /** Packages that are files of their own beside the handler. Each is loaded by its first `import()`, which many processes never reach. */
   lazy?: readonly LazyPackage[];
 };
@@ -40,10 +42,10 @@ export const besideHttp1 = {
   alias: { "node:http2": join(projectDirectory, "lambdas/runtime/http/no-http2.cjs") },
 };
 
-/** A package, and what the code uses of it. Only that is bundled. */
+/** A package or a module of ours, and what the code uses of it. Only that is bundled. */
 export type LazyPackage = { name: string; fileName: string; exports: readonly string[] };
 
-/** The client of the transport `agentcore`, and what recognizes files by their bytes. */
+/** The client of the transport `agentcore`, what recognizes files by their bytes, what makes the tokens that say who asked, and what trades them. */
 const lazyInWorker: readonly LazyPackage[] = [
   {
     name: "@aws-sdk/client-bedrock-agentcore",
@@ -59,6 +61,16 @@ const lazyInWorker: readonly LazyPackage[] = [
     name: "file-type",
     fileName: "file-type.cjs",
     exports: ["fileTypeFromBuffer", "supportedMimeTypes"],
+  },
+  {
+    name: "@sekisho/runtime/asker/stage-tokens.ts",
+    fileName: "asker-tokens.cjs",
+    exports: ["createStageAskerTokens"],
+  },
+  {
+    name: "@sekisho/runtime/auth/token-exchange.ts",
+    fileName: "token-exchange.cjs",
+    exports: ["createTokenExchangeAuthorizer"],
   },
 ];
 
@@ -80,16 +92,19 @@ const table = {
     source: "lambdas/verification/handlers/worker.ts",
     cutConfig: verificationConfig,
     leaveOut: besideHttp1,
+    dropsDescriptions: true,
     lazy: lazyInWorker,
   },
   deadLetters: {
     ...onLambda,
     source: "lambdas/verification/handlers/dead-letters.ts",
     cutConfig: verificationConfig,
+    dropsDescriptions: true,
   },
   installFlow: {
     ...onLambda,
     source: "lambdas/verification/handlers/install-flow.ts",
+    dropsDescriptions: true,
     cutConfig: ({ slack, files, allowlist, destinations }) => ({
       slack,
       files,

@@ -85,9 +85,12 @@ const maxWaitSeconds = 10;
 export function watchTasks({
   alarm,
   stageName,
+  hasAsker,
 }: {
   alarm: AddAlarm;
   stageName: string;
+  /** True if destinations are told who asked. */
+  hasAsker: boolean;
 }): IWidget[][] {
   const { metric, failureMajority, rows } = createZoneMetrics({ stageName, zone: "verification" });
   alarm("TasksFail", {
@@ -115,6 +118,14 @@ export function watchTasks({
     periods: 2,
     description: `New messages wait for more than ${maxWaitSeconds} seconds before a worker takes them. Users see no reaction meanwhile. Check the alarms WorkerErrors and WorkerThrottles. If neither fires, raise scale.workerConcurrency of the stage.`,
   });
+  if (hasAsker)
+    alarm("AskerTokensFail", {
+      metric: metric("sekisho_asker_failures_total", "Sum"),
+      threshold: 0,
+      // One failure may be a pause of KMS, after which the call is repeated.
+      periods: 2,
+      description: `The worker cannot sign who asked, so nothing is sent to destinations that are told. Their tasks wait or fail. Check the keys with ${sekisho} asker show --stage NAME, then the function's permission kms:Sign.`,
+    });
   return rows([
     [
       { title: "Tasks by outcome", name: "sekisho_tasks_total", by: ["outcome"] },
@@ -161,9 +172,18 @@ export function watchTasks({
       { title: "Calls to Slack", name: "sekisho_slack_calls_total", by: ["result"] },
       { title: "Dead letters", name: "sekisho_dead_letters_total", by: ["message"] },
     ],
-    [{ title: "Tokens", name: "sekisho_tokens_total", by: ["destination", "direction"] }],
+    [
+      { title: "Tokens", name: "sekisho_tokens_total", by: ["destination", "direction"] },
+      ...(hasAsker ? [askerGraph] : []),
+    ],
   ]);
 }
+
+const askerGraph: Graph = {
+  title: "Tokens of who asked that failed",
+  name: "sekisho_asker_failures_total",
+  by: ["reason"],
+};
 
 /** Watches the agents of an Execution zone on Lambda, and draws the dashboard of the zone. */
 export function watchAgents(

@@ -1,5 +1,5 @@
 /**
- * Secrets Manager, Systems Manager, STS, IAM, Lambda, CloudFormation and a task table at one address, as far as the command
+ * Secrets Manager, Systems Manager, KMS, STS, IAM, Lambda, CloudFormation and a task table at one address, as far as the command
  * line uses them. Calls to SQS and DynamoDB go to their emulators if there are any. Every request must have a valid
  * signature for its service.
  */
@@ -19,6 +19,7 @@ import {
   type Stacks,
 } from "./json-services-handlers.ts";
 import { jsonError, xml, xmlError } from "./json-services-wire.ts";
+import { createKms } from "./kms.ts";
 import { createParameters } from "./parameters.ts";
 
 export type ServiceCall = { action: string; region: string; body: string };
@@ -35,6 +36,7 @@ const servicesByTarget: Record<string, string> = {
   AmazonSSM: "ssm",
   AmazonSQS: "sqs",
   DynamoDB_20120810: "dynamodb",
+  TrentService: "kms",
 };
 
 /** Services of the query protocol, whose form names only the action. The rest is STS. */
@@ -56,6 +58,7 @@ export async function startAwsServices({
 }) {
   const secrets = createSecrets();
   const parameters = createParameters();
+  const kms = createKms({ account });
   const stacks: Stacks = new Map();
   const federation = createFederation();
   const { client: table, close: closeTable }: { client: DynamoDb; close(): void } =
@@ -83,6 +86,8 @@ export async function startAwsServices({
     switch (service) {
       case "secretsmanager":
         return secrets.handle(action, JSON.parse(body));
+      case "kms":
+        return kms.handle(action, JSON.parse(body));
       case "ssm":
         return parameters.handle(action, JSON.parse(body));
       case "dynamodb":
@@ -116,6 +121,7 @@ export async function startAwsServices({
     account,
     secrets,
     parameters,
+    kms,
     stacks,
     federation,
     /** The table `tasks`, unless there is an emulator. */

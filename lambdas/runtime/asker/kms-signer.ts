@@ -1,13 +1,8 @@
 /** Signs the asker's tokens with asymmetric keys of AWS KMS, which never leave it. */
 import { hash } from "node:crypto";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
-import type { AskerAlgorithm, AskerSigner } from "../asker/asker.ts";
-import { type AskerKey, findCurrentKey } from "../asker/current-key.ts";
-import type { AwsDependencies } from "../aws/credentials.ts";
-import { createJsonClient } from "../aws/json-call.ts";
-import { throwAwsFailure } from "./assumed-role.ts";
-
-const timeoutMs = 5000;
+import type { AskerAlgorithm, AskerSigner } from "./asker.ts";
+import { type AskerKey, findCurrentKey } from "./current-key.ts";
 
 /** The names of the algorithms at KMS (https://docs.aws.amazon.com/kms/latest/APIReference/API_Sign.html). */
 const kmsAlgorithms = {
@@ -18,14 +13,16 @@ const kmsAlgorithms = {
 /** `arn` is that of a KMS key. Its last part is the `kid`. */
 export type KmsKey = AskerKey & { arn: string };
 
+/** The operation Sign of KMS. Rejects with a SekishoError whose certainty is `undelivered`. */
+export type KmsSign = (input: object, limits: { signal: AbortSignal }) => Promise<object>;
+
 export function createKmsSigner(options: {
-  aws: AwsDependencies;
+  sign: KmsSign;
   algorithm: AskerAlgorithm;
   keys: readonly KmsKey[];
   now?: () => number;
 }): AskerSigner {
-  const { aws, algorithm, keys, now = Date.now } = options;
-  const client = createJsonClient({ ...aws, service: "kms", timeoutMs, maxAttempts: 2 });
+  const { algorithm, keys, now = Date.now } = options;
   return {
     algorithm,
     async sign({ textOf, signal }) {
@@ -39,7 +36,7 @@ export function createKmsSigner(options: {
         MessageType: "DIGEST",
         SigningAlgorithm: kmsAlgorithms[algorithm],
       };
-      const { Signature } = await client.call("Sign", input, { signal }).catch(throwAwsFailure);
+      const { Signature } = Object(await options.sign(input, { signal }));
       const signature = Buffer.from(String(Signature), "base64");
       return { text, signature: algorithm === "ES256" ? fromDer(signature) : signature };
     },
