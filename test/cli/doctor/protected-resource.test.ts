@@ -84,8 +84,9 @@ describe("a destination that refuses calls and publishes the metadata of RFC 972
       },
     });
     challenge = () => `Bearer resource_metadata="${new URL(metadataPath, other.url).href}"`;
-    expect(await findAt({ authorizer: bearer })).toMatch(/could not authenticate the caller/);
+    const text = await findAt({ authorizer: bearer });
     await other.close();
+    expect(text).toMatch(/could not authenticate the caller/);
     expect(targets).toEqual([]);
   });
 
