@@ -6,7 +6,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cach
 
 /** Packages that come as ES modules only. */
 const moduleOnly =
-  "jose|marked|file-type|strtok3|token-types|uint8array-extras|@tokenizer/inflate|@borewit/text-codec";
+  "jose|marked|oauth4webapi|file-type|strtok3|token-types|uint8array-extras|@tokenizer/inflate|@borewit/text-codec";
 
 /**
  * The lab: searches, campaigns, whole processes, deployments and documents, which take minutes each (`npm run test:lab`). Everything else

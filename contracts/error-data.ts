@@ -48,8 +48,8 @@ export function decodeError(request: {
       certainty: wasGuessed ? "guessed" : "refused",
     });
   }
-  const byCode = listReasons({ code, dialect });
-  const pool = byCode.length > 0 ? byCode : reasons;
+  const byCode = withoutNewer(listReasons({ code, dialect }));
+  const pool = byCode.length > 0 ? byCode : withoutNewer(reasons);
   const byStatus = pool.filter((candidate) => toHttpStatus(candidate) === status);
   const possibleReasons = byStatus.length > 0 ? byStatus : byCode;
   return new SekishoError(possibleReasons[0] ?? "internal", {
@@ -57,6 +57,12 @@ export function decodeError(request: {
     code,
     certainty: possibleReasons.length === 1 ? "refused" : "guessed",
   });
+}
+
+/** A number or a status that others share means what it meant in 1.0.0, which knew no `asker_unverified`. */
+function withoutNewer(candidates: readonly Reason[]): readonly Reason[] {
+  const olderReasons = candidates.filter((reason) => reason !== "asker_unverified");
+  return olderReasons.length === 0 ? candidates : olderReasons;
 }
 
 /**
@@ -341,7 +347,13 @@ function findInData(data: unknown): DecodedData {
 }
 
 /** The reasons that platforms and proxies between the zones act on. */
-const statusReasons: readonly Reason[] = ["unauthenticated", "permission_denied", "rate_limited"];
+const statusReasons: readonly Reason[] = [
+  "unauthenticated",
+  "permission_denied",
+  // By the status, a client of 1.0.0 reads it as permission_denied.
+  "asker_unverified",
+  "rate_limited",
+];
 
 function statusOf({
   reason,

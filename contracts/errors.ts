@@ -17,6 +17,10 @@ const table = {
   execution_failed: { retryable: false, message: "The agent ran and failed." },
   unauthenticated: { retryable: false, message: "The caller could not be authenticated." },
   permission_denied: { retryable: false, message: "The caller may not do that." },
+  asker_unverified: {
+    retryable: false,
+    message: "The request has no valid token of the person who asked.",
+  },
   already_exists: { retryable: false, message: "The same id was used before with other content." },
   budget_exceeded: { retryable: false, message: "The budget is used up." },
   rate_limited: { retryable: true, message: "Too many requests; try again later." },

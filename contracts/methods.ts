@@ -3,6 +3,7 @@
  * unknown fields of a result are ignored. docs/reference/contract.md explains every field.
  */
 import * as z from "zod";
+import { answerersSchema, approvalsSchema, approvedBySchema } from "./answer-rules.ts";
 import type { RequestId } from "./envelope.ts";
 import { SekishoError } from "./errors.ts";
 import { isJsonWithin } from "./json-size.ts";
@@ -21,6 +22,7 @@ import {
 import { isSecureUrl } from "./loopback.ts";
 import { optionalContent, optionalField } from "./optional-field.ts";
 import { fieldValuesSchema, questionFieldsSchema } from "./question-fields.ts";
+import { signInUrlSchema } from "./sign-in.ts";
 
 /** In bytes of UTF-8. */
 export const maxRequestBytes = 256 * 1024;
@@ -223,6 +225,15 @@ export const inputRequiredResultSchema = z.looseObject({
   kind: optionalField(z.literal("auth")).describe(
     "auth: the agent asks for credentials, which the user gives elsewhere",
   ),
+  url: optionalField(signInUrlSchema).describe(
+    "Where the person who asked signs in, if kind is auth. A credential: only that person gets it",
+  ),
+  answerers: optionalField(answerersSchema).describe(
+    "Who may answer, within what the client allows. A client that cannot tell lets nobody answer",
+  ),
+  approvals: optionalField(approvalsSchema).describe(
+    "How many different people must choose the same option. One alone chooses an option of style danger",
+  ),
   question_id: optionalField(z.string().min(1).max(128)).describe(
     "Identifies the question within its task",
   ),
@@ -284,6 +295,9 @@ const answerTaskParamsSchema = z.object({
     "The values of the question's fields, by their ids",
   ),
   user_id: optionalField(slackId),
+  approved_by: optionalField(approvedBySchema).describe(
+    "Everyone who chose the option, if several people had to. user_id is the last one",
+  ),
   question_id: optionalField(z.string().min(1).max(128)).describe(
     "The id of the answered question, if it has one",
   ),

@@ -63,7 +63,7 @@ const descriptions: Record<MethodName, Description> = {
     summary:
       "Runs a task. Returns its result at once, or `accepted` and a task id to poll. A request with a known UUID does not run again.",
     result: "TaskResult",
-    errors: ["agent_not_found", "already_exists", "session_ending", ...endings],
+    errors: ["agent_not_found", "already_exists", "session_ending", "asker_unverified", ...endings],
   },
   get_task: {
     summary:
@@ -80,7 +80,7 @@ const descriptions: Record<MethodName, Description> = {
   answer_task: {
     summary: "Answers the question of a task that is `input_required`.",
     result: "TaskResult",
-    errors: ["task_not_found", "invalid_state", "session_ending", ...endings],
+    errors: ["task_not_found", "invalid_state", "session_ending", "asker_unverified", ...endings],
   },
   feedback: {
     summary:

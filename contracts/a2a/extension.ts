@@ -6,7 +6,11 @@
  */
 export const slackMessageKey = "urn:sekisho:slack-message:v1";
 
-/** On a status message that asks: the choices (`options`). On the message that answers: the choice (`option_id`). */
+/**
+ * On a status message that asks: the choices (`options`), who may answer (`answerers`, `approvals`), and where the person who asked signs
+ * in (`url`). On the message that answers: the choice (`option_id`), and who made it (`approved_by`). The link is not in a part, because
+ * clients show the parts of a question to everyone.
+ */
 export const questionKey = "urn:sekisho:question:v1";
 
 /**

@@ -100,3 +100,70 @@ export function withBearerAsker<
   const { asker = isBearer ? toDestinationAsker({}) : undefined } = destination;
   return { ...destination, ...(asker && { asker }) };
 }
+
+/** A zone whose tokens the Execution host takes. */
+const trustedZoneSchema = z.strictObject({
+  issuer: issuerSchema.describe("The issuer of the tokens, compared exactly with their iss claim."),
+  jwksUrl: httpUrl()
+    .optional()
+    .describe(
+      "The URL of the issuer's public keys. Default: read from its OpenID discovery document.",
+    ),
+  clients: z
+    .array(z.string().min(1).max(1000))
+    .min(1)
+    .optional()
+    .describe(
+      "The zones that may ask, compared exactly with the client_id claim: the ARN of the Verification zone's role, or sekisho for a zone on one machine. Default: all of the issuer.",
+    ),
+  algorithms: z
+    .array(z.enum(["RS256", "ES256"]))
+    .min(1)
+    .default(["RS256", "ES256"])
+    .describe("The accepted signature algorithms."),
+});
+
+const modeSchema = z.enum(["required", "optional"]);
+
+/** `execution.asker`. What is left out follows from the whole configuration (`execution-asker.ts`). */
+export const executionAskerSchema = z
+  .union(
+    [
+      modeSchema,
+      z.strictObject({
+        mode: modeSchema.describe(
+          "required: a task without a valid token of the person who asked is refused. optional: a task may come without a token, but not with a wrong one.",
+        ),
+        audience: z
+          .string()
+          .min(1)
+          .max(1000)
+          .optional()
+          .describe(
+            "The audience that tokens must have in their aud claim. No other agent may have it. Default: sekisho, which only the destinations of this configuration send.",
+          ),
+        zones: z
+          .array(trustedZoneSchema)
+          .min(1)
+          .max(20)
+          .refine(
+            (zones) => new Set(zones.map(({ issuer }) => issuer)).size === zones.length,
+            "must list each issuer once",
+          )
+          .optional()
+          .describe(
+            "The Verification zones whose tokens count. Default: the one of the section asker.",
+          ),
+      }),
+    ],
+    'must be "required", "optional", or an object with mode, audience or zones',
+  )
+  .transform((asker) => (typeof asker === "string" ? { mode: asker } : asker))
+  .describe(
+    "Verifies who asked: the token that a Verification zone sends with each message and each answer (asker of the destination). The agent gets the person as context.asker. Default: nobody is verified.",
+  );
+export type ExecutionAsker = {
+  mode: "required" | "optional";
+  audience?: string | undefined;
+  zones?: z.infer<typeof trustedZoneSchema>[] | undefined;
+};

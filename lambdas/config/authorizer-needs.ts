@@ -17,6 +17,10 @@ export function listAuthorizerSecrets(authorizer: AuthorizerConfig): AuthorizerS
       return [{ use: "token", reference: authorizer.token }];
     case "oauth-client-credentials":
       return [{ use: "client secret", reference: authorizer.clientSecret }];
+    case "token-exchange": {
+      const { clientSecret: reference } = authorizer;
+      return reference === undefined ? [] : [{ use: "client secret", reference }];
+    }
     case "mtls": {
       const { certificate, key, ca } = authorizer;
       return [
@@ -37,6 +41,8 @@ export type WebIdentityRequest = {
   durationSeconds: number;
   /** The region of the STS. Default: the Verification zone's. */
   region: string | undefined;
+  /** True if the token says who asked. */
+  tags?: true | undefined;
 };
 
 /** For a token that is exchanged at once: the algorithm that every verifier supports, and AWS's default lifetime. */
@@ -46,8 +52,8 @@ const toExchange = { signingAlgorithm: "RS256", durationSeconds: 300 } as const;
 export function toWebIdentityRequest(authorizer: AuthorizerConfig): WebIdentityRequest | undefined {
   switch (authorizer.type) {
     case "web-identity": {
-      const { audience, signingAlgorithm, durationSeconds, region } = authorizer;
-      return { audience, signingAlgorithm, durationSeconds, region };
+      const { audience, signingAlgorithm, durationSeconds, region, tags } = authorizer;
+      return { audience, signingAlgorithm, durationSeconds, region, ...(tags && { tags }) };
     }
     case "google": {
       const { workloadIdentityProvider, region } = authorizer;

@@ -27,6 +27,21 @@ const scope = z
     "must be scopes separated by single spaces",
   );
 
+const clientAuthentication = z
+  .enum(["basic", "post"])
+  .describe(
+    "How the client secret is sent: in the Authorization header (basic) or in the form (post).",
+  );
+
+/** RFC 8707, section 2. */
+const resource = z
+  .string()
+  .max(1000)
+  .refine(
+    (text) => URL.canParse(text) && !text.includes("#"),
+    "must be an absolute URI without a fragment",
+  );
+
 export const authorizerSchema = z.discriminatedUnion(
   "type",
   [
@@ -107,6 +122,12 @@ export const authorizerSchema = z.discriminatedUnion(
         durationSeconds: integer(60, 3600)
           .default(300)
           .describe("The lifetime of the token, in seconds."),
+        tags: z
+          .literal(true)
+          .optional()
+          .describe(
+            "Says who asked by tags of the token: slack_team, slack_user and slack_enterprise. For destinations only. Default: the token says nothing of the person.",
+          ),
         ...stsRegion,
       })
       .describe("Sends a token that AWS STS issues (GetWebIdentityToken). Stores no secret."),
@@ -181,12 +202,7 @@ export const authorizerSchema = z.discriminatedUnion(
         audience: audience
           .optional()
           .describe("The audience of the token, for servers that require one. Default: none."),
-        clientAuthentication: z
-          .enum(["basic", "post"])
-          .default("basic")
-          .describe(
-            "How the client secret is sent: in the Authorization header (basic) or in the form (post).",
-          ),
+        clientAuthentication: clientAuthentication.default("basic"),
       })
       .describe("Sends a token of an OAuth 2 server (client credentials grant)."),
     z
@@ -204,6 +220,48 @@ export const authorizerSchema = z.discriminatedUnion(
       .describe(
         "Sends the token of the person who asked as the bearer, for a peer that needs nothing else, such as AgentCore with a JWT authorizer. The destination's asker says what is in it. Stores no secret.",
       ),
+    z
+      .strictObject({
+        type: z.literal("token-exchange"),
+        tokenUrl: httpUrl().describe("The token endpoint of the server."),
+        grant: z
+          .enum(["token-exchange", "jwt-bearer"])
+          .default("token-exchange")
+          .describe(
+            "How the server takes the token: as the subject of a token exchange (RFC 8693), or as the assertion of a grant (jwt-bearer, RFC 7523).",
+          ),
+        clientId: z
+          .string()
+          .min(1)
+          .max(1000)
+          .optional()
+          .describe("The client id. Default: none is sent."),
+        clientSecret: secretSchema
+          .optional()
+          .describe("The client secret. Default: none, for a public client."),
+        clientAuthentication: clientAuthentication.default("basic"),
+        audience: audience
+          .optional()
+          .describe("The audience of the new token, by the server's name for it. Default: none."),
+        resource: resource
+          .optional()
+          .describe("The address of the API that the new token is for (RFC 8707). Default: none."),
+        scope: scope
+          .optional()
+          .describe("The scopes of the new token, separated by spaces. Default: none."),
+        subjectAudience: audience
+          .optional()
+          .describe(
+            "The audience (aud claim) of the token that is traded in. Some servers expect their issuer. For destinations only. Default: tokenUrl.",
+          ),
+      })
+      .refine(
+        ({ clientId, clientSecret }) => clientSecret === undefined || clientId !== undefined,
+        { path: ["clientId"], message: "is missing; set it, because there is a clientSecret" },
+      )
+      .describe(
+        "Trades the token of the person who asked at an authorization server that trusts its issuer, and sends the new token. Agents trade the token that the host has received.",
+      ),
   ],
   oneOf(
     "none",
@@ -215,6 +273,7 @@ export const authorizerSchema = z.discriminatedUnion(
     "oauth-client-credentials",
     "mtls",
     "asker",
+    "token-exchange",
   ),
 );
 export type AuthorizerConfig = z.infer<typeof authorizerSchema>;

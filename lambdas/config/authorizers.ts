@@ -5,8 +5,10 @@ import { createAskerAuthorizer } from "@sekisho/runtime/auth/asker.ts";
 import { type Authorizer, noAuthorizer } from "@sekisho/runtime/auth/authorizer.ts";
 import { createAzureAuthorizer } from "@sekisho/runtime/auth/azure.ts";
 import { createGoogleAuthorizer } from "@sekisho/runtime/auth/google.ts";
+import { createLazyAuthorizer } from "@sekisho/runtime/auth/lazy-authorizer.ts";
 import { createMtlsAuthorizer } from "@sekisho/runtime/auth/mtls.ts";
 import { createOAuthClientCredentialsAuthorizer } from "@sekisho/runtime/auth/oauth-client-credentials.ts";
+import { postToIssuer } from "@sekisho/runtime/auth/post-to-issuer.ts";
 import { createSigV4Authorizer } from "@sekisho/runtime/auth/sigv4.ts";
 import { createBearerAuthorizer } from "@sekisho/runtime/auth/token-authorizer.ts";
 import { createWebIdentityAuthorizer } from "@sekisho/runtime/auth/web-identity.ts";
@@ -22,7 +24,7 @@ export type AuthorizerDependencies = {
   credentials: AwsCredentialsProvider;
   /** The region in which the zone runs. Undefined if it is not known. */
   region: string | undefined;
-  /** Makes the tokens of the authorizer `asker`. Absent where no calls are made for a person. */
+  /** Makes the tokens of the authorizers `asker` and `token-exchange`. Absent where no calls are made for a person. */
   asker?: { tokens: AskerTokens; to: AskerAudience } | undefined;
   /** Replaces the addresses of Google and Microsoft, for tests. */
   issuers?: { google?: URL; microsoft?: URL };
@@ -92,6 +94,16 @@ export function createAuthorizer(
       const { asker } = options;
       if (asker === undefined) throw new Error("The authorizer asker needs the section asker.");
       return createAskerAuthorizer(asker);
+    }
+    case "token-exchange": {
+      const { type: _type, clientSecret, ...server } = authorizer;
+      const readClientSecret = clientSecret && (() => readSecret(clientSecret));
+      return createLazyAuthorizer(async () => {
+        const { createTokenExchangeAuthorizer: create } = await import(
+          "@sekisho/runtime/auth/token-exchange.ts"
+        );
+        return create({ ...server, readClientSecret, asker: options.asker, post: postToIssuer });
+      });
     }
     case "mtls": {
       const { certificate, key, ca } = authorizer;

@@ -1,4 +1,5 @@
 /** Checks the parts of the configuration against each other, after each part alone is valid. */
+import { askerHeader } from "@sekisho/contracts/asker.ts";
 import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
 import { listAgents, toAgentPath } from "./agent-list.ts";
@@ -10,11 +11,14 @@ import {
   isLocalOnly,
   isOwnExecution,
   listAddresses,
+  ownAudience,
   protocolOf,
+  readAudience,
   readHostAgent,
   resolveAuthorizerConfig,
 } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
+import { needsZones } from "./execution-asker.ts";
 import { isRemote, readAgentAddress, resolveAgentAuthorizer } from "./remote-agent.ts";
 import type { Config } from "./schema.ts";
 import { computeMaxTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
@@ -37,6 +41,7 @@ export function crossCheck({ config, destinationNames, invalidSections }: ValidP
     ...(areValid("execution", "limits") ? budgetProblems(config) : []),
     ...(areValid("limits") ? longPollProblems(config) : []),
     ...(areValid("execution") ? [...tokenProblems(config), ...agentProblems(config)] : []),
+    ...(areValid("execution", "asker") ? verifierProblems(config) : []),
     ...(areValid("execution", "stages") ? a2aCallerProblems(config) : []),
     ...(areValid("execution", "limits") ? stageProblems(config) : []),
   ];
@@ -122,15 +127,19 @@ function destinationProblems({ destinations }: Config): Problem[] {
 function askerProblems({ destinations, asker }: Config): Problem[] {
   if (asker !== undefined) return [];
   return Object.entries(destinations).flatMap(([name, destination]): Problem[] => {
-    const isBearer = resolveAuthorizerConfig(destination)?.type === "asker";
-    if (!isBearer && destination.asker === undefined) return [];
-    const path = ["destinations", name, isBearer ? "authorizer" : "asker"];
+    const { type = "none" } = resolveAuthorizerConfig(destination) ?? {};
+    const isNeeded = type === "asker" || type === "token-exchange";
+    if (!isNeeded && destination.asker === undefined) return [];
+    const path = ["destinations", name, isNeeded ? "authorizer" : "asker"];
     return [{ path, message: 'needs the section asker, with the "issuer" of the tokens' }];
   });
 }
 
 const needsAuthorizer =
   'must not be "none" for an address beyond loopback; choose another authorizer';
+
+const needsVerifier =
+  "needs execution.asker, because it trades the token of the person who asked, which the host must verify";
 
 const needsScope =
   'is missing; set it, usually to "https://www.googleapis.com/auth/cloud-platform", because the APIs of Google refuse ID tokens';
@@ -206,6 +215,38 @@ function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
   const fitting = type === "bearer" ? "a bearer authorizer" : "an authorizer that sends its tokens";
   const message = `"${type}" would refuse every task of ${destinationNames}, which sends no token to the local host; use transport "https" with ${fitting} there, or remove it from the routes`;
   return [{ path: ["execution", "authenticator"], message }];
+}
+
+/** Checks what the host wants against what this configuration's own destinations send. */
+function verifierProblems({ routes, destinations, execution, asker }: Config): Problem[] {
+  if (execution.asker === undefined) return [];
+  const { mode, audience = ownAudience, zones } = execution.asker;
+  const path = ["execution", "asker"];
+  if (asker === undefined && zones === undefined) return [{ path, message: needsZones }];
+  const routedNames = new Set(routes.flatMap(({ destination }) => destination));
+  const isTrusted = zones?.some(({ issuer }) => issuer === asker?.issuer) ?? true;
+  return Object.entries(destinations).flatMap(([name, destination]): Problem[] => {
+    if (!routedNames.has(name) || !isLocalHost(destination)) return [];
+    const ownPath = ["destinations", name, "asker"];
+    if (destination.asker === undefined) {
+      const message = `is missing, so that execution.asker ("${mode}") would refuse every task; set it to true`;
+      return mode === "required" ? [{ path: ownPath, message }] : [];
+    }
+    const problems: Problem[] = [];
+    if (readAudience(destination) !== audience) {
+      const message = `must be "${audience}", the audience of execution.asker; change one of them`;
+      problems.push({ path: [...ownPath, "audience"], message });
+    }
+    if (destination.asker.header !== askerHeader) {
+      const message = `must be ${askerHeader}, where the Execution host expects it; remove it`;
+      problems.push({ path: [...ownPath, "header"], message });
+    }
+    if (!isTrusted) {
+      const message = `must list the issuer of the section asker (${asker?.issuer}), whose tokens destinations.${name} sends; add it`;
+      problems.push({ path: [...path, "zones"], message });
+    }
+    return problems;
+  });
 }
 
 function sendsToken(destination: Destination): boolean {
@@ -319,16 +360,54 @@ function agentProblems(config: Config): Problem[] {
     const { address } = readAgentAddress(agent) ?? {};
     if (sendsIdToken(authorizer, address === undefined ? [] : [address]))
       return [{ path: [...path, "scope"], message: needsScope }];
+    if (authorizer.type === "token-exchange" && config.execution.asker === undefined)
+      return [{ path, message: needsVerifier }];
+    const destinationOnly = findDestinationOnly(authorizer);
+    if (destinationOnly !== undefined) {
+      const { key, message } = destinationOnly;
+      return [{ path: key === undefined ? path : [...path, key], message }];
+    }
     if (authorizer.type !== "none" || (address !== undefined && !isElsewhere(address))) return [];
     return [{ path, message: needsAuthorizer }];
   });
   return [...unknown, ...unauthorized];
 }
 
+/** Authorizers and their keys that need the issuer of the Verification zone, or a message of Slack. */
+function findDestinationOnly(
+  authorizer: AuthorizerConfig,
+): { key?: string; message: string } | undefined {
+  if (authorizer.type === "asker") {
+    const message =
+      'must not be "asker" for an agent, because the token that the host receives is for the host alone; choose "token-exchange", which trades it for one of the agent';
+    return { message };
+  }
+  if (authorizer.type === "token-exchange" && authorizer.subjectAudience !== undefined) {
+    const message =
+      "has no effect for an agent, because the token was made for the host; remove it";
+    return { key: "subjectAudience", message };
+  }
+  if (authorizer.type === "web-identity" && authorizer.tags) {
+    const message =
+      "is for destinations only, because the Execution zone's own token would name the person in the Execution zone's words; remove it";
+    return { key: "tags", message };
+  }
+  return undefined;
+}
+
 function loopbackProblems(config: Config, stageName: string): Problem[] {
   return listAgents(config.execution).flatMap(({ name, agent }) =>
     loopbackProblem({ agent, path: toAgentPath(name), stageName }),
   );
+}
+
+/** Tasks wait in a queue there, which must not hold tokens. */
+function exchangeProblems({ execution }: Config, stageName: string): Problem[] {
+  return listAgents(execution).flatMap(({ name, agent }): Problem[] => {
+    if (!isRemote(agent) || resolveAgentAuthorizer(agent).type !== "token-exchange") return [];
+    const message = `must not be "token-exchange" for the stage ${stageName}, whose kind is lambda: its agents run in another function than the one that receives the person's token; agentcore has both in one`;
+    return [{ path: [...toAgentPath(name), "authorizer"], message }];
+  });
 }
 
 function loopbackProblem(request: {
@@ -383,6 +462,7 @@ function kindProblems(config: Config, name: string): Problem[] {
     problems.push({ path: ["stages", name, "scale", "agentConcurrency"], message });
   }
   if (kind !== "external") problems.push(...loopbackProblems(config, name));
+  if (kind === "lambda") problems.push(...exchangeProblems(config, name));
   const usedDestinations = routes.flatMap((route, index) =>
     route.destination.map((destinationName) => ({ destinationName, index })),
   );

@@ -1,6 +1,5 @@
 /** The facts of each transport, and the addresses and the authorizer of a destination. It loads no schema, so that cold starts build none. */
 
-import { askerHeader } from "@sekisho/contracts/asker.ts";
 import { listAuthorizerSecrets } from "./authorizer-needs.ts";
 import type { AuthorizerConfig } from "./authorizer-schema.ts";
 import type { Destination } from "./destination-schema.ts";
@@ -91,12 +90,6 @@ function findAudience(destination: Destination): string | undefined {
   if (destination.transport === "in-process") return undefined;
   if (destination.transport === "agentcore") return destination.runtimeArn;
   return destination.url ?? (destination.transport === "a2a" ? destination.card : undefined);
-}
-
-/** The headers in which the Execution zone of this configuration may get the asker's token. */
-export function listAskerHeaders(destinations: Readonly<Record<string, Destination>>): string[] {
-  const own = Object.values(destinations).filter(isOwnExecution);
-  return [...new Set([askerHeader, ...own.flatMap(({ asker }) => asker?.header ?? [])])];
 }
 
 export function authorizerOf(destination: Destination): string {

@@ -4,6 +4,7 @@ import { dialectSchema } from "@sekisho/contracts/dialects.ts";
 import * as z from "zod";
 import { a2aSchema } from "./a2a-schema.ts";
 import { agentSchema } from "./agent-schema.ts";
+import { executionAskerSchema } from "./asker-schema.ts";
 import { authenticatorSchema } from "./authenticator-schema.ts";
 import { configFileName, parseWith } from "./config-error.ts";
 import { telemetrySchema } from "./telemetry-schema.ts";
@@ -43,6 +44,7 @@ export const executionSchema = z
     authenticator: authenticatorSchema
       .default({ type: "none" })
       .describe("How the host authenticates its callers."),
+    asker: executionAskerSchema.optional(),
     syncBudgetMs: integer(0, 60_000)
       .optional()
       .describe(

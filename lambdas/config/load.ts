@@ -6,6 +6,7 @@ import { isJsonObject } from "@sekisho/runtime/untrusted-input.ts";
 import { addAgentDestinations } from "./agent-destinations.ts";
 import { ConfigError, configFileName, describeIssues, formatPath } from "./config-error.ts";
 import { crossCheck } from "./cross-checks.ts";
+import { withAskerZones } from "./execution-asker.ts";
 import { type Config, configFields } from "./schema.ts";
 import { findClosest, knownKeys } from "./unknown-key.ts";
 import { allValid, takeValidParts } from "./valid-parts.ts";
@@ -97,7 +98,7 @@ export function parseWholeConfig({
       ({ path, message }) => `${formatPath(path)}: ${message}`,
     ),
   ];
-  if (result.success && all.length === 0) return result.data;
+  if (result.success && all.length === 0) return withAskerZones(result.data);
   throw new ConfigError(name, all);
 }
 

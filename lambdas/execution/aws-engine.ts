@@ -8,6 +8,7 @@ import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { type ConversationStore, parseConversationRecord } from "./tasks/conversation-record.ts";
 import { type ExecutionTask, parseExecutionTask } from "./tasks/execution-task.ts";
 import { deriveCallerGroup } from "./tasks/task-message.ts";
+import { parseUsedToken, type UsedTokenStore } from "./tasks/used-token.ts";
 
 export function openTaskStore({
   table,
@@ -34,6 +35,17 @@ export function openConversations({
     table,
     parse: parseConversationRecord,
   });
+}
+
+/** The tokens of askers that were used, in the table of the tasks. */
+export function openUsedTokens({
+  table,
+  aws,
+}: {
+  table: string;
+  aws: AwsDependencies;
+}): UsedTokenStore {
+  return createDynamoTaskStore({ client: openDynamoDb(aws), table, parse: parseUsedToken });
 }
 
 export function openTaskQueue({

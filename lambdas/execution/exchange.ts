@@ -8,6 +8,7 @@ import type { BodyRefusal } from "@sekisho/runtime/http/read-body.ts";
 import type { OpenBodyShare } from "@sekisho/runtime/http/server-limits.ts";
 import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { toWellFormedJson } from "@sekisho/runtime/untrusted-input.ts";
+import type { VerifyAsker } from "./received-asker.ts";
 
 export type Exchange = {
   method: string;
@@ -39,12 +40,17 @@ export type ExchangeResponse = Omit<WholeResponse, "body"> & {
   body: string | AsyncIterable<string>;
 };
 
-/** `principal` is the authenticated caller. `receivedAtMs` is the time before the body was read. */
+/**
+ * `principal` is the authenticated caller. `receivedAtMs` is the time before the body was read. `verifyAsker` is for the requests that bring
+ * a person's word, and is absent if the host verifies no askers.
+ */
 export type AuthenticatedCaller = {
   principal: string;
   trace: Trace | undefined;
   receivedAtMs: number;
+  verifyAsker?: VerifyAsker;
 };
+
 const headers = {
   "content-type": "application/json",
   "cache-control": "no-store",

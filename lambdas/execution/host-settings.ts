@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import type { AgentConfig } from "@sekisho/config/agent-schema.ts";
 import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
+import { resolveAskerSettings } from "@sekisho/config/execution-asker.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { computeMaxTaskMs, resolveMaxTaskMs } from "@sekisho/config/stage-config.ts";
 import { type Log, silentLog } from "@sekisho/runtime/log.ts";
@@ -79,4 +80,15 @@ export function workerSettings({ execution }: { execution: Config["execution"] }
 
 function readAgentName(agent: AgentConfig): string {
   return typeof agent === "string" ? basename(agent) : agent.type;
+}
+
+/** Opens the store only where the configuration verifies who asked. Throws a ConfigError if it trusts no zone. */
+export function createAskerSettings<S>(options: {
+  execution: Config["execution"];
+  openUsedTokens: () => S;
+}) {
+  const { execution, openUsedTokens } = options;
+  return execution.asker === undefined
+    ? undefined
+    : { settings: resolveAskerSettings(execution.asker), usedTokens: openUsedTokens() };
 }

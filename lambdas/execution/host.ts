@@ -10,7 +10,9 @@ import type { ProcessTelemetry, Telemetry } from "@sekisho/runtime/telemetry/tel
 import { type A2aSettings, openA2a } from "./a2a/endpoint.ts";
 import { createHandleLook, type HandleLook, openTaskChanges } from "./a2a/push-outbox.ts";
 import type { Agent } from "./agents/agent.ts";
+import type { LocalKeys, VerifierSettings } from "./authenticator/asker-token.ts";
 import { type Authenticator, createAdmitCaller } from "./authenticator/authenticator.ts";
+import { createReceiveAsker } from "./authenticator/receive-asker.ts";
 import { withDefaults } from "./host-settings.ts";
 import { createRoutes, createWebHandler } from "./http/routes.ts";
 import type { ServedHost } from "./http/server.ts";
@@ -22,10 +24,15 @@ import type { ConversationStore } from "./tasks/conversation-record.ts";
 import type { ExecutionTask, RunTimes } from "./tasks/execution-task.ts";
 import { createLifetime, endlessLifetime } from "./tasks/lifetime.ts";
 import { createTasks } from "./tasks/tasks.ts";
+import { createClaimToken, type UsedTokenStore } from "./tasks/used-token.ts";
 
 type HostSettings = Partial<RunTimes> & {
   store: TaskStore<ExecutionTask>;
   authenticator: Authenticator;
+  /** Verifies who asked. `usedTokens` is a store that all processes of the zone share. Default: nobody is verified. */
+  asker?:
+    | { settings: VerifierSettings; usedTokens: UsedTokenStore; localKeys?: LocalKeys | undefined }
+    | undefined;
   /** The queue for completion pushes. Without it, clients poll. */
   completions?: TaskQueue | undefined;
   /** Without it, the host serves no A2A. */
@@ -91,6 +98,7 @@ export function createHost(options: HostOptions): Host {
   const settings = withDefaults(options);
   const {
     authenticator,
+    asker,
     a2a,
     dialects = {},
     hidesStatus = false,
@@ -141,6 +149,7 @@ export function createHost(options: HostOptions): Host {
     dispatch: createDispatch({ methods: createMethods(methodSettings), metrics, log }),
     a2a: a2a && openA2a({ ...methodSettings, ...a2a, outbox, calls: callerLimits.calls }),
     admit: createAdmitCaller({ authenticator, now, log }),
+    receiveAsker: asker && openReceiveAsker({ ...asker, storeTimeoutMs, now, log }),
     bodyTime: createTimeLimit({ ms: bodyTimeoutMs, reason: "unavailable" }),
     bodyBudget: createBodyBudget({ maxBytes: maxHeldBytes }),
     ...{
@@ -169,4 +178,18 @@ export function createHost(options: HostOptions): Host {
       await push.waitForPushes();
     },
   };
+}
+
+function openReceiveAsker(
+  options: NonNullable<HostSettings["asker"]> & {
+    storeTimeoutMs: number;
+    now: () => number;
+    log: Log;
+  },
+) {
+  const { usedTokens: store, storeTimeoutMs: timeoutMs, log } = options;
+  return createReceiveAsker({
+    ...options,
+    claimToken: createClaimToken({ store, timeoutMs, log }),
+  });
 }

@@ -1,5 +1,7 @@
 /** Masks secrets in what a peer was sent or has said, before a person reads it. */
 
+import { questionKey } from "@sekisho/contracts/a2a/extension.ts";
+
 const mask = "[redacted]";
 const secretName = /token|secret|password|authorization|api_?key|signature/i;
 
@@ -39,14 +41,24 @@ const authorization = /\b(bearer|basic)\s+(?=[^\s"\\]*[\d=._~+/-])[^\s"\\]+/gi;
 /** A token of letters only has a capital within it, or is longer than the words that follow "bearer" in a text. */
 const letterToken = /\b([Bb]earer|BEARER)\s+(?=[A-Za-z]*[a-z][A-Z]|[A-Za-z]{16})[A-Za-z]+/g;
 
-/** Masks members with a secret's name, known tokens in any text, and the query of `url` members. */
+/** Masks members with a secret's name, known tokens in any text, the query of `url` members, and links to sign in. */
 export function redact(value: unknown): unknown {
   if (typeof value === "string") return maskKnown(value);
   if (Array.isArray(value)) return value.map(redact);
   if (typeof value !== "object" || value === null) return value;
+  const isQuestion = Object(value).status === "input_required" || Object(value).kind === "auth";
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, redactMember({ name, member })]),
+    Object.entries(isQuestion ? withoutLink(value) : value).map(([name, member]) => [
+      name,
+      redactMember({ name, member: name === questionKey ? withoutLink(member) : member }),
+    ]),
   );
+}
+
+/** The path of a link to sign in may be its secret, too. */
+function withoutLink<T>(question: T): T {
+  const hasLink = typeof question === "object" && question !== null && "url" in question;
+  return hasLink ? { ...question, url: mask } : question;
 }
 
 function redactMember({ name, member }: { name: string; member: unknown }): unknown {

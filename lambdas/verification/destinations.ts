@@ -37,6 +37,8 @@ export type WorkerDestination = {
   longPollMs: number;
   /** Present if the destination gets the bot token, which is read for each send and never stored. */
   botToken?: ((task: Task) => Promise<string>) | undefined;
+  /** Present if the destination is told who asked. */
+  asker?: { getsEmail: boolean } | undefined;
   /** False for A2A, which has no operation for votes. Default: true. */
   takesVotes?: boolean;
 };
@@ -96,7 +98,11 @@ export function createDestinations(
       const botToken = forwardBotToken ? botTokenOf : undefined;
       const longPollMs = resolveLongPollMs(destination, config);
       const takesVotes = protocolOf(destination) !== "a2a";
-      return [[name, { client, ...times, maxSends, longPollMs, botToken, takesVotes }] as const];
+      const asker = destination.asker && {
+        getsEmail: destination.asker.claims.includes("email"),
+      };
+      const worker = { client, ...times, maxSends, longPollMs, botToken, asker, takesVotes };
+      return [[name, worker] as const];
     }),
   );
 }
@@ -134,9 +140,10 @@ function createTransport(
   options: DestinationDependencies & { destination: Destination },
 ): Transport | undefined {
   const { destination, localUrl, handle, readSecret, credentials, region } = options;
-  const { onCredential } = options;
+  const { onCredential, askerTokens } = options;
   const { maxResponseBytes } = destination;
   const asker = readAsker(options);
+  const traded = askerTokens && { tokens: askerTokens, to: tradedToken };
   const authorize = (authorizer: AuthorizerConfig, url: string) => {
     const configured = createAuthorizer({
       authorizer,
@@ -144,7 +151,7 @@ function createTransport(
       readSecret,
       credentials,
       region,
-      asker,
+      asker: asker ?? traded,
     });
     const ownAuthorizer =
       asker === undefined || authorizer.type === "asker"
@@ -192,6 +199,9 @@ function createTransport(
     }
   }
 }
+
+/** The token that an authorization server takes for a new one, if the destination itself is not told who asked. The authorizer knows its audience. */
+const tradedToken: AskerAudience = { audience: "", claims: ["team", "user"], subject: "slack" };
 
 type ToldAsker = { tokens: AskerTokens; to: AskerAudience; header: string };
 

@@ -1,8 +1,6 @@
 /** The Execution zone as a construct: its key and task table, and either an AgentCore Runtime or Lambda behind a Function URL. */
 
 import { ConfigError } from "@sekisho/config/config-error.ts";
-import { listAskerHeaders } from "@sekisho/config/destination-address.ts";
-import type { Config } from "@sekisho/config/schema.ts";
 import { findExecutionTarget, isA2aEndpoint } from "@sekisho/config/stage-config.ts";
 import { Stack } from "aws-cdk-lib";
 import type { Alarm } from "aws-cdk-lib/aws-cloudwatch";
@@ -100,7 +98,7 @@ export class ExecutionZone extends Construct {
       callerRoleArn,
       stops: stopAfterResult,
       a2aCallers: isA2a ? config.execution.a2a.callers : undefined,
-      askerHeaders: listHostHeaders(config),
+      verifiesAskers: config.execution.asker !== undefined,
       idleSeconds,
       maxLifetimeSeconds,
       platformVersion,
@@ -123,10 +121,4 @@ export class ExecutionZone extends Construct {
       watched: watchedRuntime,
     };
   }
-}
-
-/** Empty if the host does not verify who asked. */
-function listHostHeaders({ execution, destinations }: Config): readonly string[] {
-  const isVerified = "asker" in execution && execution.asker !== undefined;
-  return isVerified ? listAskerHeaders(destinations) : [];
 }

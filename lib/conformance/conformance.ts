@@ -51,6 +51,7 @@ export const defaultTexts: Texts = {
   ask: "ask me",
   questions: "ask twice",
   form: "ask form",
+  approval: "ask approval",
   file: "read files, file, image",
 };
 

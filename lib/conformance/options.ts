@@ -37,6 +37,10 @@ export const runOptions = {
     defaultTexts.questions,
   ),
   "form-text": text("a text that makes the agent ask a question with fields", defaultTexts.form),
+  "approval-text": text(
+    "a text that makes the agent ask a question with approvals",
+    defaultTexts.approval,
+  ),
   "file-text": text(
     "a text at which the agent reads the attachments and sends files",
     defaultTexts.file,
@@ -75,6 +79,7 @@ type RunValues = {
   "ask-text": string;
   "questions-text": string;
   "form-text": string;
+  "approval-text": string;
   "file-text": string;
   "no-second-look": boolean;
   budget: string;
@@ -100,6 +105,7 @@ export function readRunOptions(
       ask: values["ask-text"],
       questions: values["questions-text"],
       form: values["form-text"],
+      approval: values["approval-text"],
       file: values["file-text"],
     },
   };

@@ -36,7 +36,10 @@ const maxPolls = 600;
 
 /** The texts that are sent to the agent behind the endpoint. */
 export type Texts = Readonly<
-  Record<"plain" | "slow" | "stream" | "fail" | "ask" | "questions" | "form" | "file", string>
+  Record<
+    "plain" | "slow" | "stream" | "fail" | "ask" | "questions" | "form" | "approval" | "file",
+    string
+  >
 >;
 
 /** How long the run waits. Tests shorten all of them. */
@@ -203,6 +206,8 @@ export type SharedTasks = {
   askingWithFields(): Promise<AskingTask>;
   askingWithFieldsAgain(): Promise<AskingTask>;
   askingForOtherValues(): Promise<AskingTask>;
+  /** A question that should need several people. */
+  askingForApprovals(): Promise<AskingTask>;
   /** The first slow task, whatever came. Its text is long and unusual too. */
   slow(): Promise<SentTask>;
   /** The first slow task, accepted. */
@@ -251,7 +256,7 @@ export function createSharedTasks(
     share(async () => toAccepted(await task(), texts.slow));
   const acceptSlow = accept(slow);
   const askWith =
-    (text: string, option: `--${"ask" | "questions" | "form"}-text`, more = "") =>
+    (text: string, option: `--${"ask" | "questions" | "form" | "approval"}-text`, more = "") =>
     async (work: Work) =>
       toAsking(await followTask(work, await startTask(work, { text: text + more })), text, option);
   const [ask, askForm] = [askWith(texts.ask, "--ask-text"), askWith(texts.form, "--form-text")];
@@ -271,6 +276,7 @@ export function createSharedTasks(
     askingWithFields: share(askForm),
     askingWithFieldsAgain: share(askForm),
     askingForOtherValues: share(askForm),
+    askingForApprovals: share(askWith(texts.approval, "--approval-text")),
     slow,
     accepted: acceptSlow,
     slowEnd: share(async (work) => followTask(work, await acceptSlow())),

@@ -9,10 +9,11 @@ import {
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { AskerConfig } from "@sekisho/config/asker-schema.ts";
+import type { LocalKeys } from "@sekisho/execution/authenticator/asker-token.ts";
 import type { AskerAlgorithm, AskerSigner, AskerTokens } from "@sekisho/runtime/asker/asker.ts";
 import { findCurrentKey } from "@sekisho/runtime/asker/current-key.ts";
 import { createAskerTokens } from "@sekisho/runtime/asker/tokens.ts";
-import { calculateJwkThumbprint, type JWK } from "jose";
+import { calculateJwkThumbprint, createLocalJWKSet, type JWK, type JWTVerifyGetKey } from "jose";
 import { openKeyFile } from "./key-file.ts";
 
 /** The name of the zone in the tokens of one machine. */
@@ -27,6 +28,32 @@ export function openLocalAskerTokens(options: {
   if (asker === undefined) return undefined;
   const signer = createFileSigner({ asker, dataFolder });
   return createAskerTokens({ issuer: asker.issuer, clientId: localClientId, signer });
+}
+
+/** The public keys as a JSON Web Key Set (RFC 7517, section 5). Creates those that do not exist yet. */
+async function readLocalJwks(options: {
+  asker: AskerConfig;
+  dataFolder: string;
+}): Promise<{ keys: JWK[] }> {
+  const { asker, dataFolder } = options;
+  const { algorithm: alg } = asker;
+  const keys = asker.keys.map(async ({ id }) => {
+    const { jwk, kid } = await openKey({ dataFolder, id, algorithm: alg });
+    return { ...jwk, kid, use: "sig", alg };
+  });
+  return { keys: await Promise.all(keys) };
+}
+
+/** The same for the Execution host of this machine, by their issuer: it needs no network, and the issuer need not be published yet. */
+export function openLocalAskerKeys(options: {
+  asker: AskerConfig | undefined;
+  dataFolder: string;
+}): LocalKeys | undefined {
+  const { asker, dataFolder } = options;
+  if (asker === undefined) return undefined;
+  let jwks: Promise<JWTVerifyGetKey> | undefined;
+  const openOnce = () => (jwks ??= readLocalJwks({ asker, dataFolder }).then(createLocalJWKSet));
+  return new Map([[asker.issuer, async (header, token) => (await openOnce())(header, token)]]);
 }
 
 function createFileSigner(options: { asker: AskerConfig; dataFolder: string }): AskerSigner {
@@ -65,7 +92,7 @@ export async function readLocalPublicKey(options: {
   return { kid, key: createPublicKey(key) };
 }
 
-type LocalKey = { key: KeyObject; kid: string };
+type LocalKey = { key: KeyObject; jwk: JWK; kid: string };
 
 /** Creates the key if the folder has none of this name. A key of the other algorithm is another key. */
 async function openKey(options: {
@@ -78,7 +105,7 @@ async function openKey(options: {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const key = createPrivateKey(openKeyFile({ file, create: () => createPem(algorithm) }));
   const jwk = createPublicKey(key).export({ format: "jwk" }) as JWK;
-  return { key, kid: await calculateJwkThumbprint(jwk) };
+  return { key, jwk, kid: await calculateJwkThumbprint(jwk) };
 }
 
 function keyFile(options: { dataFolder: string; id: string; algorithm: AskerAlgorithm }): string {

@@ -13,7 +13,7 @@ import type { Page } from "@sekisho/verification/ingress/server.ts";
 import { installationOf } from "@sekisho/verification/task/task.ts";
 import { type Tap, tapTransport } from "@sekisho/verification/transport/tap.ts";
 import type { Observation } from "@sekisho/verification/worker/step/step.ts";
-import { openLocalAskerTokens } from "./asker-keys.ts";
+import { openLocalAskerKeys, openLocalAskerTokens } from "./asker-keys.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { type FakeSlack, startFakeSlack } from "./fake-slack/fake-slack.ts";
 import { workspace } from "./fake-slack/workspace.ts";
@@ -107,6 +107,7 @@ export async function startBothZones({
     openEngine: () => openEngine("execution"),
     directory,
     completions,
+    askerKeys: openLocalAskerKeys({ asker: config.asker, dataFolder: storeFolder }),
     port: options.executionPort,
     verificationPort: () => verificationPort,
     log: options.log("execution"),

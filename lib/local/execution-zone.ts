@@ -11,18 +11,20 @@ import { readSecret } from "@sekisho/config/secrets.ts";
 import { type A2aAgent, createA2aAgent, startPushLoop } from "@sekisho/execution/a2a/a2a-agent.ts";
 import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { loadAgent, loadAgents } from "@sekisho/execution/agents/load-agent.ts";
+import type { LocalKeys } from "@sekisho/execution/authenticator/asker-token.ts";
 import {
   type Authenticator,
   createNoneAuthenticator,
 } from "@sekisho/execution/authenticator/authenticator.ts";
 import { createAuthenticator } from "@sekisho/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host } from "@sekisho/execution/host.ts";
-import { createHostSettings } from "@sekisho/execution/host-settings.ts";
+import { createAskerSettings, createHostSettings } from "@sekisho/execution/host-settings.ts";
 import { type ExecutionServer, startExecutionServer } from "@sekisho/execution/http/server.ts";
 import { createLocalAttachmentFetch } from "@sekisho/execution/runs/attachments.ts";
 import { handleUncaughtErrors, runAsAgent } from "@sekisho/execution/runs/uncaught-errors.ts";
 import { parseConversationRecord } from "@sekisho/execution/tasks/conversation-record.ts";
 import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { parseUsedToken } from "@sekisho/execution/tasks/used-token.ts";
 import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
 import type { Engine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
@@ -43,6 +45,8 @@ type HostOptions = {
   directory: string;
   /** Completions of accepted tasks are pushed here, if the Verification zone shares the queue. */
   completions?: TaskQueue | undefined;
+  /** The keys of the Verification zone on this machine, by its issuer. */
+  askerKeys?: LocalKeys | undefined;
   /** The port of the Verification zone on this machine. Agents may read files from it. Undefined if unknown. */
   verificationPort?: () => number | undefined;
   log: Log;
@@ -58,6 +62,7 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
     openEngine,
     directory,
     completions,
+    askerKeys: localKeys,
     verificationPort = () => undefined,
     log,
     telemetry,
@@ -67,6 +72,10 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
     load: (agentConfig) => loadOne({ agent: agentConfig, directory, log }),
   });
   const engine = openEngine();
+  const asker = createAskerSettings({
+    execution: config,
+    openUsedTokens: () => engine.taskStore({ parse: parseUsedToken }),
+  });
   const store = engine.taskStore({ parse: parseExecutionTask });
   const notifications = engine.notifications?.();
   const a2a = createA2aAgent({ config, notifications, readSecret });
@@ -80,6 +89,7 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
       execution: { ...config, syncBudgetMs: config.syncBudgetMs ?? localSyncBudgetMs },
     }),
     authenticator: authenticatorOf(config.authenticator),
+    asker: asker && { ...asker, localKeys },
     // Attachments are on this machine too.
     publicFetch: createLocalAttachmentFetch({ verificationPort }),
     log,

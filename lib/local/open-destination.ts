@@ -11,7 +11,7 @@ import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts"
 import type { Log } from "@sekisho/runtime/log.ts";
 import { createDestinations, type WorkerDestination } from "@sekisho/verification/destinations.ts";
 import type { Transport } from "@sekisho/verification/transport/transport.ts";
-import { openLocalAskerTokens } from "./asker-keys.ts";
+import { openLocalAskerKeys, openLocalAskerTokens } from "./asker-keys.ts";
 import { openHost } from "./execution-zone.ts";
 
 export type OpenedDestination = {
@@ -88,6 +88,10 @@ async function openTemporaryHost({
   const folder = mkdtempSync(join(tmpdir(), "sekisho-"));
   const { host, publish, close } = await openHost({
     config: config.execution,
+    askerKeys: openLocalAskerKeys({
+      asker: config.asker,
+      dataFolder: join(directory, ".sekisho"),
+    }),
     openEngine: () => openSqliteEngine({ file: join(folder, "execution.db") }),
     directory,
     log,

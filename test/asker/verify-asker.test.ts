@@ -4,6 +4,7 @@ import { createLocalJWKSet } from "jose";
 import { Refused, type Settings, verify } from "../../examples/verify-asker/verify-asker.ts";
 import { listFlips, pickValid } from "./vectors/flips.ts";
 import { createVectorFile, type Vector } from "./vectors/vectors.ts";
+import { issueZoneTokens } from "./zone-tokens.ts";
 
 const { settings, vectors } = createVectorFile();
 const { tolerance_seconds: toleranceSeconds, jwks, ...names } = settings;
@@ -33,6 +34,15 @@ it.each(vectors.map((vector) => [vector.expected, vector.name, vector] as const)
     expect(await verdictOf(vector, own)).toBe(expected);
   },
 );
+
+it("accepts each token that the zone itself makes", async () => {
+  const own = createSettings();
+  const tokens = await issueZoneTokens();
+  const verdicts = [];
+  for (const vector of tokens)
+    verdicts.push(await verdictOf(vector, vector.name.endsWith("RS256") ? own : createSettings()));
+  expect(verdicts).toEqual(tokens.map(() => "valid"));
+});
 
 describe.each(pickValid())("$name", (valid) => {
   it("becomes invalid by any one flipped bit", async () => {

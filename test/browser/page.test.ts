@@ -98,6 +98,32 @@ withBrowser("the page in a browser", () => {
       .waitFor();
   });
 
+  it("shows the link of a sign-in in the dialog of the person who asked only, and nowhere else", async () => {
+    const link = /example\.com\/sign-in\/[\w-]+/;
+    await person.say("ask sign-in");
+    await person.thread().getByText("Waiting for @You to sign in.").waitFor();
+    await person.press("Sign in");
+    const dialog = page.getByRole("dialog", { name: "Sign in" });
+    const anchor = dialog.getByRole("link", { name: "Open the sign-in page" });
+    expect(await anchor.getAttribute("href")).toMatch(link);
+    expect(await anchor.getAttribute("rel")).toContain("noopener");
+    await dialog.getByText("The link leads to example.com.").waitFor();
+    await dialog.getByRole("button", { name: "I have signed in" }).click();
+    await dialog.waitFor({ state: "hidden" });
+    await person
+      .thread()
+      .getByText(/travel papers\. Signed in\./)
+      .waitFor();
+    await person
+      .thread()
+      .getByText(/✔ Signed in — @You/)
+      .waitFor();
+    await page.locator("#summary").getByText("done").waitFor();
+    for (const frame of await page.getByRole("list", { name: "Steps" }).locator("summary").all())
+      await frame.click();
+    expect(await page.content()).not.toMatch(link);
+  });
+
   it("sends a message to the bot by the shortcut, with an instruction", async () => {
     await person.say("What is a sekisho?");
     await person.thread().getByText("I'm the echo agent.").waitFor();

@@ -208,6 +208,18 @@ it.each(["http", "a2a"] as const)(
   },
 );
 
+it("lets the runtime pass on the token that says who asked, if the host verifies it", () => {
+  const stack = new Stack(createApp(), "Execution", { env: here });
+  const settings = settingsOf({ execution: { kind: "agentcore" } });
+  const { execution } = settings.config;
+  const asker = { mode: "required" as const };
+  const config = { ...settings.config, execution: { ...execution, asker } };
+  new ExecutionZone(stack, "Sekisho", { settings: { ...settings, config } });
+  Template.fromStack(stack).hasResourceProperties("AWS::BedrockAgentCore::Runtime", {
+    RequestHeaderConfiguration: { RequestHeaderAllowlist: ["Sekisho-Asker"] },
+  });
+});
+
 it("creates the log group of the runtime before its endpoint, with the retention and key of the stage", () => {
   const stack = new Stack(
     createApp({ "@aws-cdk/core:enablePartitionLiterals": true }),

@@ -101,6 +101,20 @@ describe("the permission of the Verification role for AWS STS", () => {
     ]);
   });
 
+  it("permits the tags of the person who asked only if a token has them", () => {
+    expect(statementsFor(webIdentity({ audience: "a", tags: true }))).toEqual([
+      tokensFor({ audiences: ["a"] }),
+      {
+        ...{ Effect: "Allow", Action: "sts:TagGetWebIdentityToken", Resource: "*" },
+        Condition: {
+          "ForAllValues:StringEquals": {
+            "aws:TagKeys": ["slack_team", "slack_user", "slack_enterprise"],
+          },
+        },
+      },
+    ]);
+  });
+
   it("permits assuming the role that signs instead of its own, with the external id if there is one", () => {
     const sigv4 = { type: "sigv4", service: "execute-api", region: "eu-central-1" };
     const [one, other] = ["one", "other"].map((name) => `arn:aws:iam::222222222222:role/${name}`);

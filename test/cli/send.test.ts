@@ -5,6 +5,7 @@ import { configFields } from "@sekisho/config/schema.ts";
 import { freePort } from "@sekisho/local/free-port.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { runTask } from "@sekisho/sekisho/destinations/run-task.ts";
+import type { WorkerDestination } from "@sekisho/verification/destinations.ts";
 import { createInProcessTransport } from "@sekisho/verification/transport/in-process/transport.ts";
 import { createClient } from "@sekisho/verification/transport/runner.ts";
 import { failure, json, raw, result, silence, success } from "../doubles/answers.ts";
@@ -466,25 +467,36 @@ function runEndlessTask(
     const progress = method === "get_task" ? progresses.shift() : undefined;
     return Response.json({ jsonrpc: "2.0", id, result: { status, task_id: "t1", progress } });
   };
-  const client = createClient({
+  const { call, ...others } = createClient({
     transport: createInProcessTransport({ handle, maxResponseBytes: 10_000 }),
     destination: { name: "endless", dialect: "zone", idempotent: true, callTimeoutMs: hangMs },
     log: silentLog,
   });
+  const askers: unknown[] = [];
+  const client: WorkerDestination["client"] = {
+    ...others,
+    call(request) {
+      askers.push(request.asker);
+      return call(request);
+    },
+  };
   let nowMs = 0;
   const result = runTask({
     config: configFields.parse({
       destinations: { endless: { transport: "in-process", deadlineMs: 60_000 } },
     }),
     destinationName: "endless",
-    destination: { client, callTimeoutMs: hangMs, maxSends: 1, longPollMs: 0 },
+    destination: {
+      ...{ client, callTimeoutMs: hangMs, maxSends: 1, longPollMs: 0 },
+      asker: { getsEmail: true },
+    },
     ...{ text: "hello", requestId: randomUUID(), signal, note, onAccepted() {} },
     now: () => nowMs,
     async sleep({ ms }) {
       nowMs += ms;
     },
   });
-  return { calls, ended: result, nowMs: () => nowMs };
+  return { calls, askers, ended: result, nowMs: () => nowMs };
 }
 
 describe("a task of the command line", () => {
@@ -495,6 +507,13 @@ describe("a task of the command line", () => {
     expect(calls.at(-1)).toMatchObject({ method: "cancel_task", params: { task_id: "t1" } });
     expect(nowMs()).toBeGreaterThanOrEqual(75_000);
     expect(nowMs()).toBeLessThan(76_000);
+  });
+
+  it("names nobody as who asked, because the operator is no person of Slack", async () => {
+    const { askers, ended: result } = runEndlessTask(new AbortController().signal);
+    await expect(result).rejects.toMatchObject({ reason: "timeout" });
+    expect(askers.length).toBeGreaterThan(2);
+    expect(new Set(askers)).toEqual(new Set([undefined]));
   });
 
   it("shows each new progress once", async () => {

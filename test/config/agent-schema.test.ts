@@ -10,8 +10,9 @@ const url = "https://agents.example/run";
 const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:111111111111:runtime/agent-abc123";
 const bearer = { type: "bearer", token: { env: "KEY" } };
 
+const asker = { mode: "optional", zones: [{ issuer: "https://asker.example" }] };
 const problems = (agent: object) =>
-  problemsOf({ execution: { agent: { type: "http", ...agent } } });
+  problemsOf({ execution: { agent: { type: "http", ...agent }, asker } });
 
 describe("the agent http", () => {
   it("needs one line", () => {
@@ -31,6 +32,15 @@ describe("the agent http", () => {
     ],
     [{ url }, 'authorizer: must not be "none" for an address beyond loopback'],
     [{ runtimeArn, authorizer: { type: "none" } }, 'authorizer: must not be "none"'],
+    [{ url, authorizer: { type: "asker" } }, 'authorizer: must not be "asker" for an agent'],
+    [
+      { url, authorizer: { type: "token-exchange", tokenUrl: url, subjectAudience: "a" } },
+      "authorizer.subjectAudience: has no effect for an agent",
+    ],
+    [
+      { url, authorizer: { type: "web-identity", audience: "a", tags: true } },
+      "authorizer.tags: is for destinations only",
+    ],
     [
       { runtimeArn, request: { a: [{ b: "x {sesion}" }] } },
       "request: has no placeholder {sesion}; choose from {text}, {messages}",
@@ -63,6 +73,16 @@ describe("the agent http", () => {
   });
 });
 
+describe("an agent that acts as the person who asked", () => {
+  it("needs a host that verifies who asked", () => {
+    const authorizer = { type: "token-exchange", tokenUrl: url };
+    expect(problems({ url, authorizer })).toEqual([]);
+    expect(problemsOf({ execution: { agent: { type: "http", url, authorizer } } })).toEqual([
+      expect.stringContaining("execution.agent.authorizer: needs execution.asker"),
+    ]);
+  });
+});
+
 describe("the agent http in a stage", () => {
   const place = { account: "111111111111", region: "eu-central-1" };
   const stage = { verification: place, execution: { kind: "lambda" } };
@@ -82,6 +102,13 @@ describe("the agent http in a stage", () => {
     [{ url, authorizer: sigv4("execute-api") }, "must have the API's own host"],
   ])("refuses %j", (agent, problem) => {
     expect(stageProblems(agent)).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it("refuses a token exchange where the agent never sees the person's token", () => {
+    const authorizer = { type: "token-exchange", tokenUrl: url };
+    expect(stageProblems({ url, authorizer })).toContainEqual(
+      expect.stringContaining('authorizer: must not be "token-exchange" for the stage dev'),
+    );
   });
 
   it.each<object>([

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import { createAuthorizer } from "@sekisho/config/authorizers.ts";
 import { parseConfig } from "@sekisho/config/load.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
+import type { CallAsker } from "@sekisho/runtime/asker/asker.ts";
 import { decodeJwt } from "jose";
 import { assumableRoleArn, externalId, startAwsSts } from "../doubles/issuers/aws-sts.ts";
 import { createAuthority } from "../doubles/issuers/certificates.ts";
@@ -14,6 +15,7 @@ import {
 import { clientId, scope, startEntra, startOAuth, tenantId } from "../doubles/issuers/oauth.ts";
 import { closeAfterTest } from "../doubles/serving.ts";
 import { addCredentials, tokenOf } from "../runtime/auth/sample.ts";
+import { hangSignal } from "../tooling/hang.ts";
 import { credentials } from "../verification/transport/agentcore/sample.ts";
 
 const region = "eu-central-1";
@@ -79,6 +81,34 @@ describe("a configured authorizer", () => {
     });
     // The double believes signatures for its own region alone.
     await expect(tokenOf(elsewhere)).rejects.toMatchObject({ reason: "unauthenticated" });
+  });
+
+  it("web-identity with tags has a token for each person, which says who it is", async () => {
+    const sts = await startSts();
+    const authorizer = authorizerOf({ type: "web-identity", audience: "agents", tags: true });
+    const claimsOf = async (asker?: CallAsker) => {
+      const { headers } = await authorizer.authorize({
+        ...{ method: "POST", url: new URL(url), headers: {} },
+        ...{ body: new Uint8Array(), signal: hangSignal(), asker },
+      });
+      const claims = decodeJwt(headers?.authorization?.replace("Bearer ", "") ?? "");
+      return Object(claims["https://sts.amazonaws.com/"]).request_tags;
+    };
+    const askers = [
+      { team: "T1", user: "U1", channel: "C1", thread: "1.1" },
+      { team: "T1", user: "U2" },
+      { team: "T2", user: "U1", enterprise: "E1", channel: "C2" },
+    ].map((person) => ({ person, requestId: "r", isOwnWord: true }));
+    const tags = [
+      { slack_team: "T1", slack_user: "U1" },
+      { slack_team: "T1", slack_user: "U2" },
+      { slack_team: "T2", slack_user: "U1", slack_enterprise: "E1" },
+      undefined,
+    ];
+    const all = () => Promise.all([...askers, undefined].map(claimsOf));
+    expect(await all()).toEqual(tags);
+    expect(await all()).toEqual(tags);
+    expect(sts.inputs).toHaveLength(4);
   });
 
   it("google exchanges a token for an ID token, by default for the origin of the call", async () => {

@@ -195,6 +195,19 @@ describe("an authorizer", () => {
       /tokenUrl: must be an https URL/,
     ],
     [
+      { type: "token-exchange", tokenUrl: "http://issuer.example/" },
+      /tokenUrl: must be an https URL/,
+    ],
+    [
+      { type: "token-exchange", tokenUrl: url, clientSecret: secret },
+      /authorizer\.clientId: is missing; set it, because there is a clientSecret/,
+    ],
+    [
+      { type: "token-exchange", tokenUrl: url, resource: "https://api.example/#part" },
+      /authorizer\.resource: must be an absolute URI without a fragment/,
+    ],
+    [{ type: "token-exchange", tokenUrl: url }, /far\.authorizer: needs the section asker/],
+    [
       { type: "mtls", certificate: secret, key: "-----BEGIN PRIVATE KEY-----" },
       /authorizer\.key: must be a reference/,
     ],

@@ -668,6 +668,14 @@ const questions: readonly Defect[] = [
     ),
   ],
   [
+    "question/approvals",
+    "lets one person approve for two",
+    where(
+      (x) => answers(x) && x.sentRequest.params.option_id === "go",
+      (x) => x.withParams({ approved_by: ["U1", x.sentRequest.params.user_id] }),
+    ),
+  ],
+  [
     "question/fields-in-words",
     "requires every field of a reply in free text",
     (x) => {

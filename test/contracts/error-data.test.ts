@@ -130,14 +130,21 @@ describe("an error with its data", () => {
   });
 });
 
+/** A number that older reasons have, too, never means a newer one. */
+function possibleReasons(number: { code: number; dialect: Dialect }) {
+  const candidates = listReasons(number);
+  const olderReasons = candidates.filter((reason) => reason !== "asker_unverified");
+  return olderReasons.length === 0 ? candidates : olderReasons;
+}
+
 describe("an error without data", () => {
   it.each(everyCell)(
     "reads the number of $reason in $dialect as one of its possible reasons",
     ({ reason, dialect }) => {
       for (const code of listErrorCodes({ reason, dialect })) {
-        const candidates = listReasons({ code, dialect });
+        const candidates = possibleReasons({ code, dialect });
         const decodedError = decodeError({ error: { code, message: "" }, dialect });
-        expect(candidates).toContain(reason);
+        expect(listReasons({ code, dialect })).toContain(reason);
         expect(decodedError.reason).toBe(candidates[0]);
         expect(isGuessed(decodedError)).toBe(candidates.length > 1);
         expect(decodedError.code).toBe(code);
@@ -150,7 +157,7 @@ describe("an error without data", () => {
     ({ reason, dialect }) => {
       const status = toHttpStatus(reason);
       for (const code of listErrorCodes({ reason, dialect })) {
-        const equals = listReasons({ code, dialect }).filter(
+        const equals = possibleReasons({ code, dialect }).filter(
           (candidate) => toHttpStatus(candidate) === status,
         );
         const decodedError = decodeError({ error: { code, message: "" }, dialect, status });
@@ -371,6 +378,7 @@ const id = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
 const ownHost: Partial<Record<string, number>> = {
   unauthenticated: 401,
   permission_denied: 403,
+  asker_unverified: 403,
   rate_limited: 429,
 };
 

@@ -206,6 +206,12 @@ export const methodCases: readonly MethodCase[] = [
     },
     "values that are absent": { task_id: "t", fields: { region: "", tags: [], count: null } },
     "no values": { task_id: "t", fields: {} },
+    "an option that two people chose": {
+      task_id: "t",
+      option_id: "yes",
+      user_id: "U2",
+      approved_by: ["U1", "U2"],
+    },
   }),
   ...params("answer_task", false, {
     "a value that is an object": { task_id: "t", fields: { region: {} } },
@@ -215,6 +221,12 @@ export const methodCases: readonly MethodCase[] = [
     "values of twenty-one fields": {
       task_id: "t",
       fields: Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`f${index}`, "x"])),
+    },
+    "an option that nobody chose": { task_id: "t", option_id: "yes", approved_by: [] },
+    "an option that eleven people chose": {
+      task_id: "t",
+      option_id: "yes",
+      approved_by: Array.from({ length: 11 }, (_, index) => `U${index}`),
     },
   }),
   ...params("answer_task", false, {
@@ -271,8 +283,34 @@ export const methodCases: readonly MethodCase[] = [
       ],
       expires_at: "2026-11-01T00:00:00.000+00:00",
     },
+    "a question for two people of a group": {
+      ...question,
+      options: [{ id: "y", label: "Yes" }],
+      answerers: { group: "S012AB3CD" },
+      approvals: 2,
+    },
+    "a question with a link to sign in": {
+      ...question,
+      kind: "auth",
+      url: "https://sign-in.example/start?state=a%2Fb",
+    },
+    "a question with a link to sign in on this machine": {
+      ...question,
+      kind: "auth",
+      url: "http://127.0.0.1:8080/start",
+    },
   }),
   ...results("execute_task", false, {
+    "a question for people of an unknown kind": { ...question, answerers: "admins" },
+    "a question for a group and more": {
+      ...question,
+      answerers: { group: "S012AB3CD", except: "U1" },
+    },
+    "a question for nobody": { ...question, approvals: 0 },
+    "a question for half a person": { ...question, approvals: 1.5 },
+    "a question for eleven people": { ...question, approvals: 11 },
+    "a link to sign in that is a script": { ...question, kind: "auth", url: "javascript:alert(1)" },
+    "a link to sign in over http": { ...question, kind: "auth", url: "http://sign-in.example/" },
     "a question with a field of no type": { ...question, fields: [{ id: "a", label: "A" }] },
     "a question with a field of an unknown type": {
       ...question,

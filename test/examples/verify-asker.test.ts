@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { listFlips, pickValid } from "../asker/vectors/flips.ts";
 import { createVectorFile, type VectorFile } from "../asker/vectors/vectors.ts";
+import { issueZoneTokens } from "../asker/zone-tokens.ts";
 
 const folder = resolve(import.meta.dirname, "../../examples/verify-asker");
 const built = mkdtempSync(join(tmpdir(), "sekisho-verify-asker-"));
@@ -51,6 +52,10 @@ const languages: Language[] = [
   },
 ];
 
+// In a run of many files Jest prints the number of skipped tests only.
+for (const { name, reason } of languages)
+  if (reason) process.stderr.write(`Not run: the verifier in ${name}, because ${reason}\n`);
+
 const vectorFile = createVectorFile();
 
 function runOver(language: Language, name: string, content: VectorFile) {
@@ -79,6 +84,15 @@ describe.each(languages)("the verifier in $name", (language) => {
       ...vectors.map(({ expected, name }) => `ok ${expected}: ${name}`),
       `${vectors.length} vectors, 0 wrong`,
     ]);
+    expect(status).toBe(0);
+  });
+
+  test(`accepts tokens of the zone itself${suffix}`, async () => {
+    const { status, lines } = runOver(language, "zone", {
+      ...vectorFile,
+      vectors: await issueZoneTokens(),
+    });
+    expect(lines.at(-1)).toBe("10 vectors, 0 wrong");
     expect(status).toBe(0);
   });
 

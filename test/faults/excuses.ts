@@ -128,7 +128,7 @@ function isMet({ fate }: Step): boolean {
 }
 
 function isOnTheWay({ point }: Step): boolean {
-  return /^(transport|tasks|work|agent)\./.test(point);
+  return /^(transport|tasks|work|agent|asker)\./.test(point);
 }
 
 const harmless: readonly Point[] = ["slack.event", "slack.react", "queue.deliver", "queue.finish"];

@@ -88,7 +88,7 @@ function textsOf(about: About): string[] | undefined {
     return texts.map((text) => agentsAnswer({ text }));
   }
   const clicked = story.buttonClicks
-    .filter(({ by = "asker" }) => by === "asker")
+    .filter(({ by = "asker" }) => by === "asker" || (story.isForAnyone && by === "stranger"))
     .flatMap((click) => ("option" in click ? (options[click.option]?.id ?? []) : []));
   const answers = [
     ...clicked.map((option_id) => ({ option_id, text: "" })),

@@ -64,7 +64,8 @@ export type Point =
   | "work.deliver"
   | "work.finish"
   | "agent.start"
-  | "agent.end";
+  | "agent.end"
+  | "asker.sign";
 
 /**
  * What is the same for everyone who could tell is one kind, so that searching through all pairs stays possible:
@@ -139,6 +140,7 @@ const everywhere = {
   "transport.response": ["lost", "slow", "stale", "dies_before"],
   "agent.start": ["dies_before", "dies_after"],
   "agent.end": ["dies_before"],
+  "asker.sign": ["refused", "slow", "dies_before"],
 } as const;
 
 /** A file on the same machine: what is done is known, unless the process dies of it; order and delays are exact. */

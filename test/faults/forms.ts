@@ -71,6 +71,7 @@ export function chooseShortcuts(around: Around, messages: Asked[]): void {
       ts,
       writtenAtMs: startMs + afterMs,
       threadTs: subject.threadTs,
+      user: workspace.user,
       isUnaddressed: false,
       isCommand: false,
       hasFile: false,

@@ -12,6 +12,7 @@ import {
   oddUse,
   oddVotes,
 } from "./agreement.ts";
+import { wrongAsker } from "./askers.ts";
 import { liveButtonsOf } from "./button-clicks.ts";
 import { isQuestionOver, needlessFailure } from "./excuses.ts";
 import { uncanceledAtHome } from "./home.ts";
@@ -402,6 +403,11 @@ const invariants: readonly Invariant[] = [
   {
     sentence: "What only a newer version knows stays in a record that an older one writes.",
     find: ({ world }) => world.losses.at(0),
+  },
+  {
+    sentence:
+      "Each call to a told destination has the token of who wrote what it brings, and untold ones cost no signature.",
+    find: wrongAsker,
   },
   {
     sentence: "No rejection goes unheard: it would end its process.",

@@ -31,7 +31,7 @@ const pointsOf: Record<Party, RegExp> = {
   // What Slack tells us comes by itself.
   slack: /^(slack\.(?!event|button_click)|files\.)/,
   tasks: /^(tasks\.|work\.(send|finish))/,
-  way: /^transport\./,
+  way: /^(transport|asker)\./,
   // Their processes are not there to begin anything.
   verification: /^$/,
   execution: /^$/,

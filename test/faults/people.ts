@@ -18,6 +18,7 @@ import { laterInStory, meet, type World } from "./world.ts";
 export type Asked = {
   requestId: string;
   text: string;
+  user: string;
   ts: string;
   writtenAtMs: number;
   threadTs: string;
@@ -59,7 +60,8 @@ export function writeMessages({
       change,
     } = writtenText;
     const { hasFile = false, fileAfterMs } = writtenText;
-    const { app: appId, channel, user } = workspace;
+    const { app: appId, channel } = workspace;
+    const user = writtenText.by === "stranger" ? workspace.stranger : workspace.user;
     const ts = tsOf({ atMs: startMs + afterMs, count: number });
     const parent = messages[inThreadOf ?? -1]?.ts;
     const requestId = requestIdOf({ appId, channel, ts: isCommand ? triggerOf(ts) : ts });
@@ -70,6 +72,7 @@ export function writeMessages({
     const message = {
       requestId,
       text,
+      user,
       ts,
       writtenAtMs,
       threadTs: parent ?? ts,
@@ -190,8 +193,8 @@ function requestOf(
 ): IngressRequest {
   const { message, changedTs, type, attempt, isShared } = options;
   if (message.isCommand) return signed({ body: commandOf(message), type: "form" });
-  const { ts, threadTs, isUnaddressed, hasFile } = message;
-  const { team, app, bot, otherBot, channel, user } = workspace;
+  const { user, ts, threadTs, isUnaddressed, hasFile } = message;
+  const { team, app, bot, otherBot, channel } = workspace;
   const inThread = threadTs === ts ? {} : { thread_ts: threadTs };
   const withMention = (text: string) =>
     isUnaddressed ? text : `<@${isShared ? otherBot : bot}> ${text}`;
@@ -252,8 +255,8 @@ function changeEvent(about: {
   };
 }
 
-function commandOf({ ts, text }: Asked): string {
-  const { team, app, channel, user } = workspace;
+function commandOf({ user, ts, text }: Asked): string {
+  const { team, app, channel } = workspace;
   const fields = {
     api_app_id: app,
     team_id: team,

@@ -105,6 +105,8 @@ export async function runPlan({
     endedAtMs: new Map(),
     messagesLeft: new Map(),
     questionsShownAtMs: new Map(),
+    sentCalls: [],
+    signatures: 0,
     from,
     stores: new Map(),
     queues: new Map(),

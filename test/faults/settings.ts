@@ -59,8 +59,10 @@ export function configOf(
     questions,
     ...(isOneProcess ? {} : { longPollMs: 0 }),
   };
+  const tellAs = (audience: string) => (story.isTold ? { asker: { audience } } : {});
   const config = parseConfig({
     json: {
+      ...(story.isTold && { asker: { issuer: "https://asker.example" } }),
       // Sessions are in; a status ends by itself, and reactions say nothing that a session does not.
       slack: {
         locale: "en",
@@ -73,7 +75,10 @@ export function configOf(
       allowlist: story.isAllowed
         ? [{ team: workspace.team, ...(story.isShared && { external: "people" }) }]
         : [],
-      destinations: { agents: destination, spare: destination },
+      destinations: {
+        agents: { ...destination, ...tellAs("https://agents.example") },
+        spare: { ...destination, ...tellAs("https://spare.example") },
+      },
       routes: [
         ...(story.hasWord ? [{ word: "spare", keepsWord: true, destination: "spare" }] : []),
         {

@@ -10,6 +10,7 @@ import type {
   TransportRequest,
   TransportResponse,
 } from "@sekisho/verification/transport/transport.ts";
+import { noteAsker } from "./askers.ts";
 import { operate } from "./operate.ts";
 import type { Pool } from "./pool.ts";
 import { within } from "./processes.ts";
@@ -25,14 +26,18 @@ const ambiguous = () => new SekishoError("ambiguous");
 /** `hosts` are absent where nobody listens. */
 export function createSimTransport({
   world,
+  name,
   hosts,
 }: {
   world: World;
+  /** The destination's. */
+  name: string;
   hosts: Pool<Host> | undefined;
 }): Transport {
   return {
     async send(request) {
       const { signal } = request;
+      noteAsker({ world, to: name, request });
       const about = () => nameOf({ world, body: request.body });
       const { there, back } = world.story.isForeign
         ? foreignIds({ world, request })

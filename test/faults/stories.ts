@@ -9,6 +9,8 @@ type Written = {
   isUnaddressed?: boolean;
   /** It is a slash command. */
   isCommand?: boolean;
+  /** Somebody else than the asker of the story writes it. */
+  by?: "stranger";
   /** It comes with a file. */
   hasFile?: boolean;
   /** Slack tells of it without the file first, and of the file so long after that. */
@@ -52,6 +54,8 @@ export type Story = {
   isSessionOld?: boolean;
   /** A channel of Slack Connect with the app in both workspaces: people mention the bot user that Slack's events do not list. */
   isShared?: boolean;
+  /** The destinations are told who asked, each with an audience of its own. */
+  isTold?: true;
   /** Everyone who may ask may also answer. */
   isForAnyone?: boolean;
   /** The route has a second destination, an Execution zone of its own; and what becomes of the first one. */
@@ -404,6 +408,62 @@ export const stories: readonly Story[] = [
       { afterMs: 15_000, retries: true, by: "stranger" },
       { afterMs: 20_000, retries: true },
       { afterMs: 20_100, retries: true },
+    ],
+  },
+  /** Two people share a thread, and so a session. The destination is told who asked, as in the stories below. */
+  {
+    ...accepted,
+    name: "named",
+    isTold: true,
+    agentMs: 15_000,
+    pollAfterMs: 5000,
+    messages: [
+      ...sync.messages,
+      { afterMs: 4000, text: "And who kept it?", inThreadOf: 0, by: "stranger" },
+      { afterMs: 5000, text: "Until when?", inThreadOf: 0 },
+    ],
+  },
+  /** Somebody else answers the question, and the agent goes on for the asker. */
+  {
+    ...accepted,
+    name: "answered",
+    isTold: true,
+    agentMs: 15_000,
+    pollAfterMs: 5000,
+    isForAnyone: true,
+    agent: { asks: true },
+    buttonClicks: [
+      { afterMs: 30_000, option: 1, by: "stranger" },
+      { afterMs: 60_000, option: 0 },
+    ],
+  },
+  /** The first destination is away, and the second has another audience. */
+  { ...accepted, name: "handed", isTold: true, agentMs: 15_000, pollAfterMs: 5000, first: "away" },
+  /** One person asks at two destinations at a time. */
+  {
+    ...accepted,
+    name: "divided",
+    isTold: true,
+    agentMs: 15_000,
+    pollAfterMs: 5000,
+    hasWord: true,
+    messages: [...sync.messages, { afterMs: 2000, text: "spare: And who kept it?" }],
+  },
+  /** A failed message of one person is tried again in the thread in which another one asks. */
+  {
+    ...accepted,
+    name: "renewed",
+    isTold: true,
+    agentMs: 5000,
+    pollAfterMs: 2000,
+    agent: { failsFirst: true },
+    messages: [
+      ...sync.messages,
+      { afterMs: 12_000, text: "And who kept it?", inThreadOf: 0, by: "stranger" },
+    ],
+    buttonClicks: [
+      { afterMs: 13_000, retries: true, by: "stranger" },
+      { afterMs: 14_000, retries: true },
     ],
   },
   /** The message is edited while its retry waits behind another task of the thread. */

@@ -23,6 +23,7 @@ import type { Worker } from "@sekisho/verification/worker/worker.ts";
 import type { ZoneSecret } from "@sekisho/verification/zone-secret.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";
 import { oneByOne } from "../doubles/one-by-one.ts";
+import { createSimTokens, tellAsker } from "./askers.ts";
 import { consume, type Handler, type Source } from "./event-source.ts";
 import type { Execution } from "./execution.ts";
 import { operate } from "./operate.ts";
@@ -107,18 +108,24 @@ export function createVerification({
     const threadStore = threads.storeFor(codec(product.parseThread));
     const kinds = { "thread:": threadStore };
     const ownSlack = slackFor({ product, slack });
+    const askerTokens = world.story.isTold && createSimTokens({ world });
     const destinations = product.createDestinations({
       config,
+      ...(askerTokens && { askerTokens }),
       handle: () => Promise.reject(new Error("nothing is called past the simulated transport")),
       readSecret: async () => secrets.botToken,
       botTokenOf: async () => secrets.botToken,
       credentials: noCredentials,
       log,
-      wrap: ({ name }) =>
-        transportFor({
+      wrap({ name }) {
+        const transport = createSimTransport({ world, name, hosts: zones.get(name)?.hosts });
+        return transportFor({
           product,
-          transport: createSimTransport({ world, hosts: zones.get(name)?.hosts }),
-        }),
+          transport: askerTokens
+            ? tellAsker({ name, config, tokens: askerTokens, transport })
+            : transport,
+        });
+      },
     });
     return product.createVerificationWorker({
       engine: {

@@ -8,6 +8,7 @@ import type {
   TransportRequest,
   TransportResponse,
 } from "@sekisho/verification/transport/transport.ts";
+import type { SentCall } from "./askers.ts";
 import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Leaks } from "./leaks.ts";
@@ -123,6 +124,10 @@ export type World = {
   messagesLeft: Map<string, { leftMs: number; copies: number; dueMs: number }>;
   /** By request id: when the first question of the agent first stood in the thread. */
   questionsShownAtMs: Map<string, number>;
+  /** The calls as they left the Verification zone, in order. */
+  sentCalls: SentCall[];
+  /** How often something was to be signed. */
+  signatures: number;
   newId: () => string;
   /** The recorded moment in which the world begins; absent for the beginning of the story (`moments.ts`). */
   from: Moment | undefined;

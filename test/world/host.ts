@@ -1,4 +1,5 @@
 /** An Execution host in memory: runs that are at work for some polls, ask questions one after the other, and end. */
+import type { Answerers } from "@sekisho/contracts/answer-rules.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type {
   ExecuteTaskParams,
@@ -16,9 +17,12 @@ type Accepted = Extract<TaskResult, { status: "accepted" }>;
 /** What the agent asks. `expiresAfterMs`: as the host says it. `solvedAfterPolls`: credentials that come by themselves. */
 export type Asked = {
   prompt: string;
-  options?: { id: string; label: string }[];
+  options?: { id: string; label: string; style?: string }[];
   fields?: QuestionField[];
   kind?: "auth";
+  url?: string;
+  answerers?: Answerers;
+  approvals?: number;
   expiresAfterMs?: number;
   solvedAfterPolls?: number;
 };

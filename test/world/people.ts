@@ -4,6 +4,7 @@ import { isAsker } from "@sekisho/verification/gate/border.ts";
 import type { Gate } from "@sekisho/verification/gate/gate.ts";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { questionModalView } from "@sekisho/verification/slack/messages/question.ts";
+import { buildNoLinkModal } from "@sekisho/verification/slack/messages/sign-in.ts";
 import type { TaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import { createShare } from "@sekisho/verification/slots.ts";
 import type { Operate, WorkerProcess } from "./faults.ts";
@@ -130,6 +131,7 @@ export const worldText: TaskText = {
   replaced: () => ({ text: "Replaced." }),
   lateChange: ({ lateChange }) => ({ text: `It was ${lateChange} too late.` }),
   questionModal: ({ task }) => questionModalView({ task, locale: "en" }),
+  noLinkModal: ({ refusal }) => buildNoLinkModal({ text: JSON.stringify(refusal), locale: "en" }),
   withoutRetry: ({ text }) => content(text),
   buttonClickRefused: ({ refusal }) => JSON.stringify(refusal),
 };

@@ -6,6 +6,7 @@
 import { parseConfig } from "@sekisho/config/load.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { type Log, silentLog } from "@sekisho/runtime/log.ts";
+import type { WorkerDestination } from "@sekisho/verification/destinations.ts";
 import type { Files } from "@sekisho/verification/files/files.ts";
 import type { Gate } from "@sekisho/verification/gate/gate.ts";
 import { createPolicy } from "@sekisho/verification/gate/rules.ts";
@@ -53,11 +54,13 @@ function routedPolicy(policy: Policy, routing: Routing | undefined): Policy {
   };
 }
 
-function noteSends(client: ExecutionClient, note: () => void): ExecutionClient {
+type Call = Parameters<ExecutionClient["call"]>[0];
+
+function noteCalls(client: ExecutionClient, note: (call: Call) => void): ExecutionClient {
   return {
     ...client,
     call(call) {
-      if (call.method === "execute_task") note();
+      note(call);
       return client.call(call);
     },
   };
@@ -90,7 +93,7 @@ export type WorldOptions = {
   };
   policy?: Omit<NonNullable<Parameters<typeof samplePolicy>[0]>, "idempotent">;
   /** `takesVotes` is false as for A2A. */
-  destination?: { maxSends?: number; takesVotes?: boolean };
+  destination?: Partial<Pick<WorkerDestination, "maxSends" | "takesVotes" | "asker">>;
   /** The routes of the configuration, and the destinations that there are, which all lead to the one host. May change meanwhile. */
   routing?: Routing;
   log?: Log;
@@ -121,6 +124,11 @@ export function createWorld({
   const records = taskRecords.itemsFor(taskCodec);
   const threads = threadRecords.itemsFor(threadCodec);
   const sentTo: string[] = [];
+  const askers: { method: Call["method"]; asker: Call["asker"] }[] = [];
+  const noteCall = ({ method, asker }: Call, name: string) => {
+    if (method === "execute_task") sentTo.push(name);
+    askers.push({ method, asker });
+  };
   const secretStore = createMemoryTaskStore({ parse: parseZoneSecret });
   // The gate is given: nobody reads these.
   const { ruleStore, usageStore, refusalStore } = openWorkerStores((parse) =>
@@ -183,7 +191,7 @@ export function createWorld({
           {
             ...{ callTimeoutMs: 30_000, maxSends: 10, longPollMs: 0, takesVotes: true },
             ...destination,
-            client: noteSends(host.client(process), () => sentTo.push(name)),
+            client: noteCalls(host.client(process), (call) => noteCall(call, name)),
           },
         ]),
       ),
@@ -265,6 +273,8 @@ export function createWorld({
     threads,
     /** The destination of each `execute_task`. */
     sentTo,
+    /** The person behind each call. */
+    askers,
     archive,
     /** Whose turns the workers' own messages took. */
     groups,

@@ -3,6 +3,7 @@
 import { questionKey, slackMessageKey, taskKey } from "@sekisho/contracts/a2a/extension.ts";
 import { readFieldValues } from "@sekisho/contracts/a2a/fields-part.ts";
 import { joinTextParts, type Message, type Part } from "@sekisho/contracts/a2a/part.ts";
+import { approvedBySchema } from "@sekisho/contracts/answer-rules.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { hasMoreCharacters, maxTextLength } from "@sekisho/contracts/limits.ts";
 import {
@@ -39,7 +40,9 @@ const slackNotesSchema = z
   })
   .catch({});
 const taskNotesSchema = z.object({ timeout_ms: timeout_ms.catch(undefined) }).catch({});
-const choiceSchema = z.object({ option_id: optionIdSchema.optional() }).catch({});
+const choiceSchema = z
+  .object({ option_id: optionIdSchema.optional(), approved_by: approvedBySchema.optional() })
+  .catch({});
 
 /** Identifies the content, which a repetition must share. The metadata are left out, because they may change. */
 export function fingerprintMessage({ role, parts, contextId, taskId }: Message): string {
@@ -78,13 +81,13 @@ export function readAnswerMessage(request: {
   const { messageId, parts, metadata } = message;
   const text = limitedText(parts);
   const { user_id } = slackNotesSchema.parse(metadata?.[slackMessageKey]);
-  const namedOption = choiceSchema.parse(metadata?.[questionKey]).option_id;
+  const { option_id: namedOption, approved_by } = choiceSchema.parse(metadata?.[questionKey]);
   const answerText = text.trim();
   const option_id =
     namedOption ??
     question?.options?.find(({ id, label }) => id === answerText || label === answerText)?.id;
   const fields = question?.fields === undefined ? undefined : readValues(parts);
-  const choice = dropUndefined({ option_id, user_id, fields });
+  const choice = dropUndefined({ option_id, user_id, approved_by, fields });
   return {
     id: messageId,
     fingerprint: fingerprintMessage(message),

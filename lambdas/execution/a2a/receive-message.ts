@@ -38,12 +38,15 @@ export function createReceiveMessage(options: {
     const taskId = deduplicates ? deriveMessageTaskId({ principal, messageId }) : newId();
     const pushConfig = params.configuration?.taskPushNotificationConfig;
     const config = pushConfigs.read({ taskId, config: pushConfig, version });
+    const input = readTaskInput({ message, contextId });
+    const asker = await caller.verifyAsker?.({ team: input.team_id, user: input.user_id });
     const task = await tasks.submit({
       principal,
+      asker,
       taskId,
       requestId: messageId,
       fingerprint: fingerprintMessage(message),
-      input: readTaskInput({ message, contextId }),
+      input,
       trace: trace ?? createTrace(),
       receivedAtMs,
       a2a: {
@@ -73,9 +76,10 @@ export function createReceiveMessage(options: {
     }
     const pushConfig = configuration?.taskPushNotificationConfig;
     const config = pushConfigs.read({ taskId, config: pushConfig, version });
+    const answer = readAnswerMessage({ message, question });
+    const asker = await caller.verifyAsker?.({ user: answer.user_id });
     const task = await tasks.answer({
-      ...{ principal, taskId },
-      answer: readAnswerMessage({ message, question }),
+      ...{ principal, taskId, asker, answer },
       isNew: !deduplicates,
       message: { ...message, contextId },
       ...(config && { alongside: withPushConfig(config) }),

@@ -4,6 +4,7 @@ import type { A2aArtifact, Message, Part } from "@sekisho/contracts/a2a/part.ts"
 import { type A2aTask, type StreamEvent, toA2aState } from "@sekisho/contracts/a2a/task.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { Artifact } from "@sekisho/contracts/methods.ts";
+import { dropUndefined } from "@sekisho/runtime/untrusted-input.ts";
 import { isAsking, isOver, listRecordsBetween } from "../tasks/changes.ts";
 import {
   createQuestionMessage,
@@ -70,9 +71,11 @@ function statusMessage(task: ExecutionTask): Message | undefined {
 }
 
 function createAskingMessage(task: ExecutionTask): Message | undefined {
-  const options = task.question?.options;
+  const { options, url, answerers, approvals } = task.question ?? {};
   const message = createQuestionMessage(task);
-  return message && { ...message, ...(options && { metadata: { [questionKey]: { options } } }) };
+  const notes = dropUndefined({ options, url, answerers, approvals });
+  const hasNotes = Object.keys(notes).length > 0;
+  return message && { ...message, ...(hasNotes && { metadata: { [questionKey]: notes } }) };
 }
 
 /** The poll interval and the progress of a running task, or the reason of a failure for clients that know Sekisho's reasons. */

@@ -1,5 +1,6 @@
 /** The type of an agent: the user's function that does one task. An agent file exports it under the name `agent`. */
 import type { Part } from "@sekisho/contracts/a2a/part.ts";
+import type { Answerers } from "@sekisho/contracts/answer-rules.ts";
 import type {
   Artifact,
   ExecuteTaskParams,
@@ -45,8 +46,9 @@ export type VerifiedAsker = Readonly<{
 
 /**
  * A person's reply to a question of the agent: an option's id, a text, or both; or `fields`, the values of the question's fields by their
- * ids, without those that were left empty. `parts` are those of an A2A message. `state` is that of the question. `asker` is who replied, if the host
- * has verified it: perhaps another person than the one who asked for the task.
+ * ids, without those that were left empty. `user_id` is the person who answered, or who says that they have signed in. `approved_by` is
+ * everyone who chose the option, if the question needed the approval of several people. `asker` is who replied, if the host has verified it:
+ * perhaps another person than the one who asked for the task. `parts` are those of an A2A message. `state` is that of the question.
  */
 export type AgentAnswer = Readonly<{
   prompt: string;
@@ -55,6 +57,7 @@ export type AgentAnswer = Readonly<{
   fields?: FieldValues | undefined;
   user_id?: string | undefined;
   asker?: VerifiedAsker | undefined;
+  approved_by?: readonly string[] | undefined;
   parts?: readonly Part[] | undefined;
   state?: unknown;
 }>;
@@ -144,8 +147,13 @@ export type AgentContext = {
  * with the same task and with `task.answers`. A prompt has 1 to 10,000 characters. A question has up to 20 options, each with
  * an id of 1 to 128 and a label of 1 to 200 characters. Instead of options it may have up to 20 `fields`, which a person fills in; the
  * host checks the values before the agent sees them. A person may still answer with a text, and then there are no values. Other questions
- * are invalid updates. `kind: "auth"` asks for credentials, which the user gives elsewhere. `state` is any JSON of up to 64 KiB that the agent
- * needs to go on; it comes back with the answer, and nobody else sees it.
+ * are invalid updates. `kind: "auth"` asks for credentials, which the user gives elsewhere. Its `url` is where the person who asked signs
+ * in: nobody else gets it, and it must be in no other text. `state` is any JSON of up to 64 KiB that the agent needs to go on; it comes
+ * back with the answer, and nobody else sees it.
+ *
+ * `answerers` says who may answer, of those whom the operator lets answer. With `approvals`, so many different people must choose the same
+ * option; one person alone chooses an option of the style `danger`. The agent must not act on an answer that it did not wait for: check
+ * `approved_by` and `user_id` where it matters.
  *
  * A failure with `lost` says that nobody knows what was done, such as after a call of another service that broke off. The person who asked
  * reads that the task may have run.
@@ -168,6 +176,9 @@ export type TaskUpdate =
       options?: readonly QuestionOption[];
       fields?: readonly QuestionField[];
       kind?: "auth";
+      url?: string;
+      answerers?: Answerers;
+      approvals?: number;
       state?: unknown;
     }
   | {

@@ -14,6 +14,10 @@ const options = [
   { id: "yes", label: "Yes" },
   { id: "no", label: "No" },
 ];
+const approvalOptions = [
+  { id: "go", label: "Begin", style: "primary" },
+  { id: "stay", label: "Stay", style: "danger" },
+];
 const prompts = ["Shall I go on?", "Are you sure?"];
 const formPrompt = "Where does the journey go?";
 /** One field of each type. */
@@ -43,13 +47,25 @@ const form: readonly QuestionField[] = [
   { id: "reason", label: "Reason", type: "text", multiline: true, max_length: 300 },
 ];
 
+/** By the id of the task, which makes the link another one for each. */
+const specialQuestions = {
+  form: () => ({ prompt: formPrompt, fields: form }),
+  approval: () => ({ prompt: "Shall the journey begin?", options: approvalOptions, approvals: 2 }),
+  signIn: (taskId: string) => ({
+    prompt: "Sign in at the checkpoint, so that I can see your travel papers.",
+    kind: "auth" as const,
+    url: `https://example.com/sign-in/${taskId}`,
+  }),
+};
+
 /**
  * Reacts to these words in the text, alone or combined:
  * - `slow 5s` (or `slow 500ms`): answers after that time;
  * - `progress`: reports progress five times, every `stepMs` or over the time of `slow`;
  * - `plan`: reports the same as five named steps;
  * - `stream`: writes a longer answer in ten pieces at the same pace, which repeats the text if that is long;
- * - `ask me`: asks a question before the answer; `ask twice` asks two; `ask form` asks one with a form to fill in;
+ * - `ask me`: asks a question before the answer; `ask twice` asks two; `ask form` asks one with a form to fill in; `ask approval` asks two
+ *   people; `ask sign-in` asks the person to sign in;
  * - `fail`: fails at the end;
  * - `file`: adds a small CSV file; `image` adds a tiny PNG;
  * - `long`: answers with about 9,000 characters of Markdown; `very long` with about 60,000;
@@ -64,11 +80,11 @@ export function createEchoAgent(
 ): Agent {
   const { stepMs = defaultStepMs, sleep = ({ ms, signal }) => delay(ms, undefined, { signal }) } =
     settings;
-  return async function* echo(task, { signal, readAttachment }) {
+  return async function* echo(task, { signal, readAttachment, taskId }) {
     const wishes = readWishes({ text: task.text, stepMs });
     const { lengthMs, steps, reports, plans, streams, fails } = wishes;
-    if (wishes.asksForm && task.answers.length === 0) {
-      yield { type: "question", prompt: formPrompt, fields: form };
+    if (wishes.asks !== undefined && task.answers.length === 0) {
+      yield { type: "question", ...specialQuestions[wishes.asks](taskId) };
       return;
     }
     const prompt = prompts.slice(0, wishes.questions)[task.answers.length];
@@ -113,7 +129,8 @@ function createAnswer({ task, body, files }: AnswerParts): string {
   return [createAnswerText({ task, body }), ...gap, ...lines].join("\n");
 }
 
-function describeAnswer({ option_id, text, fields }: AgentAnswer): string {
+function describeAnswer({ option_id, text, fields, approved_by }: AgentAnswer): string {
+  if (approved_by !== undefined) return `${option_id}, approved by ${approved_by.join(" and ")}`;
   if (fields === undefined) return option_id ?? text;
   return Object.entries(fields)
     .map(([id, value]) => `${id}: ${Array.isArray(value) ? value.join(", ") : value}`)
@@ -146,7 +163,7 @@ type Wishes = {
   plans: boolean;
   streams: boolean;
   questions: number;
-  asksForm: boolean;
+  asks: keyof typeof specialQuestions | undefined;
   fails: boolean;
   body: Body | undefined;
   files: readonly SampleFile[];
@@ -178,7 +195,13 @@ function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes 
     plans,
     streams,
     questions: says(/\bask (me )?twice\b/i) ? 2 : says(/\bask me\b/i) ? 1 : 0,
-    asksForm: says(/\bask (me )?form\b/i),
+    asks: says(/\bask (me )?form\b/i)
+      ? "form"
+      : says(/\bask (for )?approval\b/i)
+        ? "approval"
+        : says(/\bask (me )?(to )?sign[ -]in\b/i)
+          ? "signIn"
+          : undefined,
     fails: says(/\bfail\b/i),
     body: says(/\bvery long\b/i)
       ? "very long"

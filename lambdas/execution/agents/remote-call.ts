@@ -8,7 +8,11 @@ import {
 } from "@sekisho/config/remote-agent.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
-import { type AddedCredentials, parseCheckedUrl } from "@sekisho/runtime/auth/authorizer.ts";
+import {
+  type AddedCredentials,
+  type OutgoingRequest,
+  parseCheckedUrl,
+} from "@sekisho/runtime/auth/authorizer.ts";
 import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
 import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import { createHttpClient, HttpError } from "@sekisho/runtime/http/client.ts";
@@ -85,6 +89,7 @@ export function createRemoteCall(options: {
     url: ownUrl.href,
   });
   const http = createHttpClient();
+  const receivedOf = createReceivedReader();
 
   async function post(
     request: RemoteRequest,
@@ -103,6 +108,7 @@ export function createRemoteCall(options: {
     const outgoing = {
       ...{ method, url: fillUrl(url, values), headers, signal },
       body: Buffer.from(body === undefined ? "" : JSON.stringify(body)),
+      received: receivedOf(context),
     };
     const credentials = await Promise.resolve(authorizer.authorize(outgoing)).catch(
       (error: unknown) => {
@@ -181,6 +187,24 @@ export async function keepForNextTask(
     // The next task would go on from the value before, as if this one had not been.
     if (!(error instanceof SekishoError)) await conversation.write(undefined).catch(() => {});
   });
+}
+
+type Received = OutgoingRequest["received"];
+
+/**
+ * Returns the person's token for the authorizer `token-exchange`, the only one that reads it. A turn that began with a live token keeps it, so
+ * that a long answer goes on with the token that it was traded for.
+ */
+function createReceivedReader(): (context: AgentContext) => Received {
+  // The contexts of one turn differ in their signals, but share this function, which each turn has anew.
+  const turns = new WeakMap<AgentContext["readAttachment"], Received>();
+  return ({ asker, askerToken, readAttachment }) => {
+    if (asker === undefined) return undefined;
+    const person = JSON.stringify([asker.issuer, asker.subject]);
+    if (askerToken !== undefined) turns.set(readAttachment, { person, token: askerToken });
+    const received = turns.get(readAttachment);
+    return received?.person === person ? received : undefined;
+  };
 }
 
 /** A runtime or a harness of AgentCore has its address below that of its region (InvokeAgentRuntime, InvokeHarness). */

@@ -5,6 +5,7 @@ import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { type Authenticator, readBearerToken } from "./authenticator.ts";
 import { createIssuerKeys, type KeyTimes } from "./issuer-keys.ts";
+import { checkLifetime } from "./lifetime.ts";
 
 /**
  * The accepted types (`typ`): a JWT (RFC 7519, section 5.1), or an access token (RFC 9068, section 2.1). AWS STS, Google and Entra use
@@ -105,21 +106,4 @@ function checkType({ protectedHeader: { typ = "JWT" }, payload }: JWTVerifyResul
     .replace(/^application\//, "");
   if (!acceptedTypes.has(type))
     throw new errors.JWTClaimValidationFailed("unexpected typ", payload, "typ");
-}
-
-/** jose has already checked that both are numbers, and `exp` against the clock. */
-function checkLifetime(
-  request: Pick<JWTVerifyResult, "payload"> & {
-    clockToleranceSeconds: number;
-    maxLifetimeSeconds: number;
-    nowMs: number;
-  },
-): void {
-  const { payload, clockToleranceSeconds, maxLifetimeSeconds, nowMs } = request;
-  const { exp = Number.POSITIVE_INFINITY, iat = Number.NEGATIVE_INFINITY } = payload;
-  if (iat - clockToleranceSeconds > nowMs / 1000) {
-    throw new errors.JWTClaimValidationFailed("issued in the future", payload, "iat");
-  }
-  if (exp - iat > maxLifetimeSeconds)
-    throw new errors.JWTClaimValidationFailed("lives too long", payload, "exp");
 }

@@ -15,11 +15,11 @@ import { createCards, createLateCards } from "../a2a/cards.ts";
 import type { A2aSettings } from "../a2a/endpoint.ts";
 import { agentDependencies } from "../agents/create-agent.ts";
 import { createPlatformAuthenticator } from "../authenticator/authenticator.ts";
-import { createCallerQueue, openTaskQueue, openTaskStore } from "../aws-engine.ts";
+import { createCallerQueue, openTaskQueue, openTaskStore, openUsedTokens } from "../aws-engine.ts";
 import { readFunctionUrlEnvironment } from "../config/aws-environment.ts";
 import type { Exchange, ExchangeResponse } from "../exchange.ts";
 import { createHost, type Host } from "../host.ts";
-import { createHostSettings } from "../host-settings.ts";
+import { createAskerSettings, createHostSettings } from "../host-settings.ts";
 import {
   type FunctionUrlResponse,
   toExchange,
@@ -62,6 +62,7 @@ export function createFunctionUrlHandler({
       : undefined,
     ...createHostSettings({ execution, platform: { kind: "lambda" } }),
     authenticator: createPlatformAuthenticator(),
+    asker: createAskerSettings({ execution, openUsedTokens: () => openUsedTokens({ table, aws }) }),
     // A held call occupies an instance of the function. If A2A clients held all instances, tasks from Slack could not start.
     mayWait: (caller) => caller === principal,
     log,

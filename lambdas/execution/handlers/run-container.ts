@@ -31,12 +31,13 @@ import {
   listCardSecrets,
 } from "../config/execution-secrets.ts";
 import { createHost } from "../host.ts";
-import { createHostSettings } from "../host-settings.ts";
+import { createAskerSettings, createHostSettings } from "../host-settings.ts";
 import { checkHealth } from "../http/health.ts";
 import { startExecutionServer } from "../http/server.ts";
 import { handleUncaughtErrors, runAsAgent } from "../runs/uncaught-errors.ts";
 import { parseConversationRecord } from "../tasks/conversation-record.ts";
 import { parseExecutionTask } from "../tasks/execution-task.ts";
+import { parseUsedToken } from "../tasks/used-token.ts";
 
 /** How long running tasks may continue after SIGTERM. Most platforms kill a container after 10 s. */
 const graceMs = 3000;
@@ -155,6 +156,10 @@ async function openHost(
     a2a: a2a?.settings,
     ...createHostSettings({ execution }),
     authenticator: createAuthenticator({ config: authenticator, readSecret: readSecretVariable }),
+    asker: createAskerSettings({
+      execution,
+      openUsedTokens: () => createSqliteTaskStore({ database, parse: parseUsedToken }),
+    }),
     log,
     telemetry,
   });

@@ -8,10 +8,15 @@ import { createId } from "@sekisho/runtime/unique-id.ts";
 import type { createA2aAgent as CreateA2aAgent } from "../a2a/a2a-agent.ts";
 import { agentDependencies, type CreateAgent, createAgents } from "../agents/create-agent.ts";
 import { type Authenticator, createPlatformAuthenticator } from "../authenticator/authenticator.ts";
-import { openCompletionQueue, openConversations, openTaskStore } from "../aws-engine.ts";
+import {
+  openCompletionQueue,
+  openConversations,
+  openTaskStore,
+  openUsedTokens,
+} from "../aws-engine.ts";
 import { readAgentCoreEnvironment } from "../config/aws-environment.ts";
 import { createHost } from "../host.ts";
-import { createHostSettings } from "../host-settings.ts";
+import { createAskerSettings, createHostSettings } from "../host-settings.ts";
 import { startExecutionServer } from "../http/server.ts";
 import { handleUncaughtErrors, runAsAgent } from "../runs/uncaught-errors.ts";
 
@@ -57,6 +62,7 @@ export async function startAgentCore(options: {
     conversations: openConversations({ table, aws }),
     completions: openCompletionQueue({ queueUrl: completionsUrl, aws }),
     authenticator: life.authenticator,
+    asker: createAskerSettings({ execution, openUsedTokens: () => openUsedTokens({ table, aws }) }),
     a2a: a2a && { ...a2a.settings, listsTasks: false },
     ...createHostSettings({ execution, platform: { kind: "agentcore", maxLifetimeMs } }),
     processLeftMs: life.leftMs,

@@ -30,6 +30,7 @@ import type * as z from "zod";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion, toDialect } from "../a2a/version.ts";
 import { type AdmitCaller, isRefusedCaller } from "../authenticator/authenticator.ts";
+import type { ReceiveAsker } from "../authenticator/receive-asker.ts";
 import {
   type AuthenticatedCaller,
   createErrorAnswer,
@@ -49,6 +50,8 @@ export type PathProtocols =
 export type PostSettings = {
   dispatch: Dispatch;
   admit: AdmitCaller;
+  /** Without it, nobody's token is verified. */
+  receiveAsker?: ReceiveAsker | undefined;
   maxRequestBytes: number;
   bodyTime: TimeLimit;
   /** The bytes of all bodies that are being read. Each principal owns its own. */
@@ -69,6 +72,7 @@ export function createPostHandler(
   const {
     dispatch,
     admit,
+    receiveAsker,
     maxRequestBytes,
     bodyTime,
     bodyBudget,
@@ -97,19 +101,23 @@ export function createPostHandler(
         openShare: (cutOff) => bodyBudget.openShare({ owner: principal, cutOff }),
       });
       const { text, json } = parseBody(body);
+      const toCaller = (trace: Trace): AuthenticatedCaller =>
+        receiveAsker === undefined
+          ? { principal, trace, receivedAtMs }
+          : { principal, trace, receivedAtMs, verifyAsker: receiveAsker({ header, body }) };
       const a2a = selectA2aEndpoint({ ...postRequest, json });
       if (a2a !== undefined) {
         answeredId = Object(json).id;
         dialect = toDialect(readRequestedVersion(exchange));
         const request = readRequest({ schema: a2aSchema, text, json });
         return await spans.within(serverSpan({ request, trace }), async (span) =>
-          a2a({ request, caller: { principal, trace: span.trace, receivedAtMs }, exchange }),
+          a2a({ request, caller: toCaller(span.trace), exchange }),
         );
       }
       const request = readRequest({ schema: busySchema, text, json });
       // Refused or malformed requests have no span, because anybody could send many.
       return await spans.within(serverSpan({ request, trace }), async (span) => {
-        const caller: AuthenticatedCaller = { principal, trace: span.trace, receivedAtMs };
+        const caller = toCaller(span.trace);
         const { id } = request;
         const dispatchResult = await dispatch({ request, caller });
         if ("result" in dispatchResult)

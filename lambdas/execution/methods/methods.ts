@@ -189,12 +189,13 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
      * Stores the task, starts it, and waits up to `syncBudgetMs` for its result. If the agent begins to write its answer, waits only
      * `writingBudgetMs` for the rest, so that a person can read along. A stopping host answers `unavailable`.
      */
-    async execute_task({ params, id, caller: { principal, trace, receivedAtMs } }) {
+    async execute_task({ params, id, caller: { principal, trace, receivedAtMs, verifyAsker } }) {
       if (isStopping()) throw new SekishoError("unavailable");
+      const asker = await verifyAsker?.({ team: params.team_id, user: params.user_id });
       const { bot_token: botToken, ...input } = params;
       const isUnknownAgent = input.agent !== undefined && !agentNames.includes(input.agent);
       const task = await tasks.submit({
-        ...{ principal, input, botToken, receivedAtMs },
+        ...{ principal, input, botToken, receivedAtMs, asker },
         taskId: deriveTaskId({ principal, requestId: id }),
         requestId: id,
         fingerprint: createFingerprint(params),
@@ -231,13 +232,16 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
      * Stores a person's reply. A JSON-RPC id that is not a UUID does not identify repetitions, so the reply gets a new id. Two people who
      * click the same button give the same answer: the question is answered as both wanted.
      */
-    async answer_task({ params: { task_id: taskId, ...replyParams }, id, caller: { principal } }) {
-      const { option_id, text = "", fields, user_id, question_id: questionId } = replyParams;
+    async answer_task({ params: { task_id: taskId, ...replyParams }, id, caller }) {
+      const { principal, verifyAsker } = caller;
+      const { question_id: questionId, text = "", ...reply } = replyParams;
+      const { option_id, fields } = reply;
       const answerId = isDedupedId(id) ? id.toLowerCase() : newId();
       const values = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
       const fingerprint = digest([option_id, text, ...(values === undefined ? [] : [values])]);
-      const reply = { id: answerId, questionId, fingerprint, option_id, text, fields, user_id };
-      return answer(await tasks.answer({ principal, taskId, answer: reply }));
+      const submission = { ...reply, id: answerId, questionId, fingerprint, text };
+      const asker = await verifyAsker?.({ user: reply.user_id });
+      return answer(await tasks.answer({ principal, taskId, asker, answer: submission }));
     },
 
     /** Stores a person's vote on the answer of a completed task, then passes it to the agent. */
@@ -306,6 +310,7 @@ function taskResult({
   const { id, correlationId, outcome, progress, question, artifacts } = task;
   if (question !== undefined) {
     const { prompt, options, fields, kind, messageId: question_id } = question;
+    const { url, answerers, approvals } = question;
     const expires_at = new Date(questionEndsAtMs(task)).toISOString();
     return {
       status: "input_required",
@@ -314,6 +319,9 @@ function taskResult({
       ...(options && { options }),
       ...(fields && { fields }),
       ...(kind && { kind }),
+      ...(url && { url }),
+      ...(answerers && { answerers }),
+      ...(approvals && { approvals }),
       question_id,
       expires_at,
     };

@@ -1,7 +1,7 @@
 /** Creates the input of an agent: the task, and the ids of its context. */
 import type { Part } from "@sekisho/contracts/a2a/part.ts";
 import type { AgentContext, AgentTask } from "../agents/agent.ts";
-import type { AskerToken } from "../tasks/asker.ts";
+import type { AskerToken } from "../received-asker.ts";
 import {
   deriveCallerId,
   deriveConversationId,

@@ -4,7 +4,7 @@ import type { Log } from "@sekisho/runtime/log.ts";
 import { createPublicFetch, type PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
 import type { Metrics, Spans } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { Agent } from "../agents/agent.ts";
-import type { AskerToken } from "../tasks/asker.ts";
+import type { AskerToken } from "../received-asker.ts";
 import type { ConversationStore } from "../tasks/conversation-record.ts";
 import type { ExecutionOutcome, ExecutionTask } from "../tasks/execution-task.ts";
 import type { StopCause } from "../tasks/tasks.ts";

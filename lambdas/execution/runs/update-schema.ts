@@ -1,9 +1,15 @@
 /** The shape of what an agent yields. */
 
+import {
+  answerersSchema,
+  approvalsSchema,
+  findRuleProblem,
+} from "@sekisho/contracts/answer-rules.ts";
 import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import { optionIdSchema, questionOptionSchema, stepSchema } from "@sekisho/contracts/methods.ts";
 import { boundedMembers, optionalField } from "@sekisho/contracts/optional-field.ts";
 import { questionFieldsSchema } from "@sekisho/contracts/question-fields.ts";
+import { signInUrlSchema } from "@sekisho/contracts/sign-in.ts";
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import * as z from "zod";
 import { yieldedArtifactSchema } from "./artifacts.ts";
@@ -58,6 +64,9 @@ export const updateSchema = z.discriminatedUnion("type", [
         .optional(),
       fields: questionFieldsSchema.optional(),
       kind: z.literal("auth").optional(),
+      url: signInUrlSchema.optional(),
+      answerers: answerersSchema.optional(),
+      approvals: approvalsSchema.optional(),
       state: z
         .unknown()
         .refine((value) => isJsonWithin({ value, maxBytes: maxStateBytes }), "more than 64 KiB")
@@ -70,7 +79,16 @@ export const updateSchema = z.discriminatedUnion("type", [
         path: ["fields"],
         message: "cannot be used together with `options` or `kind`",
       },
-    ),
+    )
+    .refine(({ url, options }) => url === undefined || options === undefined, {
+      path: ["options"],
+      message: "cannot be used together with `url`",
+    })
+    .superRefine((question, context) => {
+      const problem = findRuleProblem(question);
+      if (problem !== undefined)
+        context.addIssue({ code: "custom", path: [problem.path], message: problem.message });
+    }),
   z.object({
     type: z.literal("failure"),
     reason: z.enum(["execution_failed", "plan_error", "budget_exceeded"]),

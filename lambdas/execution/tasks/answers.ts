@@ -38,11 +38,11 @@ export function createAnswerChange(request: AnswerSubmission & Times): TaskChang
     const { messageId: questionId, prompt, state } = question;
     if (submittedAnswer.questionId !== undefined && submittedAnswer.questionId !== questionId)
       return undefined;
-    const fields = checkAnswer({
-      answer: submittedAnswer,
-      question,
-      isMessage: message !== undefined,
-    });
+    const isMessage = message !== undefined;
+    const fields = checkAnswer({ answer: submittedAnswer, question, isMessage });
+    const issue = findPersonIssue({ task, question, answer: submittedAnswer });
+    if (issue !== undefined)
+      throw createParamsError([isMessage ? { ...issue, path: ["message", "metadata"] } : issue]);
     const answer = {
       ...submittedAnswer,
       questionId,
@@ -108,6 +108,38 @@ function checkAnswer(request: {
     ]);
   }
   return fields === undefined ? undefined : checkFields({ values: fields, question, isMessage });
+}
+
+type Issue = { path: string[]; message: string };
+
+/**
+ * Says why the people of an answer are not those whom the question is for. The Verification zone has checked that. A client that knows
+ * nothing of such rules would otherwise answer for anybody. A task without a `user_id` does not say who asked.
+ */
+function findPersonIssue(request: {
+  task: ExecutionTask;
+  question: OpenQuestion;
+  answer: AnswerSubmission["answer"];
+}): Issue | undefined {
+  const { url, options = [], answerers, approvals = 1 } = request.question;
+  const { option_id, user_id, approved_by = [] } = request.answer;
+  const asker = request.task.params?.user_id;
+  const isForAsker = url !== undefined || answerers === "asker";
+  if (isForAsker && asker !== undefined && user_id !== asker)
+    return { path: ["user_id"], message: "is not the person who asked" };
+  const isOthers = user_id !== undefined && ![user_id, ...approved_by].includes(asker ?? "");
+  if (answerers === "not-asker" && asker !== undefined && !isOthers)
+    return { path: ["user_id"], message: "must be somebody else than the person who asked" };
+  if (approvals === 1) return undefined;
+  if (option_id === undefined) return { path: ["option_id"], message: "is required" };
+  if (options.some(({ id, style }) => id === option_id && style === "danger")) return undefined;
+  const isApproved = new Set(approved_by).size >= approvals && approved_by.includes(user_id ?? "");
+  return isApproved
+    ? undefined
+    : {
+        path: ["approved_by"],
+        message: `must name ${approvals} people, and the last one in user_id`,
+      };
 }
 
 function checkFields(request: {

@@ -4,6 +4,11 @@ import { hash } from "node:crypto";
 import { createFieldsPart } from "@sekisho/contracts/a2a/fields-part.ts";
 import { type Message, messageSchema, partSchema } from "@sekisho/contracts/a2a/part.ts";
 import { pushConfigSchema } from "@sekisho/contracts/a2a/push.ts";
+import {
+  answerersSchema,
+  approvalsSchema,
+  approvedBySchema,
+} from "@sekisho/contracts/answer-rules.ts";
 import { type RequestId, requestIdSchema, uuidPattern } from "@sekisho/contracts/envelope.ts";
 import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import {
@@ -36,6 +41,10 @@ const questionSchema = z.object({
   options: z.array(questionOptionSchema).optional(),
   fields: questionFieldsSchema.optional(),
   kind: z.literal("auth").optional(),
+  /** Where the person who asked signs in. A credential, which goes with the question. */
+  url: z.string().optional(),
+  answerers: answerersSchema.optional(),
+  approvals: approvalsSchema.optional(),
   /** The state that the agent keeps with the question, and gets back with its answer. */
   state: z.unknown().optional(),
   /** The question's id, which is also the id of the A2A message that asks it. */
@@ -57,7 +66,6 @@ const verifiedAskerSchema = z.object({
   thread: z.string().optional(),
   email: z.string().optional(),
 });
-export type StoredAsker = z.infer<typeof verifiedAskerSchema>;
 
 /** A person's reply. `id` is that of the request or A2A message that carried it. `fingerprint` identifies its content. */
 const answerSchema = z.object({
@@ -70,6 +78,7 @@ const answerSchema = z.object({
   fields: fieldValuesSchema.optional(),
   user_id: z.string().optional(),
   asker: verifiedAskerSchema.optional(),
+  approved_by: approvedBySchema.optional(),
   parts: z.array(partSchema).optional(),
   state: z.unknown().optional(),
 });
@@ -292,7 +301,7 @@ export function addMessages({
   return { ...task, a2a: { ...task.a2a, messages: keptMessages } };
 }
 
-/** The open question of a task as the agent's message. */
+/** The open question of a task as the agent's message, which stays in the task's history. So it has no link to sign in. */
 export function createQuestionMessage({ id, a2a, question }: ExecutionTask): Message | undefined {
   if (question === undefined) return undefined;
   const { messageId, prompt, fields } = question;

@@ -3,7 +3,7 @@ import type { Message } from "@sekisho/contracts/a2a/part.ts";
 import type { RequestId } from "@sekisho/contracts/envelope.ts";
 import type { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
-import type { ReceivedAsker } from "./asker.ts";
+import type { ReceivedAsker } from "../received-asker.ts";
 import {
   addMessages,
   type ExecutionTask,

@@ -2,8 +2,13 @@
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { transitionError } from "@sekisho/contracts/methods.ts";
 import { type CallerLimits, createTooManyCallsError, unlimitedSlots } from "../limits.ts";
+import {
+  type AskerToken,
+  isSamePerson,
+  type ReceivedAsker,
+  selectAskerToken,
+} from "../received-asker.ts";
 import { type AnswerSubmission, checkRepetition, createAnswerChange } from "./answers.ts";
-import { type AskerToken, isSamePerson, type ReceivedAsker, selectAskerToken } from "./asker.ts";
 import { cancelChange, isAsking, isOver, isUnstarted, type TaskChange } from "./changes.ts";
 import { deriveTaskId, type ExecutionTask } from "./execution-task.ts";
 import { createSessionEndingError, endlessLifetime, type Lifetime } from "./lifetime.ts";

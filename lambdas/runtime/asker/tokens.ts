@@ -5,8 +5,11 @@ import type { AskerClaims } from "@sekisho/contracts/asker-claims.ts";
 import { createCachedValues } from "../async/cache.ts";
 import type { AskerAudience, AskerPerson, AskerSigner, AskerTokens, CallAsker } from "./asker.ts";
 
-/** A token without a digest is used this long, so that it still lives for a minute when it arrives. */
-const reuseMs = (askerTokenSeconds - 60) * 1000;
+/**
+ * A token without a digest is used this long. AgentCore refuses one that expires within a minute, and half a minute more is for the way
+ * there and for clocks that differ.
+ */
+const reuseMs = (askerTokenSeconds - 90) * 1000;
 
 /** `clientId` names the zone. */
 export function createAskerTokens(options: {

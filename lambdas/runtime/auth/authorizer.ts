@@ -14,6 +14,8 @@ export type OutgoingRequest = {
   body: Uint8Array;
   /** The person behind the call, for authorizers that prove who asked. */
   asker?: CallAsker | undefined;
+  /** The token of a person that the Execution host has received and verified, for an agent that trades it. `person` names the person. */
+  received?: { person: string; token: string } | undefined;
   signal: AbortSignal;
 };
 

@@ -53,10 +53,12 @@ function readAnswer({
   body,
 }: HttpHead & { body: Uint8Array }): Record<string, unknown> {
   const answer = parseJson(Buffer.from(body).toString());
-  if (status < 300 && isJsonObject(answer)) return answer;
+  const refusal = readRefusal(answer);
+  if (status < 300 && isJsonObject(answer) && refusal === undefined) return answer;
   throw createCredentialError({
-    status,
-    code: readRefusal(answer) ?? `Http${status}`,
+    // Some issuers refuse with a 200.
+    status: status < 300 && refusal !== undefined ? 400 : status,
+    code: refusal ?? `Http${status}`,
     retryAfterMs: parseRetryAfter({ header: headers["retry-after"], nowMs: Date.now() }),
   });
 }

@@ -7,6 +7,8 @@ import { AwsCallError } from "./retry.ts";
 import type { Answer } from "./send.ts";
 import { escapeUri } from "./signer.ts";
 
+export type WebIdentityTags = Readonly<Record<string, string>>;
+
 /** Everything rejects with an AwsCallError if STS refuses, or else as the network does. */
 export type Sts = {
   /** Returns a signed JWT. Refused unless the account has enabled it (`EnableOutboundWebIdentityFederation` of IAM). */
@@ -14,6 +16,8 @@ export type Sts = {
     audience: string;
     signingAlgorithm?: "RS256" | "ES384";
     durationSeconds?: number;
+    /** Become claims of the token. They need the permission `sts:TagGetWebIdentityToken`. */
+    tags?: WebIdentityTags | undefined;
     signal: AbortSignal;
   }): Promise<string>;
   assumeRole(request: {
@@ -68,12 +72,14 @@ export function createSts(options: {
       audience,
       signingAlgorithm = "RS256",
       durationSeconds = 300,
+      tags = {},
       signal,
     }) {
       const input = {
         "Audience.member.1": audience,
         SigningAlgorithm: signingAlgorithm,
         DurationSeconds: String(durationSeconds),
+        ...toTagFields(tags),
       };
       const request = {
         action: "GetWebIdentityToken",
@@ -100,6 +106,17 @@ export function createSts(options: {
       return { accessKeyId, secretAccessKey, sessionToken };
     },
   };
+}
+
+function toTagFields(tags: WebIdentityTags): Record<string, string> {
+  const fields = Object.entries(tags).flatMap(([key, value], index) => {
+    const name = `Tags.member.${index + 1}`;
+    return [
+      [`${name}.Key`, key],
+      [`${name}.Value`, value],
+    ];
+  });
+  return Object.fromEntries(fields);
 }
 
 function createMissingError(what: string): never {

@@ -1,6 +1,7 @@
 /** Decides who may ask, answer and cancel, how many tasks they may have, and which language they read. */
 
 import type { AllowlistRule, Config } from "@sekisho/config/schema.ts";
+import type { Answerers } from "@sekisho/contracts/answer-rules.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
@@ -69,7 +70,10 @@ export type Gate = Pick<Quotas, "charge" | "release" | "findOver"> & {
   mayAskThere(request: PersonQuery): Promise<boolean>;
   /** True for the person who asked, and for the people of `slack.admins`. */
   mayCancel(request: PersonQuery): Promise<boolean>;
-  /** Decides by `questions.answerBy` of the task's destination. */
+  /**
+   * Decides by `questions.answerBy` of the task's destination and by the rules of the open question: both must let the person answer. Only
+   * the person who asked gets a link to sign in, whatever the rules are.
+   */
   mayAnswer(request: PersonQuery): Promise<boolean>;
   localeOf: FindLocale;
   /** Lists the rights and the quota of one person in the workspace, for texts to that person. */
@@ -190,6 +194,32 @@ export function createGate(options: {
     return members.isInOneOf({ ...query, groups, user: person.user });
   }
 
+  /** True if the agent lets the person answer. A newer version may know further rules, by which nobody here may answer. */
+  async function isAmong({
+    answerers,
+    ...query
+  }: PersonQuery & { answerers: Answerers | undefined }) {
+    const { task, person } = query;
+    switch (answerers) {
+      case undefined:
+      case "anyone":
+        return true;
+      case "asker":
+        return isAsker(task, person);
+      case "not-asker":
+        // The same id in another organization counts as the same person here.
+        return person.user !== task.message.user;
+      default:
+        return isMember({ ...query, group: Object(answerers).group });
+    }
+  }
+
+  /** People of other organizations are in no group. The group is one of the task's workspace, because the bot's token there reads it. */
+  async function isMember({ group, task, person, signal }: PersonQuery & { group: unknown }) {
+    if (typeof group !== "string" || person.external === "people") return false;
+    return members.isInOneOf({ ...toQuery(task, signal), groups: [group], user: person.user });
+  }
+
   const identifyActor: Gate["identify"] = ({ task, actor, signal }) =>
     identify({ ...toQuery(task, signal), actor, external: task.message.external });
 
@@ -254,6 +284,9 @@ export function createGate(options: {
     },
 
     async mayAnswer({ task, person, signal }) {
+      const { signIn, answerers } = task.question ?? {};
+      if (signIn !== undefined) return isAsker(task, person);
+      if (!(await isAmong({ answerers, task, person, signal }))) return false;
       // If the destination was removed from the configuration, only the person who asked may answer.
       const destination = task.call && config.destinations[task.call.destination];
       const answerBy = destination?.questions.answerBy ?? "asker";

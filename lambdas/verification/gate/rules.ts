@@ -171,6 +171,7 @@ export function createPolicy(options: {
           idempotent: destination.idempotent,
           concurrency: destination.concurrency,
           questionMs: destination.questions.expireAfterMs,
+          answerBy: destination.questions.answerBy,
           longPollMs: resolveLongPollMs(destination, config),
           maxPollGapMs: resolveMaxPollGapMs(destination),
           stopAfterResult: destination.transport === "agentcore" && destination.stopAfterResult,

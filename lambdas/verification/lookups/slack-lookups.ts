@@ -1,4 +1,4 @@
-/** Looks up names, channels and members in Slack for what the agent gets to know. Every failure means less, never a failed task. */
+/** Looks up names, addresses, channels and members in Slack for what the agent gets to know. Every failure means less, never a failed task. */
 
 import {
   type CachedValues,
@@ -19,6 +19,8 @@ export type LookedUpChannel = { hasBot: boolean } & ChannelNotes;
 /** The lookups of one task, which share their time and the number of their calls. Each resolves to undefined if Slack does not say. */
 export type TaskLookups = {
   personName(user: string): Promise<string | undefined>;
+  /** The confirmed e-mail address of a full member of the installation's workspace or organization. */
+  personEmail(person: { user: string; userTeam: string | undefined }): Promise<string | undefined>;
   groupHandle(group: string): Promise<string | undefined>;
   channel(channel: string): Promise<LookedUpChannel | undefined>;
   /** True if Slack says so. */
@@ -38,8 +40,8 @@ const maxCalls = 10;
 type Kind = "people" | "groups" | "channels" | "members";
 
 /**
- * Caches per process. Slack is asked about a channel, its members or the groups at most once an hour, about a person at most once in six hours, and not
- * again for an hour where a scope is missing. Where Slack is slow or limits the calls, nothing of that kind is looked up for a minute.
+ * Caches per process. Slack is asked about a channel, its members, the groups or an address at most once an hour, about a name at most once in six hours, and
+ * not again for an hour where a scope is missing. Where Slack is slow or limits the calls, nothing of that kind is looked up for a minute.
  */
 export function createSlackLookups(options: {
   slack: LookupSlack;
@@ -48,6 +50,7 @@ export function createSlackLookups(options: {
 }) {
   const { slack, now, maxWaitMs = defaultMaxWaitMs } = options;
   const people = createCachedValues<string | undefined>({ now, maxEntries: 5000 });
+  const emails = createCachedValues<string | undefined>({ now, maxEntries: 5000 });
   const groups = createCachedValues<ReadonlyMap<string, string> | undefined>({
     now,
     maxEntries: 100,
@@ -115,6 +118,12 @@ export function createSlackLookups(options: {
           ...{ kind: "people", id: user, cache: people, keepMs: 6 * hourMs },
           read: async (common) => (await slack.person({ ...common, user })).name,
         }),
+      personEmail: ({ user, userTeam }) =>
+        lookUp({
+          ...{ kind: "people", cache: emails, keepMs: hourMs },
+          id: JSON.stringify([user, userTeam]),
+          read: (common) => readEmail({ ...common, slack, user, userTeam }),
+        }),
       async groupHandle(group) {
         const handles = await lookUp({
           ...{ kind: "groups", id: "", cache: groups, keepMs: hourMs },
@@ -125,15 +134,7 @@ export function createSlackLookups(options: {
       channel: (channel) =>
         lookUp({
           ...{ kind: "channels", id: channel, cache: channels, keepMs: hourMs },
-          async read(common) {
-            const {
-              hasBot,
-              kind = "private",
-              name,
-              topic,
-            } = await slack.channelInfo({ ...common, channel });
-            return { hasBot, kind, name, topic };
-          },
+          read: (common) => readChannel({ ...common, slack, channel }),
         }),
       async isMember({ channel, user }) {
         const users = await lookUp({
@@ -145,6 +146,45 @@ export function createSlackLookups(options: {
       end,
     };
   };
+}
+
+type SlackCall = {
+  slack: LookupSlack;
+  installation: Installation;
+  requestId: string;
+  signal: AbortSignal;
+};
+
+async function readChannel({
+  slack,
+  ...call
+}: SlackCall & { channel: string }): Promise<LookedUpChannel> {
+  const { hasBot, kind = "private", name, topic } = await slack.channelInfo(call);
+  return { hasBot, kind, name, topic };
+}
+
+async function readEmail({
+  slack,
+  userTeam,
+  ...call
+}: SlackCall & { user: string; userTeam: string | undefined }): Promise<string | undefined> {
+  const { email, ...profile } = await slack.person(call);
+  const { installation } = call;
+  return isMember({ profile, installation, userTeam }) ? email : undefined;
+}
+
+/** A person whose workspace, as Slack names it with the message, is not in the profile is not believed to be a member. */
+function isMember(request: {
+  profile: { workspaces: readonly string[]; organization: string | undefined };
+  installation: Installation;
+  userTeam: string | undefined;
+}): boolean {
+  const { profile, installation, userTeam } = request;
+  const { workspaces, organization } = profile;
+  const { team, enterprise } = installation;
+  if (userTeam !== undefined && userTeam !== organization && !workspaces.includes(userTeam))
+    return false;
+  return workspaces.includes(team) || (enterprise !== undefined && enterprise === organization);
 }
 
 /** How long nothing of the kind is looked up after the error. */

@@ -1,5 +1,14 @@
 /** The state `asking`: the agent's question is open until a person replies or it expires. The first reply goes to the agent. */
 import { isEndOfTask, mayHaveRun } from "@sekisho/contracts/certainty.ts";
+import {
+  addApproval,
+  eraseLink,
+  fitsQuestion,
+  isDecidedAlone,
+  needsButtons,
+  readAnswerRules,
+  unanswerableOutcome,
+} from "./answer-rules.ts";
 import type { CallAct, CallFailure, EventOf, InputRequiredResult } from "./events.ts";
 import {
   countFailure,
@@ -53,7 +62,10 @@ export function startAsking(
   { result, nowMs, policy }: { result: InputRequiredResult; nowMs: number; policy: Policy },
 ): Transition {
   const { prompt, options, fields, kind, question_id: id, expires_at, task_id: taskId } = result;
-  const maxExpiresAtMs = nowMs + destinationOf(task, policy).questionMs;
+  const { questionMs, answerBy } = destinationOf(task, policy);
+  const rules = readAnswerRules(result, answerBy);
+  if (rules === undefined) return refuseQuestion(withCall(task, { taskId }));
+  const maxExpiresAtMs = nowMs + questionMs;
   const givenMs = expires_at === undefined ? Number.NaN : Date.parse(expires_at);
   // The zones' clocks may differ.
   const expiresAtMs = Number.isNaN(givenMs)
@@ -66,6 +78,7 @@ export function startAsking(
     ...shownQuestion({ prompt, options: fields === undefined ? options : [] }),
     ...(fields === undefined || kind === "auth" ? {} : { fields }),
     ...(kind === undefined ? {} : { kind }),
+    ...rules,
     askedAtMs: nowMs,
     expiresAtMs: Math.min(expiresAtMs, earlier?.expiresAtMs ?? expiresAtMs),
     ...(earlier?.ts === undefined ? {} : { ts: earlier.ts }),
@@ -86,6 +99,11 @@ export function startAsking(
     task: asking,
     effects: question.ts === undefined ? [wake(0)] : [{ type: "show_question" }],
   };
+}
+
+/** Ends the task, because a question that nobody can answer would only expire. The agent must not wait for a reply. */
+function refuseQuestion(task: Task): Transition {
+  return { task: setOutcome(task, unanswerableOutcome).task, effects: [{ type: "cancel" }] };
 }
 
 /** A peer may word its request for credentials differently at every poll. It stays one question, with one message and one expiry. */
@@ -127,6 +145,7 @@ export function onWokenAsking(
       effects: [{ type: "hold_thread", untilMs }],
     };
   }
+  if (question.approvals?.isUnshown) return { task, effects: [{ type: "show_question" }] };
   if (question.kind === "auth") return { task, effects: [{ type: "poll", by: "task_id" }] };
   return { task, effects: [wake(timeToExpiryMs(question, nowMs))] };
 }
@@ -145,6 +164,9 @@ export function onQuestionAsked(task: Task, { ts, nowMs }: EventOf<"question_ask
 
 export function onQuestionNotAsked(task: Task, event: EventOf<"slack_failed">): Transition {
   const { again, isGivenUp } = countSlackFailure(task, event);
+  // Without its buttons, nobody could answer it.
+  if (event.kind === "refused" && task.question !== undefined && needsButtons(task.question))
+    return refuseQuestion(again);
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
   // If the bot cannot post the question, the agent must not wait for a reply.
   return isGivenUp ? requestCancel(task, "unanswered") : retrySlack(again, event);
@@ -155,7 +177,14 @@ export function onQuestionShown(task: Task, { nowMs }: EventOf<"question_shown">
   const { question } = task;
   if (question === undefined || question.answer !== undefined)
     return { task, effects: [{ type: "answer" }] };
-  return { task, effects: [wake(Math.min(authPollMs, timeToExpiryMs(question, nowMs)))] };
+  const { approvals } = question;
+  if (approvals === undefined)
+    return { task, effects: [wake(Math.min(authPollMs, timeToExpiryMs(question, nowMs)))] };
+  const { isUnshown: _isUnshown, ...shownApprovals } = approvals;
+  return {
+    task: { ...task, question: { ...question, approvals: shownApprovals } },
+    effects: [wake(timeToExpiryMs(question, nowMs))],
+  };
 }
 
 /** Sends the reply. A peer that does not deduplicate could take a repetition as the reply to its next question, so it is polled instead. */
@@ -201,7 +230,10 @@ function onStillAsking(
   if (!isSame) return startAsking(extendDeadline(task, nowMs), request);
   const { answer } = question;
   if (answer === undefined)
-    return { task, effects: [wake(Math.min(authPollMs, timeToExpiryMs(question, nowMs)))] };
+    return {
+      task: withLatestLink(task, result),
+      effects: [wake(Math.min(authPollMs, timeToExpiryMs(question, nowMs)))],
+    };
   const stillAskedTimes = (answer.stillAskedTimes ?? 0) + 1;
   const countedAnswer = { ...answer, stillAskedTimes };
   const pollLater = (newAnswer: GivenAnswer): Transition => ({
@@ -217,14 +249,23 @@ function onStillAsking(
   return isSameId ? pollLater(unheardAnswer) : startAsking(task, request);
 }
 
-function isSameText(
-  question: AgentQuestion,
-  { prompt, options, fields }: InputRequiredResult,
-): boolean {
+/** A peer may make a new link for each poll, of which only the latest one works. */
+function withLatestLink(task: Task, { url, kind }: InputRequiredResult): Task {
+  const { question } = task;
+  if (question?.signIn === undefined || kind !== "auth" || url === undefined) return task;
+  return question.signIn.url === url
+    ? task
+    : { ...task, question: { ...question, signIn: { url } } };
+}
+
+/** With other rules about who may answer, it is another question. */
+function isSameText(question: AgentQuestion, result: InputRequiredResult): boolean {
+  const { prompt, options, fields, answerers, approvals = 1 } = result;
   const shortQuestion = shownQuestion({ prompt, options: fields === undefined ? options : [] });
+  const { needed = 1 } = question.approvals ?? {};
   const [one, other] = [
-    [question.prompt, question.options, question.fields],
-    [shortQuestion.prompt, shortQuestion.options, fields],
+    [question.prompt, question.options, question.fields, question.answerers, needed],
+    [shortQuestion.prompt, shortQuestion.options, fields, answerers, approvals],
   ];
   return JSON.stringify(one) === JSON.stringify(other);
 }
@@ -304,11 +345,16 @@ export function markReplyInDoubt(task: Task, nowMs: number): Task {
 /** Why a question does not accept a reply. `past`: the reply was meant for an earlier question. */
 export type ReplyRefusal =
   | { type: "answered"; by: string; atMs: number }
+  /** The question needs a click on one of its buttons. */
+  | { type: "use_buttons" }
   | { type: "expired" }
   | { type: "past" }
   | { type: "over" };
 
-/** Adds the reply to the record. The first one counts. The caller stores the record and wakes the task. */
+/**
+ * Adds the reply to the record, or one approval of several. The first reply counts. The caller stores the record and wakes the task, unless
+ * it is the same one: the person has already chosen this.
+ */
 export function takeAnswer({
   task,
   index,
@@ -321,23 +367,60 @@ export function takeAnswer({
   answer: GivenAnswer;
   nowMs: number;
 }): { task: Task } | { notTaken: ReplyRefusal } {
+  const refusal = findReplyRefusal({ task, index, nowMs });
   const { question } = task;
-  if (question === undefined) return { notTaken: { type: "over" } };
-  if ((index ?? question.index) !== question.index) return { notTaken: { type: "past" } };
-  const givenAnswer = question.answer;
-  if (givenAnswer !== undefined)
-    return { notTaken: { type: "answered", by: givenAnswer.user, atMs: givenAnswer.atMs } };
-  if (task.state !== "asking") return { notTaken: { type: "over" } };
-  if (task.cancelReason !== undefined || nowMs >= question.expiresAtMs)
-    return { notTaken: { type: "expired" } };
+  if (refusal !== undefined || question === undefined)
+    return { notTaken: refusal ?? { type: "over" } };
+  if (!fitsQuestion(question, answer)) return { notTaken: { type: "use_buttons" } };
+  const { option } = answer;
+  const { approvals } = question;
+  if (approvals === undefined || option === undefined || isDecidedAlone(question, option))
+    return { task: withAnswer(task, { question, answer, nowMs }) };
+  const change = addApproval(approvals, { ...answer, option });
+  if (change === undefined) return { task };
+  const { given, approvedBy, isComplete } = change;
+  if (!isComplete) {
+    const pending = { ...approvals, given, isUnshown: true as const };
+    return { task: { ...task, question: { ...question, approvals: pending } } };
+  }
+  const approved = { ...question, approvals: { ...approvals, given } };
+  return {
+    task: withAnswer(task, { question: approved, answer: { ...answer, approvedBy }, nowMs }),
+  };
+}
+
+function withAnswer(
+  task: Task,
+  given: { question: AgentQuestion; answer: GivenAnswer; nowMs: number },
+): Task {
+  const { question, answer, nowMs } = given;
   const { from } = answer;
   return {
-    task: {
-      ...advance(extendDeadline(task, nowMs), {}),
-      question: { ...question, answer },
-      ...(from === undefined ? {} : { answeredBy: [...(task.answeredBy ?? []), from] }),
-    },
+    ...advance(extendDeadline(task, nowMs), {}),
+    question: { ...eraseLink(question), answer },
+    ...(from === undefined ? {} : { answeredBy: [...(task.answeredBy ?? []), from] }),
   };
+}
+
+/** Why the question of that index accepts no reply now. `index` is that of the answered question. Default: the open one. */
+export function findReplyRefusal({
+  task,
+  index,
+  nowMs,
+}: {
+  task: Task;
+  index?: number | undefined;
+  nowMs: number;
+}): ReplyRefusal | undefined {
+  const { question } = task;
+  if (question === undefined) return { type: "over" };
+  if ((index ?? question.index) !== question.index) return { type: "past" };
+  const givenAnswer = question.answer;
+  if (givenAnswer !== undefined)
+    return { type: "answered", by: givenAnswer.user, atMs: givenAnswer.atMs };
+  if (task.state !== "asking") return { type: "over" };
+  if (task.cancelReason !== undefined || nowMs >= question.expiresAtMs) return { type: "expired" };
+  return undefined;
 }
 
 /** True if the message with this `ts` was written after the question was posted. Uses Slack's clock if the post is known. */

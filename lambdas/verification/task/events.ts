@@ -47,11 +47,11 @@ export type TaskEvent =
   | { type: "permitted"; nowMs: number; allowed: boolean; locale: Locale; isExternal?: boolean }
   /** The refusal was shown to the person, or was left out because of the limit on refusals. */
   | { type: "refusal_shown" }
-  /** The gate looked for a question in the message's thread. `taken`: the message answered it; `none`: there is none; `not_yours`: another person is asked; `says_nothing`: it has no text. */
+  /** The gate looked for a question in the message's thread. `taken`: the message answered it; `none`: there is none; `not_yours`: another person is asked; `says_nothing`: it has no text; `use_buttons`: the question needs a click, as its writer was told. */
   | {
       type: "reply_given";
       nowMs: number;
-      decision: "taken" | "none" | "not_yours" | "says_nothing";
+      decision: "taken" | "none" | "not_yours" | "says_nothing" | "use_buttons";
     }
   /** The task is counted in its quotas, or a quota is used up. */
   | { type: "charged"; over: OverQuota | undefined }

@@ -1,4 +1,5 @@
 /** The task machine: a pure function from a task and one event to the next task and its effects. `worker/step/run.ts` runs the effects. */
+import { eraseLink } from "./answer-rules.ts";
 import {
   onAnsweredAsking,
   onCallFailedAsking,
@@ -215,8 +216,17 @@ export function next({
   const handle = (handlersOf[phase][event.type] ?? everywhere[event.type]) as Handler | undefined;
   if (handle === undefined)
     throw new Error(`A task that is ${phase} cannot handle the event ${event.type}.`);
-  const transition = handle(task, event, policy);
+  const transition = eraseClosedLink(handle(task, event, policy));
   return transition.task.state === "done" ? unlistDone(transition) : transition;
+}
+
+/** A link to sign in goes with its question, however that ends. */
+function eraseClosedLink(transition: Transition): Transition {
+  const { task } = transition;
+  const { question } = task;
+  const isOpen = task.state === "asking" && task.cancelReason === undefined;
+  if (isOpen || question?.signIn?.url === undefined) return transition;
+  return { ...transition, task: { ...task, question: eraseLink(question) } };
 }
 
 type Handler = (task: Task, event: TaskEvent, policy: Policy) => Transition;

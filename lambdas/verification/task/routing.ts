@@ -3,7 +3,7 @@
  * gives the same id on every machine.
  */
 import { createHash, createHmac } from "node:crypto";
-import type { Task, TaskCall, TaskRoute } from "./task.ts";
+import type { AnswerBy, Task, TaskCall, TaskRoute } from "./task.ts";
 
 /** The part of the configuration and of the zone that the task machine needs. */
 export type Policy = {
@@ -70,6 +70,8 @@ export type DestinationPolicy = {
   concurrency: "thread" | "parallel";
   /** The longest time that a question stays open. */
   questionMs: number;
+  /** Who may answer. */
+  answerBy: AnswerBy;
   /** How long a poll may wait at the destination for news; 0: no long poll. */
   longPollMs: number;
   /** The longest gap between two polls that Sekisho chooses by itself. A longer `poll_after_ms` of the host is obeyed. */
@@ -90,6 +92,7 @@ const removedDestination: DestinationPolicy = {
   stopAfterResult: false,
   concurrency: "thread",
   questionMs: 0,
+  answerBy: "asker",
   longPollMs: 0,
   maxPollGapMs: Number.POSITIVE_INFINITY,
 };

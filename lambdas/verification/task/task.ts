@@ -1,5 +1,6 @@
 /** The Verification zone's record of one task, one item of the task store. */
 
+import { answerersSchema } from "@sekisho/contracts/answer-rules.ts";
 import { uuidPattern } from "@sekisho/contracts/envelope.ts";
 import { reasonSchema } from "@sekisho/contracts/error-data.ts";
 import type { TaskResult } from "@sekisho/contracts/methods.ts";
@@ -44,6 +45,8 @@ const outcomeSchema = z.discriminatedUnion("type", [
     explanation: z.string().optional(),
     /** Slack refused the agent's answer, so no part of it may stay in the thread. */
     insteadOfAnswer: z.literal(true).optional(),
+    /** The agent's question could not be answered by anybody, so it was not asked. */
+    unanswerable: z.literal(true).optional(),
   }),
   /** `external`: the person may ask elsewhere, but not in a channel that is shared with other organizations. */
   z.object({ type: z.literal("refused"), external: z.literal(true).optional() }),
@@ -130,6 +133,10 @@ const givenAnswerSchema = z.object({
   text: z.string().optional(),
   /** The values of the question's fields. */
   fields: fieldValuesSchema.optional(),
+  /** The person says that they have signed in. */
+  signedIn: z.literal(true).optional(),
+  /** Everyone who chose the option, in their order, if the question has `approvals`. */
+  approvedBy: z.array(z.string()).optional(),
   /** The request id of the message that answered, or the id of the submitted modal; absent for a click. */
   from: z.string().optional(),
   /** The JSON-RPC id of the call with the reply, which repetitions keep. */
@@ -146,6 +153,16 @@ const givenAnswerSchema = z.object({
 });
 export type GivenAnswer = z.infer<typeof givenAnswerSchema>;
 
+const answerBySchema = z.union([
+  z.enum(["asker", "anyone"]),
+  z.object({ group: z.string(), team: z.string().optional() }),
+]);
+export type AnswerBy = z.infer<typeof answerBySchema>;
+
+/** The choice of one person, of which the question needs several. */
+const approvalSchema = z.object({ user: z.string(), atMs: z.int(), option: z.int() });
+export type Approval = z.infer<typeof approvalSchema>;
+
 /** The agent's question: open until `expiresAtMs`, answered once. */
 const questionSchema = z.object({
   /** Counts from 0. */
@@ -156,6 +173,21 @@ const questionSchema = z.object({
   options: z.array(questionOptionSchema),
   fields: questionFieldsSchema.optional(),
   kind: z.literal("auth").optional(),
+  /** The person who asked signs in by a link. `url` is a credential: it is erased as soon as the question is over. */
+  signIn: z.object({ url: z.string().optional() }).optional(),
+  /** Who may answer, of those whom the destination's `questions.answerBy` allows. */
+  answerers: answerersSchema.optional(),
+  /** The destination's `questions.answerBy` when the question was asked, for its text. Who may answer is decided at each answer. */
+  answerBy: answerBySchema.optional(),
+  /** So many people must choose the same option. The latest choice of each of them counts. */
+  approvals: z
+    .object({
+      needed: z.int(),
+      given: z.array(approvalSchema),
+      /** The question's message does not show all of them yet. */
+      isUnshown: z.literal(true).optional(),
+    })
+    .optional(),
   askedAtMs: z.int(),
   expiresAtMs: z.int(),
   /** The message that shows it. */
@@ -430,3 +462,6 @@ export function leftOutCountOf(result: TaskResult): number {
   const count = result[leftOutMember];
   return typeof count === "number" ? count : 0;
 }
+
+/** The member of a question whose rules about who may answer cannot be read. A peer's own member of that name is dropped. */
+export const unanswerableMember = "unanswerable";

@@ -81,7 +81,7 @@ export function onReplyGiven(
   policy: Policy,
 ): Transition {
   const isSilent = task.message.unaddressed === true;
-  if (decision === "taken") return ignore(task);
+  if (decision === "taken" || decision === "use_buttons") return ignore(task);
   if (decision === "none")
     return isSilent && !policy.threadReplies
       ? ignore(task)

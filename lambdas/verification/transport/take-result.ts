@@ -24,6 +24,7 @@ import {
   truncate,
 } from "@sekisho/runtime/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
+import { takeAnswerRules } from "./take-answer-rules.ts";
 
 /** Far more than the twenty files that Slack shows for one answer. Further ones are only counted. */
 const maxArtifacts = 100;
@@ -180,8 +181,16 @@ function takeAccepted(members: Members): Members {
 
 /** A broken question stays a question, because the task waits for a reply. */
 function takeQuestion(members: Members): Members {
-  const { prompt, options, ...others } = members;
+  const {
+    prompt,
+    options,
+    url: _url,
+    answerers: _answerers,
+    approvals: _number,
+    ...others
+  } = members;
   return {
+    ...takeAnswerRules(members),
     ...withFitting(others, inputRequiredResultSchema.shape, [
       "fields",
       "kind",

@@ -290,6 +290,7 @@ function dropUndelivered(error: SekishoError): SekishoError {
 const unrelatedReasons: readonly ClientReason[] = [
   "unauthenticated",
   "permission_denied",
+  "asker_unverified",
   "agent_not_found",
   "internal",
 ];

@@ -20,9 +20,9 @@ import type { ActRequest, ActResult, RunAct, StopSession } from "./step/step.ts"
 import { createInTransfer, TransferBusy } from "./transfers.ts";
 
 export function createActs(options: ActOptions): { runAct: RunAct; stopSession: StopSession } {
-  const { files, destinations, slots, newId, now = Date.now, stopping } = options;
+  const { files, destinations, slots, findEmail, newId, now = Date.now, stopping } = options;
   const slotsOf = createDestinationSlots({ destinations, slots, transfers: files.transfers, now });
-  const calls = createCallRunner({ destinations, slotsOf, newId, now, stopping });
+  const calls = createCallRunner({ destinations, slotsOf, findEmail, newId, now, stopping });
   const parts: ActParts = { ...options, now, calls, inTransfer: createInTransfer(slotsOf) };
   const acts: ActFamily<Act["type"]> = {
     ...createPermitActs(parts),

@@ -2,12 +2,15 @@
 
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { TaskResult } from "@sekisho/contracts/methods.ts";
+import { signedInText } from "@sekisho/contracts/sign-in.ts";
 import type { CallAsker } from "@sekisho/runtime/asker/asker.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import type { WorkerDestination } from "../destinations.ts";
+import type { FindEmail } from "../lookups/person-email.ts";
 import { type DestinationSlots, minDelayMs } from "../slots.ts";
 import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../task/events.ts";
-import { installationOf, type Task, threadRefOf } from "../task/task.ts";
+import type { Task } from "../task/task.ts";
+import { findAsker } from "./asker.ts";
 
 export type ExecutionCall = Extract<TaskEffect, { type: CallAct }>;
 type CallRequest = { act: ExecutionCall; task: Task; signal: AbortSignal };
@@ -22,12 +25,14 @@ export type ExecutionCalls = {
 export function createCallRunner(options: {
   destinations: ReadonlyMap<string, WorkerDestination>;
   slotsOf: (destination: string | undefined) => DestinationSlots;
+  /** Absent if no destination gets e-mail addresses. */
+  findEmail?: FindEmail | undefined;
   newId: () => string;
   now: () => number;
   /** Aborts when the process stops. Polls that wait for news then end. */
   stopping?: AbortSignal | undefined;
 }): ExecutionCalls {
-  const { destinations, slotsOf, newId, now, stopping } = options;
+  const { destinations, slotsOf, findEmail, newId, now, stopping } = options;
 
   async function runInSlot(request: CallRequest): Promise<TaskEvent> {
     const { act, task } = request;
@@ -55,7 +60,16 @@ export function createCallRunner(options: {
   }
 
   async function call({ act, task, signal }: CallRequest, waitMs = 0): Promise<TaskEvent> {
-    const request = { ...destinationOf(task), task, newId, signal };
+    const destination = destinationOf(task);
+    // An untold destination costs nothing, not even a promise.
+    const asker =
+      destination.asker &&
+      (await findAsker({
+        ...{ destination, task, findEmail, signal },
+        answer: act.type === "answer" ? task.question?.answer : undefined,
+        isOwnWord: act.type === "send" || act.type === "answer",
+      }));
+    const request = { ...destination, task, asker, newId, signal };
     switch (act.type) {
       case "send":
         return { type: "answered", act: "send", result: await sendTaskCall(request), nowMs: now() };
@@ -125,6 +139,8 @@ type ExecuteCall = Pick<
   "client" | "callTimeoutMs" | "sendTimeoutMs" | "botToken"
 > & {
   task: Task;
+  /** Absent if the destination is not told. */
+  asker?: CallAsker | undefined;
   signal: AbortSignal;
 };
 
@@ -136,32 +152,32 @@ export async function sendTaskCall(request: ExecuteCall): Promise<TaskResult> {
     bot_token: await readToken({ botToken: () => botToken(task), callTimeoutMs, signal }),
   };
   const params = { ...task.call?.params, ...secret };
-  const call = common({ callTimeoutMs: sendTimeoutMs, task, signal });
-  const asker = { ...describeAsker(task), isOwnWord: true };
-  return client.call({ method: "execute_task", params, id: task.id, ...call, asker });
+  const call = common({ ...request, callTimeoutMs: sendTimeoutMs });
+  return client.call({ method: "execute_task", params, id: task.id, ...call });
 }
 
 export async function pollTask(
   request: ExecuteCall & { by: "task_id" | "request_id"; waitMs: number; newId: () => string },
 ): Promise<TaskResult> {
-  const { client, callTimeoutMs, task, by, waitMs, newId, signal } = request;
+  const { client, task, by, waitMs, newId } = request;
   const key = by === "task_id" ? { task_id: task.call?.taskId } : { request_id: task.id };
   const params = waitMs > 0 ? { ...key, wait_ms: waitMs } : key;
   return client.call({
     method: "get_task",
     params,
     id: newId(),
-    ...common({ callTimeoutMs, task, signal }),
+    ...common(request),
   });
 }
 
 /** Sends the person's reply with its own JSON-RPC id, so that the host recognises a repetition. */
 async function answerTask(request: ExecuteCall): Promise<TaskResult> {
-  const { client, callTimeoutMs, sendTimeoutMs = callTimeoutMs, task, signal } = request;
+  const { client, callTimeoutMs, sendTimeoutMs = callTimeoutMs, task } = request;
   const { question, call } = task;
   if (question?.answer === undefined || call?.taskId === undefined)
     throw new SekishoError("internal");
-  const { option, text, fields, user, callId } = question.answer;
+  const { option, fields, user, callId, approvedBy, signedIn } = question.answer;
+  const text = signedIn ? signedInText : question.answer.text;
   const chosenOption = option === undefined ? undefined : question.options[option];
   const params = {
     task_id: call.taskId,
@@ -172,17 +188,15 @@ async function answerTask(request: ExecuteCall): Promise<TaskResult> {
       : { text: text ?? chosenOption?.label ?? "" }),
     ...(fields === undefined ? {} : { fields }),
     user_id: user,
+    ...(approvedBy === undefined ? {} : { approved_by: approvedBy }),
     ...(question.id === undefined ? {} : { question_id: question.id }),
   };
-  const callOptions = {
-    ...common({ callTimeoutMs: sendTimeoutMs, task, signal }),
-    asker: { ...describeAsker(task, user), isOwnWord: true },
-  };
+  const callOptions = common({ ...request, callTimeoutMs: sendTimeoutMs });
   return client.call({ method: "answer_task", params, id: callId, ...callOptions });
 }
 
 async function cancelTask(request: ExecuteCall & { newId: () => string }): Promise<void> {
-  const { client, callTimeoutMs, task, newId, signal } = request;
+  const { client, task, newId } = request;
   const key =
     task.call?.taskId === undefined ? { request_id: task.id } : { task_id: task.call?.taskId };
   const params = { ...key, reason: task.cancelReason ?? "undeliverable" };
@@ -190,19 +204,8 @@ async function cancelTask(request: ExecuteCall & { newId: () => string }): Promi
     method: "cancel_task",
     params,
     id: newId(),
-    ...common({ callTimeoutMs, task, signal }),
+    ...common(request),
   });
-}
-
-/** The person behind a call: who wrote the message, or `user`, who answered a question. */
-export function describeAsker(task: Task, user = task.message.user): CallAsker {
-  const { team, enterprise } = installationOf(task);
-  const { channel, threadTs: thread } = threadRefOf(task);
-  return {
-    person: { team, enterprise, user, channel, thread },
-    requestId: task.id,
-    isOwnWord: false,
-  };
 }
 
 /** Reads the bot token. Without one nothing is sent, so a failure is `undelivered`. */
@@ -219,18 +222,11 @@ async function readToken(request: {
   }
 }
 
-function common({
-  callTimeoutMs,
-  task,
-  signal,
-}: {
-  callTimeoutMs: number;
-  task: Task;
-  signal: AbortSignal;
-}) {
+function common(request: Pick<ExecuteCall, "callTimeoutMs" | "task" | "asker" | "signal">) {
+  const { callTimeoutMs, task, asker, signal } = request;
   return {
     requestId: task.id,
-    asker: describeAsker(task),
+    ...(asker && { asker }),
     sessionId: task.call?.sessionId ?? "",
     timeoutMs: callTimeoutMs,
     trace: task.trace,

@@ -56,6 +56,7 @@ export function createSafeText(text: TaskText): TaskText {
     replaced: text.replaced,
     lateChange: text.lateChange,
     questionModal: text.questionModal,
+    noLinkModal: text.noLinkModal,
     withoutRetry: text.withoutRetry,
     buttonClickRefused: text.buttonClickRefused,
   };

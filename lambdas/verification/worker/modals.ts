@@ -8,7 +8,7 @@ import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
 import type { Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
-import { type SlackApi, SlackError } from "../slack/api/slack.ts";
+import { type ModalView, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import {
   buildAskAboutModal,
   buildShortcutRefusalModal,
@@ -16,7 +16,7 @@ import {
 } from "../slack/messages/modal.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
-import { takeAnswer } from "../task/asking.ts";
+import { findReplyRefusal } from "../task/asking.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ButtonClick, FormSubmitted, ShortcutUsed } from "../task/messages.ts";
 import {
@@ -56,27 +56,44 @@ async function localeOf(
 
 type OpenFormButton = Extract<ButtonClick["button"], { type: "open_form" }>;
 
-/** Opens the modal with the question's fields, for a person who may answer it. Resolves to why it is not opened. */
+type FormClick = { button: OpenFormButton; task: Task; person: Person; signal: AbortSignal };
+
+/**
+ * Opens the modal with the question's fields or with its link to sign in, for a person who may answer it. Resolves to why it is not opened.
+ */
 export async function openForm(
   options: Pick<ModalOptions, "gate" | "slack" | "text" | "now">,
-  request: { button: OpenFormButton; task: Task; person: Person; signal: AbortSignal },
+  request: FormClick,
 ): Promise<ButtonClickRefusal | undefined> {
-  const { gate, slack, text, now } = options;
+  const { gate, text, now } = options;
   const { button, task, person, signal } = request;
-  const { user } = person;
-  const atMs = now();
-  const answer = { user, atMs, callId: "" };
-  const answerResult = takeAnswer({ task, index: button.question, answer, nowMs: atMs });
-  if ("notTaken" in answerResult) return answerResult.notTaken;
-  if (!(await gate.mayAnswer({ task, person, signal }))) return { type: "not_yours" };
+  const { question: index } = button;
+  const isSignIn = task.question?.index === index && task.question.signIn !== undefined;
+  // Nobody else learns anything about a link to sign in, not even that it is over.
+  if (isSignIn && !(await gate.mayAnswer({ task, person, signal }))) return { type: "not_yours" };
+  const refusal = findReplyRefusal({ task, index, nowMs: now() });
+  if (refusal !== undefined && isSignIn) {
+    const view = text.noLinkModal({ task, refusal, nowMs: now() });
+    return (await openView(options, { ...request, view })) === undefined ? undefined : refusal;
+  }
+  if (refusal !== undefined) return refusal;
+  if (!isSignIn && !(await gate.mayAnswer({ task, person, signal }))) return { type: "not_yours" };
   const installation = installationOf(task);
+  const { user } = person;
   const isAsker = user === task.message.user && task.locale !== undefined;
   const locale = isAsker
     ? task.locale
     : await localeOf(options, { installation, user, requestId: task.id, signal });
   const view = text.questionModal({ task, locale });
-  if (view === undefined) return { type: "over" };
+  return view === undefined ? { type: "over" } : openView(options, { ...request, view });
+}
+
+async function openView(
+  { slack }: Pick<ModalOptions, "slack">,
+  { button, task, view, signal }: FormClick & { view: ModalView },
+): Promise<ButtonClickRefusal | undefined> {
   if (button.triggerId === undefined) return { type: "form_not_opened" };
+  const installation = installationOf(task);
   try {
     await slack.openModal({
       installation,
@@ -109,13 +126,19 @@ export async function giveForm(
   const { user, atMs, question: index, submissionId: from } = form;
   // A form of an earlier question has no fields here. It is refused below.
   const { fields = [] } = question?.index === index ? question : {};
+  const isSignIn = question?.index === index && question.signIn !== undefined;
+  const isFor = isSignIn || question?.index !== index || question.fields !== undefined;
+  // The agent has worded its question anew, without a form, while the modal was open.
+  if (!isFor && findReplyRefusal({ task, index, nowMs: now() }) === undefined)
+    return { type: "past" };
   const checkResult = checkFieldValues({
     fields,
     values: toFieldValues({ fields, values: form.values }),
   });
   // The ingress has checked the inputs, so only a form of another version comes here.
   if ("problems" in checkResult) return { type: "form_not_opened" };
-  const answer = { user, atMs, fields: checkResult.values, from };
+  const reply = isSignIn ? { signedIn: true as const } : { fields: checkResult.values };
+  const answer = { user, atMs, ...reply, from };
   const decision = await questions.give({
     requestId: task.id,
     index,

@@ -10,6 +10,7 @@ import { isWrittenAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
 import {
+  type Approval,
   type GivenAnswer,
   installationOf,
   queueGroupOf,
@@ -107,11 +108,13 @@ export function createQuestions(options: {
       const nowMs = now();
       const target = index === undefined ? {} : { index };
       const change = takeAnswer({ task, ...target, answer: { ...answer, callId: newId() }, nowMs });
-      if ("notTaken" in change) return change.notTaken;
-      if (answer.option === undefined && !answer.text && answer.fields === undefined)
-        return { type: "says_nothing" };
+      const refusal = "notTaken" in change ? change.notTaken : undefined;
+      if (refusal !== undefined && refusal.type !== "use_buttons") return refusal;
+      if (isEmpty(answer)) return { type: "says_nothing" };
       const person = await gate.identify({ task, actor: { user: answer.user, userTeam }, signal });
       if (!(await gate.mayAnswer({ task, person, signal }))) return { type: "not_yours" };
+      if ("notTaken" in change) return change.notTaken;
+      if (change.task === task) return { type: "taken" };
       if (task.lease !== undefined && task.lease.untilMs > nowMs) return { type: "held" };
       // The wake-up is sent first, as in every step, so that no stored answer is left without one.
       const seq = task.wakeSeq + 1;
@@ -147,8 +150,13 @@ export function createQuestions(options: {
       if (result.type === "held")
         return { type: "busy", delayMs: heldDelayMs(now() - task.receivedAtMs) };
       const isMeant = result.type === "taken" || result.type === "says_nothing";
-      if (isMeant && message.files !== undefined) await notifyFilesIgnored({ task, signal });
+      if (isMeant && message.files !== undefined)
+        await notifyWriter({ task, refusal: { type: "files_left" }, signal });
       if (result.type === "says_nothing") return toEvent("says_nothing");
+      if (result.type === "use_buttons") {
+        await notifyWriter({ task, refusal: result, signal });
+        return toEvent("use_buttons");
+      }
       isOthers ||= result.type === "not_yours";
       if (result.type !== "taken") continue;
       await markReplyTaken({ slack, task, indicators, signal });
@@ -157,17 +165,18 @@ export function createQuestions(options: {
     return toEvent(isOthers ? "not_yours" : "none");
   }
 
-  /** Tells the person privately that the files of a reply are not sent to the agent. Best effort, and limited. */
-  async function notifyFilesIgnored({
+  /** Tells the writer of a reply privately what of it does not count. Best effort, and limited. */
+  async function notifyWriter({
     task,
+    refusal,
     signal,
   }: {
     task: Task;
+    refusal: { type: "files_left" | "use_buttons" };
     signal: AbortSignal;
   }): Promise<void> {
     const actor = actorOf(task.message);
     const { user } = actor;
-    const refusal = { type: "files_left" } as const;
     const notice = text.buttonClickRefused({ refusal, locale: task.locale });
     const threadRef = threadRefOf(task);
     const call = {
@@ -191,6 +200,10 @@ export function createQuestions(options: {
   return { give, giveFromThread };
 }
 
+function isEmpty({ option, text, fields, signedIn }: Reply): boolean {
+  return option === undefined && !text && fields === undefined && signedIn === undefined;
+}
+
 function isOpen({ state, question, cancelReason }: Task): boolean {
   return (
     state === "asking" &&
@@ -211,6 +224,12 @@ function isRepeated({
   answer: Reply;
 }): boolean {
   if (answer.from !== undefined) return task.answeredBy?.includes(answer.from) === true;
+  const isApproval = (approval: Approval) =>
+    approval.user === answer.user &&
+    approval.atMs === answer.atMs &&
+    approval.option === answer.option;
+  if (index === task.question?.index && task.question?.approvals?.given.some(isApproval))
+    return true;
   const reply = task.question?.answer;
   if (reply === undefined || index !== task.question?.index) return false;
   return reply.user === answer.user && reply.atMs === answer.atMs && reply.option === answer.option;

@@ -16,6 +16,7 @@ import { createGate, type Gate } from "../gate/gate.ts";
 import { parseUsage, type Usage } from "../gate/quotas.ts";
 import { parseRefusalRecord, type RefusalRecord } from "../gate/refusals.ts";
 import { createPolicy, parseReadableRules, toDefaultLocale } from "../gate/rules.ts";
+import { createFindEmail } from "../lookups/person-email.ts";
 import { createFindTaskContext } from "../lookups/task-context.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { chooseContact } from "../slack/messages/outcome-text.ts";
@@ -143,8 +144,10 @@ export function createVerificationWorker(options: {
   const publishHome = createPublishHome({ readOverview, gate, slack, log, now });
   const questions = createQuestions({ ...sharedParts, store, queue });
   const zoneSecret = createZoneSecret({ store: engine.secretStore, newSecret, now });
+  const isEmailWanted = [...destinations.values()].some(({ asker }) => asker?.getsEmail);
+  const findEmail = isEmailWanted ? createFindEmail({ slack, now }) : undefined;
   const votes = createVotes({
-    ...sharedParts,
+    ...{ ...sharedParts, findEmail },
     store,
     destinations,
     zoneSecret,
@@ -154,6 +157,7 @@ export function createVerificationWorker(options: {
   const findTaskContext = createFindTaskContext({ slack, settings: config.slack.context, now });
   const answering = {
     findTaskContext,
+    findEmail,
     contextSettings: config.slack.context,
     files,
     questions,

@@ -11,11 +11,12 @@ import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import type { Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
+import type { FindEmail } from "../lookups/person-email.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { ButtonClick, VoteGiven } from "../task/messages.ts";
 import { secretOfConversation, voterIdOf, type ZoneSecretValues } from "../task/routing.ts";
 import { hasFailedDelivery, type Task, threadRefOf } from "../task/task.ts";
-import { describeAsker } from "./calls.ts";
+import { findAsker } from "./asker.ts";
 
 type Vote = NonNullable<Task["votes"]>[number];
 
@@ -43,11 +44,12 @@ export function createVotes(options: {
   gate: Pick<Gate, "mayAskThere">;
   destinations: ReadonlyMap<string, WorkerDestination>;
   zoneSecret: () => ZoneSecretValues | Promise<ZoneSecretValues>;
+  findEmail: FindEmail | undefined;
   newId: () => string;
   log: Log;
   now: () => number;
 }): Votes {
-  const { store, gate, destinations, zoneSecret, newId, log, now } = options;
+  const { store, gate, destinations, zoneSecret, findEmail, newId, log, now } = options;
 
   async function call({
     task,
@@ -63,6 +65,8 @@ export function createVotes(options: {
       return;
     const { taskId, sessionId } = task.call;
     const key = taskId === undefined ? { request_id: task.id } : { task_id: taskId };
+    // The token says whose task it is. Who votes is told by the opaque id only.
+    const asker = await findAsker({ destination, task, isOwnWord: false, findEmail, signal });
     await destination.client.call({
       method: "feedback",
       params: {
@@ -73,7 +77,7 @@ export function createVotes(options: {
       },
       id: newId(),
       requestId: task.id,
-      asker: describeAsker(task),
+      ...(asker && { asker }),
       sessionId,
       timeoutMs: Math.min(callTimeoutMs, destination.callTimeoutMs),
       trace: task.trace,

@@ -45,7 +45,7 @@ export const besideHttp1 = {
 /** A package or a module of ours, and what the code uses of it. Only that is bundled. */
 export type LazyPackage = { name: string; fileName: string; exports: readonly string[] };
 
-/** The client of the transport `agentcore`, what recognizes files by their bytes, and what makes the tokens that say who asked. */
+/** The client of the transport `agentcore`, what recognizes files by their bytes, what makes the tokens that say who asked, and what trades them. */
 const lazyInWorker: readonly LazyPackage[] = [
   {
     name: "@aws-sdk/client-bedrock-agentcore",
@@ -66,6 +66,11 @@ const lazyInWorker: readonly LazyPackage[] = [
     name: "@sekisho/runtime/asker/stage-tokens.ts",
     fileName: "asker-tokens.cjs",
     exports: ["createStageAskerTokens"],
+  },
+  {
+    name: "@sekisho/runtime/auth/token-exchange.ts",
+    fileName: "token-exchange.cjs",
+    exports: ["createTokenExchangeAuthorizer"],
   },
 ];
 

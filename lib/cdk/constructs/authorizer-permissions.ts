@@ -99,7 +99,8 @@ function tokenPermissions(authorizers: readonly AuthorizerConfig[]): PolicyState
     const [first] = group;
     if (first === undefined) return [];
     const audiences = [...new Set(group.map(({ audience }) => audience))];
-    return new PolicyStatement({
+    const tagPermissions = group.some(({ tags }) => tags) ? [permitTags()] : [];
+    const tokens = new PolicyStatement({
       actions: ["sts:GetWebIdentityToken"],
       resources: ["*"],
       conditions: {
@@ -110,6 +111,20 @@ function tokenPermissions(authorizers: readonly AuthorizerConfig[]): PolicyState
         NumericLessThanEquals: { "sts:DurationSeconds": first.durationSeconds },
       },
     });
+    return [tokens, ...tagPermissions];
+  });
+}
+
+/** The request itself is permitted by `sts:GetWebIdentityToken`, with its own conditions. */
+function permitTags(): PolicyStatement {
+  return new PolicyStatement({
+    actions: ["sts:TagGetWebIdentityToken"],
+    resources: ["*"],
+    conditions: {
+      "ForAllValues:StringEquals": {
+        "aws:TagKeys": ["slack_team", "slack_user", "slack_enterprise"],
+      },
+    },
   });
 }
 

@@ -66,8 +66,27 @@ export async function findData({ zone, person, signal }: Search): Promise<Person
   return data;
 }
 
+/** Also by one of several approvals. */
 function isAnsweredBy({ message, question }: Task, { team, user }: Person): boolean {
-  return message.team === team && question?.answer?.user === user;
+  const { answer, approvals } = question ?? {};
+  const users = [answer?.user, ...(approvals?.given ?? []).map((approval) => approval.user)];
+  return message.team === team && users.includes(user);
+}
+
+type Question = NonNullable<Task["question"]>;
+
+/** The question without the name of the person. */
+function withoutAnswerer({ answer, approvals, ...question }: Question, user: string): Question {
+  const hide = (id: string) => (id === user ? "" : id);
+  const given = approvals?.given.map((approval) => ({ ...approval, user: hide(approval.user) }));
+  const approvedBy = answer?.approvedBy?.map(hide);
+  return {
+    ...question,
+    ...(answer && {
+      answer: { ...answer, user: hide(answer.user), ...(approvedBy && { approvedBy }) },
+    }),
+    ...(approvals && given && { approvals: { ...approvals, given } }),
+  };
 }
 
 /** The cleanup comes two minutes after the answer. If it has not come after this time, it never will. */
@@ -223,9 +242,8 @@ async function eraseRecords(data: PersonData): Promise<LeftData["answered"]> {
     await change(id, (record) => {
       const task = taskSchema.parse(record);
       const { question } = task;
-      if (question?.answer === undefined || !isAnsweredBy(task, person)) return record;
-      const answer = { ...question.answer, user: "" };
-      if (!isUnderWay(task)) return { ...record, question: { ...question, answer } };
+      if (question === undefined || !isAnsweredBy(task, person)) return record;
+      if (!isUnderWay(task)) return { ...record, question: withoutAnswerer(question, person.user) };
       underWayIds.add(id);
       return record;
     });

@@ -60,6 +60,8 @@ export async function checkAgent(check: AgentCheck, name: string): Promise<Findi
   const missing = await findMissingSecret(check, authorizer);
   if (missing !== undefined) return missing;
   const { address: url = "" } = readAgentAddress(agent) ?? {};
+  if (authorizer.type === "token-exchange")
+    return ok(`${url} is not called, because a call needs the token of a person who asks.`);
   const timeoutMs = check.config.limits.callTimeoutMs;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([check.signal, timeout]);

@@ -12,6 +12,7 @@ import { hasManyWorkspaces } from "@sekisho/verification/gate/border.ts";
 import {
   botScopes,
   contextScopes,
+  emailScopes,
   requiredScopes,
 } from "@sekisho/verification/slack/api/manifest.ts";
 import { callWebApi, toSlackError } from "@sekisho/verification/slack/api/web-call.ts";
@@ -107,10 +108,20 @@ export async function checkScopes({ config, bot }: Subject): Promise<Finding> {
   const isMissing = (scope: string) => !scopes.includes(scope);
   const missing = requiredScopes(config).filter(isMissing);
   if (missing.length > 0) return failure(`Missing: ${missing.join(", ")}.`);
-  const missingScopes = contextScopes(config).filter(isMissing);
-  if (missingScopes.length > 0) {
-    const what = `Missing: ${missingScopes.join(", ")}. Agents get ids in place of names (slack.context).`;
-    return warning(what);
+  const losses = [
+    [contextScopes(config), "Agents get ids in place of names (slack.context)."],
+    [emailScopes(config), "Destinations get no e-mail addresses (asker.claims)."],
+  ] as const;
+  const missingLosses = losses.filter(([wantedScopes]) => wantedScopes.some(isMissing));
+  if (missingLosses.length > 0) {
+    const missingScopes = new Set(
+      missingLosses.flatMap(([wantedScopes]) => wantedScopes.filter(isMissing)),
+    );
+    return warning(
+      [`Missing: ${[...missingScopes].join(", ")}.`, ...missingLosses.map(([, loss]) => loss)].join(
+        " ",
+      ),
+    );
   }
   if (scopes.includes("assistant:write") && config.slack.assistant === undefined) {
     const what = "The app is declared as an agent, and the configuration does not use that.";

@@ -111,7 +111,7 @@ async function sendAndShow(run: CommandRun, { peer, json, ...task }: Sending): P
   try {
     const result = await runTask({ ...task, requestId, signal, note, onAccepted });
     const answerText = result.status === "success" ? result.response_text : result.prompt;
-    run.print(json ? toJson(result) : sanitizeLines(answerText));
+    run.print(json ? toJson(withoutLink(result)) : sanitizeLines(answerText));
     if (result.status === "success") return exitCodes.success;
     note(describeQuestion(result));
     return exitCodes.failed;
@@ -128,6 +128,13 @@ async function sendAndShow(run: CommandRun, { peer, json, ...task }: Sending): P
     note(failure.text);
     return failure.isUnreachable ? exitCodes.notReachable : exitCodes.failed;
   }
+}
+
+/** A link to sign in is for one person, and the output of a command is often kept. */
+function withoutLink(result: TaskResult): TaskResult {
+  if (result.status !== "input_required") return result;
+  const { url: _url, ...question } = result;
+  return question;
 }
 
 /** Says what would answer the question, because this command does not answer questions. */

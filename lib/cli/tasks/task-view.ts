@@ -88,7 +88,20 @@ function viewQuestion({ options, fields, answer, ...question }: NonNullable<Task
     ...pick(question, "index", "askedAtMs", "expiresAtMs", "ts"),
     options: options.length,
     fields: fields?.length,
-    answer: answer && pick(answer, "user", "atMs", "option", "arrival", "stillAskedTimes"),
+    signIn: question.signIn && { hasLink: question.signIn.url !== undefined },
+    ...pick(question, "answerers", "answerBy", "approvals"),
+    answer:
+      answer &&
+      pick(
+        answer,
+        "user",
+        "atMs",
+        "option",
+        "signedIn",
+        "approvedBy",
+        "arrival",
+        "stillAskedTimes",
+      ),
   };
 }
 

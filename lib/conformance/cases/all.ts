@@ -1,6 +1,7 @@
 /** All cases, in the order in which they are reported. */
 import type { ConformanceCase } from "../case.ts";
 import { acceptedCases, cancelCases, endedCases } from "./accepted.ts";
+import { approvalCases } from "./approvals.ts";
 import { boundCases } from "./bounds.ts";
 import { authenticationCases, headerCases, otherCases } from "./callers.ts";
 import { conversationCases, fileCases } from "./conversations.ts";
@@ -27,6 +28,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...questionCases,
   ...replyCases,
   ...questionFieldCases,
+  ...approvalCases,
   ...acceptedCases,
   ...cancelCases,
   ...endedCases,

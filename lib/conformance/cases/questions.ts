@@ -384,8 +384,9 @@ export function isSameQuestion(
   { expires_at: endsAt, ...question }: Question,
 ): boolean {
   if (again.status !== "input_required" || !isSameTime(again.expires_at, endsAt)) return false;
-  const { task_id, prompt, options, fields, kind, question_id } = again;
-  return Object.entries({ task_id, prompt, options, fields, kind, question_id }).every(
+  const { task_id, prompt, options, fields, kind, question_id, answerers, approvals } = again;
+  const shown = { task_id, prompt, options, fields, kind, question_id, answerers, approvals };
+  return Object.entries(shown).every(
     ([name, value]) => comparable(value) === comparable(question[name as keyof typeof question]),
   );
 }

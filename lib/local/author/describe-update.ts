@@ -1,5 +1,6 @@
 /** Says to the author of an agent what is wrong with an update. The text holds the author's own value, so it is not for log lines. */
 import { inspect } from "node:util";
+import { signInUrlProblem } from "@sekisho/contracts/sign-in.ts";
 import { updateSchema } from "@sekisho/execution/runs/update-schema.ts";
 import type * as z from "zod";
 
@@ -14,6 +15,8 @@ export function describeProblem(update: unknown): string | undefined {
   const name = issue.path
     .map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
     .join("");
+  // A link to sign in is a credential, whatever is wrong with it.
+  if (issue.path[0] === "url" && issue.code !== "custom") return `\`url\` ${signInUrlProblem}`;
   const value = issue.path.reduce<unknown>((at, key) => Object(at)[key], update);
   return `\`${name.replace(/^\./, "")}\` ${describeIssue({ issue, value })}`;
 }

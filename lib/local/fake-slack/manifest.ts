@@ -26,6 +26,7 @@ const knownScopes = [
   "reactions:write",
   "usergroups:read",
   "users:read",
+  "users:read.email",
 ] as const;
 const knownEvents = [
   "agent_session_stopped",

@@ -268,6 +268,24 @@ export function createHomeClickForm(
   return { payload: JSON.stringify(payload) };
 }
 
+/** A click on a button of a modal, also on one that opens an address. It names no channel. */
+export function createModalClickForm(
+  click: { modal: OpenModal; triggerId: string } & Omit<Click, "message">,
+): { payload: string } {
+  const { modal, triggerId, button, blockId, actionTs } = click;
+  const payload = {
+    type: "block_actions",
+    ...actorFields(modal),
+    api_app_id: workspace.app,
+    token,
+    container: { type: "view", view_id: modal.id },
+    trigger_id: triggerId,
+    view: toViewPayload(modal),
+    actions: [{ ...button, block_id: blockId, action_ts: actionTs }],
+  };
+  return { payload: JSON.stringify(payload) };
+}
+
 /** https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload. */
 export function createSubmissionForm(submission: {
   modal: OpenModal;

@@ -14,6 +14,7 @@ import {
   createEventPayload,
   createHomeClickForm,
   createHomeOpenedPayload,
+  createModalClickForm,
   createShortcutForm,
   createStoppedPayload,
   createSubmissionForm,
@@ -352,6 +353,23 @@ export function createPersons({
       const errors = readErrorsReply(modal.view, delivery.reply);
       if (delivery.status === 200 && errors === undefined) state.modals.close(modal);
       return { ...delivery, errors };
+    },
+    /** Clicks a button of an open modal. Slack opens its address, if it has one, and sends the click too. Throws if there is none. */
+    clickModalButton(request: { eventsUrl: string; id: string; label: string }) {
+      const { eventsUrl, id, label } = request;
+      const modal = state.modals.all().find((each) => each.id === id);
+      const shownButton = listButtons(modal?.view.blocks ?? []).find(
+        ({ button }) => button.text.text === label,
+      );
+      if (modal === undefined || shownButton === undefined)
+        throw new Error("The fake Slack has no such button in a modal.");
+      const triggerId = newTriggerId(modal.user, modal.channel);
+      const click = { modal, ...shownButton, triggerId, actionTs: messages.newTs() };
+      const form = createModalClickForm(click);
+      return {
+        url: shownButton.button.url,
+        delivered: sendForm({ ...signing, url: eventsUrl, form }),
+      };
     },
     /** Closes a modal without submitting it. */
     closeModal(id: string): void {

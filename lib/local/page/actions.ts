@@ -46,6 +46,8 @@ const modalSchema = z.object({
   filled_in: z.record(z.string(), z.union([z.string(), z.array(z.string())])).default({}),
 });
 
+const modalClickSchema = z.object({ id: z.string(), label: z.string() });
+
 /** A slash command at the beginning of what somebody typed. */
 const command = /^(\/[a-z0-9_-]+)(?:\s+|$)/;
 /** A mention as somebody types it. In a thread it may be left out. */
@@ -128,6 +130,14 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
     return { errors };
   }
 
+  function clickInModal(
+    { id, label }: z.output<typeof modalClickSchema>,
+    eventsUrl: string,
+  ): object {
+    fakeSlack.clickModalButton({ eventsUrl, id, label });
+    return {};
+  }
+
   function close({ id }: z.output<typeof modalSchema>): object {
     fakeSlack.closeModal(id);
     return {};
@@ -177,6 +187,12 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
       invalid: noModal,
       impossible: noModal,
       run: submit,
+    }),
+    "POST /local/modals/clicks": action({
+      schema: modalClickSchema,
+      invalid: noModal,
+      impossible: noModal,
+      run: clickInModal,
     }),
     "POST /local/modals/close": action({
       schema: modalSchema,

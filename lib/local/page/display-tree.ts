@@ -229,6 +229,8 @@ function special(inner: string, nameOf: (id: string) => string): DisplayNode[] {
   if (/^[@#]/.test(target))
     return [createNode("mention", [`${target[0]}${label ?? nameOf(target.slice(1))}`])];
   if (target.startsWith("!date^")) return [decodeSlackEntities(label ?? "")];
+  if (target.startsWith("!subteam^"))
+    return [createNode("mention", [`@${label ?? nameOf(target.slice("!subteam^".length))}`])];
   if (target.startsWith("!")) return [createNode("mention", [`@${label ?? target.slice(1)}`])];
   return createLinkNodes({
     href: decodeSlackEntities(target),

@@ -7,6 +7,7 @@ import { attachmentFields } from "../fake-slack/slack-message.ts";
 import {
   findFakeChannel,
   findFakePerson,
+  groups,
   isOwnBot,
   otherBot,
   workflow,
@@ -162,10 +163,12 @@ function tableOf({ rows }: FakeSlackBlock): DisplayNode {
   );
 }
 
-/** The name of a user or a channel. */
+/** The name of a user, a user group or a channel. */
 export function findDisplayName(id: string): string {
   if (isOwnBot(id)) return "Sekisho";
   if (id === otherBot.user) return otherBot.name;
   if (id === workflow.bot) return workflow.name;
+  const group = groups.find((each) => each.id === id);
+  if (group !== undefined) return group.handle;
   return findFakePerson(id)?.name ?? findFakeChannel(id)?.name ?? id;
 }

@@ -1,4 +1,5 @@
 /** A modal of the fake Slack as the page shows it. */
+import { listButtons } from "../fake-slack/blocks.ts";
 import { listInputs, type OpenModal } from "../fake-slack/views.ts";
 import { createMrkdwnTree, type DisplayNode } from "./display-tree.ts";
 import { findDisplayName } from "./message-view.ts";
@@ -25,6 +26,8 @@ export type ModalView = {
   submit: string | undefined;
   close: string | undefined;
   texts: readonly (readonly DisplayNode[])[];
+  /** Buttons that open an address. */
+  links: readonly { label: string; href: string }[];
   inputs: readonly InputView[];
 };
 
@@ -48,8 +51,15 @@ export function createModalView({ id, user, view }: OpenModal): ModalView {
       };
     },
   );
-  const texts = view.blocks.flatMap((block) =>
-    block.type === "section" ? [createMrkdwnTree(block.text.text, findDisplayName)] : [],
+  const texts = view.blocks.flatMap((block) => {
+    const shown =
+      block.type === "section" ? [block.text] : block.type === "context" ? block.elements : [];
+    return shown.length === 0
+      ? []
+      : [shown.flatMap(({ text }) => createMrkdwnTree(text, findDisplayName))];
+  });
+  const links = listButtons(view.blocks).flatMap(({ button: { text, url } }) =>
+    url !== undefined && /^https?:/.test(url) ? [{ label: text.text, href: url }] : [],
   );
   return {
     id,
@@ -58,6 +68,7 @@ export function createModalView({ id, user, view }: OpenModal): ModalView {
     submit: view.submit?.text,
     close: view.close?.text,
     texts,
+    links,
     inputs,
   };
 }

@@ -68,6 +68,7 @@ const replies: Record<Extract<TaskEvent, { type: "reply_given" }>["decision"], s
   none: "no open question in the thread",
   not_yours: "the open question is for someone else",
   says_nothing: "empty reply to the open question",
+  use_buttons: "reply in words to a question that needs a click",
 };
 
 const detailed: Detailed = {

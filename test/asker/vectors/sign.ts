@@ -59,6 +59,12 @@ export function signEs256(name: "test-ec" | "attacker-ec", input: string): Buffe
   return Buffer.concat([toBytes(r), toBytes(s)]);
 }
 
+/** Another valid signature of the same text, which everybody can make. */
+export function negateS(signature: Buffer): Buffer {
+  const s = groupOrder - toInteger(signature.subarray(32));
+  return Buffer.concat([signature.subarray(0, 32), toBytes(s)]);
+}
+
 /** The form of KMS and of most libraries for certificates: a SEQUENCE of two INTEGERs. JOSE wants the 64 bytes. */
 export function toDer(signature: Buffer): Buffer {
   const integers = [signature.subarray(0, 32), signature.subarray(32)].map((half) => {

@@ -3,6 +3,7 @@ import { constants, createHash, createPrivateKey, sign } from "node:crypto";
 import {
   groupOrder,
   type KeyName,
+  negateS,
   publicJwk,
   signEs256,
   signHs256WithPublicKey,
@@ -583,9 +584,15 @@ function makeRepeated(): Vector[] {
   const twice = makeVector("a poll's token sent twice", "valid", withoutDigest(poll));
   const swapped = request(makeVector("a token whose body was swapped before", "valid"));
   const otherBody = Buffer.from(execution.replace("v42", "v41")).toString("base64");
+  // Both s and its negative are valid with r, so that a verifier must not remember tokens by their text.
+  const twin = makeVector(ec.name, "replayed", {
+    key: "test-ec",
+    signature: (_input, genuine) => negateS(genuine),
+  });
   return [
     { ...once, expected: "replayed", first: request(once) },
     { ...ec, expected: "replayed", first: request(ec) },
+    { ...twin, name: "sent twice, with the other signature of ES256", first: request(ec) },
     { ...twice, first: request(twice) },
     makeVector("the jti of another token", "replayed", {
       claims: { jti: uuidOf("sent twice") },

@@ -62,6 +62,14 @@ async function openZoneWithData() {
     arrival: { type: "arrived" as const },
   };
   const question = { index: 0, prompt: "", options: [], askedAtMs: 1, expiresAtMs: 2, answer };
+  const approvedQuestion = {
+    ...question,
+    answer: { ...answer, user: "U0PERSON3", approvedBy: ["U0PERSON1", "U0PERSON3"] },
+    approvals: {
+      needed: 2,
+      given: ["U0PERSON1", "U0PERSON3"].map((user) => ({ user, atMs: 1, option: 0 })),
+    },
+  };
   const other = {
     ...common,
     principal: "T1/U0PERSON2",
@@ -81,6 +89,7 @@ async function openZoneWithData() {
     sampleTask({ ...own, id: idOf(1), receivedAtMs: nowMs - 1000 }),
     old,
     sampleTask({ ...other, id: idOf(3), question }),
+    sampleTask({ ...other, id: idOf(6), question: approvedQuestion }),
     entry,
     quota,
     // The next write would remove it.
@@ -146,7 +155,7 @@ describe("erasing the data of one person", () => {
   it("erases everything that names the person, and keeps everything of others", async () => {
     const { zone, store, execution, folder } = await openZoneWithData();
     expect(await countData(await find(zone))).toEqual({
-      ...{ tasks: 2, underWay: 0, history: 1, answered: 1, quotas: 1 },
+      ...{ tasks: 2, underWay: 0, history: 1, answered: 2, quotas: 1 },
       ...{ files: 1, deadLetters: 0, execution: 2, rules: [1], configuration: [] },
     });
     expect(await erase(zone)).toEqual({ answered: [], executionFailure: undefined });
@@ -157,6 +166,9 @@ describe("erasing the data of one person", () => {
     expect(await store.get({ id: idOf(3) })).toMatchObject({
       principal: "T1/U0PERSON2",
       question: { answer: { option: 0 } },
+    });
+    expect(await store.get({ id: idOf(6) })).toMatchObject({
+      question: { answer: { user: "U0PERSON3", approvedBy: ["", "U0PERSON3"] } },
     });
     for (const id of ["e1", "k1"]) expect(await execution.get({ id })).toBeUndefined();
     expect(await execution.get({ id: "k2" })).toMatchObject({ value: "kept" });

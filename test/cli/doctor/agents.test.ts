@@ -28,7 +28,8 @@ async function check(agent: (url: string) => object, answer: () => Response) {
 }
 
 async function checkConfigured(agent: object) {
-  const config = parseConfig({ json: { execution: { agents: { far: agent } } } });
+  const asker = { mode: "optional", zones: [{ issuer: "https://asker.example" }] };
+  const config = parseConfig({ json: { execution: { agents: { far: agent }, asker } } });
   const { signal } = new AbortController();
   const finding = await checkAgent({ config, readSecret, signal }, "far");
   expect(JSON.stringify(finding)).not.toContain(token);
@@ -139,6 +140,14 @@ describe("sekisho doctor and an agent that is called over HTTP", () => {
   it("explains an agent that cannot be reached", async () => {
     expect(await checkConfigured(http("http://127.0.0.1:1/"))).toMatchObject({
       ...{ status: "failed", what: expect.stringContaining("Nothing is listening") },
+    });
+  });
+
+  it("calls no agent that acts as the person who asks, because nobody asks", async () => {
+    const authorizer = { type: "token-exchange", tokenUrl: "http://127.0.0.1:1/" };
+    const far = { type: "http", url: "http://127.0.0.1:1/", authorizer };
+    expect(await checkConfigured(far)).toMatchObject({
+      ...{ status: "ok", what: expect.stringContaining("is not called") },
     });
   });
 

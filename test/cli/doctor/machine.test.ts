@@ -183,6 +183,17 @@ const problems: Record<string, Problem> = {
     slack: () => slack.grant(...without("users:read")),
     found: { "token scopes": /^warning: Missing: users:read, usergroups:read\. Agents get ids/ },
   },
+  "scopes without which tokens have no e-mail addresses": {
+    config: {
+      asker: { issuer: "https://asker.example" },
+      destinations: { local: { transport: "https", asker: { claims: ["email"] } } },
+      routes: [{ destination: "local" }],
+    },
+    slack: () => slack.grant(...without("users:read.email")),
+    found: {
+      "token scopes": /^warning: Missing: users:read\.email\. Destinations get no e-mail addresses/,
+    },
+  },
   "scopes that the token lacks": {
     config: { slack: { command: { name: "/sekisho" } } },
     slack: () => slack.grant(...without("files:write")),

@@ -39,6 +39,7 @@ describe("the view of a task", () => {
             index: 0,
             prompt: values,
             options: [{ id: answered, label: values }],
+            signIn: { url: values },
             askedAtMs: nowMs,
             expiresAtMs: nowMs,
             answer: { user: "U1", atMs: nowMs, text: answered, callId: "c" },
@@ -52,6 +53,7 @@ describe("the view of a task", () => {
         expect(shownJson).not.toContain("secret");
         expect(toTaskView({ task, nowMs })).toMatchObject({
           message: { textLength: 15 },
+          question: { signIn: { hasLink: true } },
           outcome: { textLength: 15 },
         });
       }),

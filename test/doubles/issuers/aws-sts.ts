@@ -1,6 +1,6 @@
 /** AWS STS. It checks signatures, issues real tokens, and lets a caller with the external id assume a role. */
 import { awsFailure, element, queryAnswer } from "../../lab/rehearsal/aws/failure.ts";
-import { readQueryCall } from "../../lab/rehearsal/aws/read-call.ts";
+import { readQueryCall, readTags } from "../../lab/rehearsal/aws/read-call.ts";
 import { startTokenIssuer, type TokenIssuer } from "../../lab/rehearsal/aws/token-issuer.ts";
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import type { Received } from "../web-server.ts";
@@ -41,7 +41,14 @@ export async function startAwsSts({
   async function issue(input: Record<string, unknown>): Promise<Response> {
     const durationSeconds = Number(input.DurationSeconds);
     const audiences = input.Audience as string[];
-    const claims = { "https://sts.amazonaws.com/": { aws_account: "123456789012" } };
+    const tags = readTags(input);
+    if (tags === undefined) return refuse("ValidationError", "", 400);
+    const claims = {
+      "https://sts.amazonaws.com/": {
+        aws_account: "123456789012",
+        ...(Object.keys(tags).length > 0 && { request_tags: tags }),
+      },
+    };
     const token = await tokens.issue({ audiences, subject: roleArn, durationSeconds, claims });
     return queryAnswer("GetWebIdentityToken", element("WebIdentityToken", token));
   }

@@ -21,6 +21,16 @@ describe("the echo agent", () => {
     ]);
   });
 
+  it("asks two people, and asks a person to sign in, with a link for each task", async () => {
+    const { call } = createTestHost({ agent: createEchoAgent() });
+    const ask = async (text: string) =>
+      (await call("execute_task", { channel: "C1", text })).result as Record<string, unknown>;
+    expect(await ask("ask approval")).toMatchObject({ approvals: 2 });
+    const links = [await ask("ask sign-in"), await ask("ask me to sign in")].map(({ url }) => url);
+    expect(new Set(links).size).toBe(2);
+    expect(links.join()).toMatch(/^https:\/\/example\.com\/sign-in\//);
+  });
+
   it("asks with a form of every field type and reports the values", async () => {
     const { call } = createTestHost({ agent: createEchoAgent() });
     const firstResult = await call("execute_task", { channel: "C1", text: "ask form" });

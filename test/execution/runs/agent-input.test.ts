@@ -1,7 +1,7 @@
 /** Who asked, as an agent sees it. */
 import { describe, expect, it } from "@jest/globals";
+import { selectAskerToken } from "@sekisho/execution/received-asker.ts";
 import { addAsker } from "@sekisho/execution/runs/agent-input.ts";
-import { selectAskerToken } from "@sekisho/execution/tasks/asker.ts";
 import { agentContext } from "../agents/agent-context.ts";
 
 const kim = { subject: "slack:T1:UKIM", issuer: "https://asker.example", zone: "zone" };

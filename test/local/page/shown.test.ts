@@ -31,6 +31,12 @@ function hrefsOf(nodes: readonly DisplayNode[]): string[] {
   );
 }
 
+it("names a user group that is mentioned", () => {
+  expect(flat(createMrkdwnTree("<!subteam^S1> <!here>", nameOf))).toBe(
+    "[mention:@name of S1] [mention:@here]",
+  );
+});
+
 describe("Markdown on the page", () => {
   it.each([
     ["# Title", "[h:Title]"],

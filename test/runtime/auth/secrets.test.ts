@@ -8,6 +8,7 @@ import { createGoogleAuthorizer } from "@sekisho/runtime/auth/google.ts";
 import { createOAuthClientCredentialsAuthorizer } from "@sekisho/runtime/auth/oauth-client-credentials.ts";
 import { postToIssuer } from "@sekisho/runtime/auth/post-to-issuer.ts";
 import { createSigV4Authorizer } from "@sekisho/runtime/auth/sigv4.ts";
+import { createTokenExchangeAuthorizer } from "@sekisho/runtime/auth/token-exchange.ts";
 import { createWebIdentityAuthorizer } from "@sekisho/runtime/auth/web-identity.ts";
 import { createSts } from "@sekisho/runtime/aws/sts.ts";
 import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
@@ -73,7 +74,20 @@ const authorizers: Record<string, (world: World) => Authorizer> = {
       readClientSecret: async () => clientSecret,
       clientAuthentication: "post",
     }),
+  "token-exchange": ({ issuer }) => createExchange(issuer, "token-exchange"),
+  "token-exchange by an assertion": ({ issuer }) => createExchange(issuer, "jwt-bearer"),
 };
+
+function createExchange(issuer: URL, grant: "token-exchange" | "jwt-bearer"): Authorizer {
+  return createTokenExchangeAuthorizer({
+    ...{ tokenUrl: issuer.href, grant, post: postToIssuer },
+    ...{ clientId: "c", clientAuthentication: "post", readClientSecret: async () => clientSecret },
+    asker: {
+      tokens: { issue: async () => token },
+      to: { audience: "a", claims: [], subject: "slack" },
+    },
+  });
+}
 
 /** How an issuer answers, given what it was shown. */
 const issuers: Record<string, (request: Asked) => Response | Promise<Response>> = {
@@ -97,11 +111,12 @@ const issuers: Record<string, (request: Asked) => Response | Promise<Response>> 
 };
 
 function shownIn({ form, headers, text }: Asked): string {
-  const { client_secret, client_assertion, subject_token } = form;
+  const { client_secret, client_assertion, subject_token, assertion } = form;
   return (
+    subject_token ??
+    assertion ??
     client_secret ??
     client_assertion ??
-    subject_token ??
     headers.get("x-amz-security-token") ??
     text
   );

@@ -11,18 +11,22 @@ import { serve } from "../../doubles/serving.ts";
 import { hangMs, hangSignal, longestLimits } from "../../tooling/hang.ts";
 
 const peerToken = "token-of-the-peer-0123456789/abc";
+const zoneToken = "token-of-the-zone-0123456789";
 const botToken = "xoxb-0123456789-of-the-bot";
 /** Asks about a destination whose peer says this title of itself. `sent` is its authorization header. */
-async function answer(says: (sentText: string) => string) {
+async function answer(
+  says: (sentText: string) => string,
+  authorizer: object = { type: "bearer", token: { secretsManager: "peer" } },
+) {
   const { url } = await serve(({ request, body }) => {
     const info = { title: says(request.headers.get("authorization") ?? ""), version: "1" };
     const document = { openrpc: "1.3.2", info, methods: [] };
     return result(JSON.parse(Buffer.from(body).toString("utf8")), document);
   });
-  const authorizer = { type: "bearer", token: { secretsManager: "peer" } };
   const config = parseConfig({
     json: {
       slack: { botToken: { secretsManager: "bot" }, signingSecret: { secretsManager: "signing" } },
+      asker: { issuer: "https://asker.example" },
       destinations: { far: { transport: "https", url: `${url}/`, authorizer } },
       routes: [{ destination: "far" }],
       limits: longestLimits,
@@ -32,6 +36,7 @@ async function answer(says: (sentText: string) => string) {
     readEffectiveConfig: async () => ({ config, liveSettings: "read" }),
     readSecret: async (reference) =>
       "secretsManager" in reference && reference.secretsManager === "bot" ? botToken : peerToken,
+    askerTokens: { issue: async ({ asker }) => `${zoneToken}${asker?.person.user ?? ""}` },
     slackApiUrl: url,
     aws: {
       region: "eu-central-1",
@@ -58,6 +63,22 @@ describe("the answer to an operator", () => {
       for (const secret of [peerToken, botToken]) expect(text).not.toContain(secret.slice(0, 8));
       expect(text).toContain("[redacted]".slice(0, 5));
     }
+  });
+});
+
+describe("the answer about a destination that gets the asker's token", () => {
+  it("redacts the zone's own token, which names nobody", async () => {
+    let sentText = "";
+    const { text, health } = await answer(
+      (header) => {
+        sentText = header;
+        return `You sent ${header}`;
+      },
+      { type: "asker" },
+    );
+    expect(sentText).toBe(`Bearer ${zoneToken}`);
+    expect(health).toBe("healthy");
+    expect(text).not.toContain(zoneToken.slice(0, 12));
   });
 });
 

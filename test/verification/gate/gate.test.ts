@@ -9,6 +9,7 @@ import { parseRefusalRecord } from "@sekisho/verification/gate/refusals.ts";
 import { findRoute, noStoredRules, parseStoredRules } from "@sekisho/verification/gate/rules.ts";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
+import type { AgentQuestion } from "@sekisho/verification/task/task.ts";
 import { isTooOld, maxAgeMs } from "@sekisho/verification/task/time-limits.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { createMemoryTaskStore } from "../../world/records.ts";
@@ -552,6 +553,101 @@ describe("the right to answer a question", () => {
     const by = (external: "channels" | "people") =>
       gate.mayAnswer({ task, person: { user: "U2", external }, signal });
     expect([await by("channels"), await by("people")]).toEqual([true, false]);
+  });
+
+  type Rules = Pick<AgentQuestion, "answerers" | "signIn">;
+  const question = { index: 0, prompt: "", options: [], askedAtMs: 0, expiresAtMs: 0 };
+
+  /** Of U1, who asked, U2 and U3: those who may answer. U2 may ask here, and U3 is in both groups. */
+  async function listAnswerers(answerBy: unknown, rules: Rules): Promise<string[]> {
+    groups = { S1: ["U3"], S2: ["U1", "U3"] };
+    const far = { transport: "https", url: "http://127.0.0.1:9/rpc", questions: { answerBy } };
+    const { gate } = setUp({
+      allowlist: [{ channel: "C1", user: "U1" }, { user: "U2" }],
+      ...{ destinations: { far }, routes: [{ destination: "far" }] },
+    });
+    const task = sampleTask({
+      call: sampleCall({ destination: "far" }),
+      question: { ...question, ...rules },
+    });
+    const people = ["U1", "U2", "U3"];
+    const decisions = await Promise.all(
+      people.map((user) => gate.mayAnswer({ task, person: own(user), signal })),
+    );
+    return people.filter((_, index) => decisions[index]);
+  }
+
+  const group = (id: string) => ({ group: id });
+  it.each<[answerBy: unknown, answerers: AgentQuestion["answerers"], expected: string[]]>([
+    ["asker", "anyone", ["U1"]],
+    ["asker", "not-asker", []],
+    ["asker", group("S2"), ["U1"]],
+    ["asker", group("S1"), []],
+    ["anyone", "anyone", ["U1", "U2"]],
+    ["anyone", "asker", ["U1"]],
+    ["anyone", "not-asker", ["U2"]],
+    ["anyone", group("S2"), ["U1"]],
+    [group("S2"), "anyone", ["U1", "U3"]],
+    [group("S2"), "asker", ["U1"]],
+    [group("S2"), "not-asker", ["U3"]],
+    [group("S2"), group("S1"), ["U3"]],
+    [group("S1"), "asker", []],
+  ])(
+    "lets an agent narrow who may answer, and never widen it: %j and %j",
+    async (answerBy, answerers, expected) => {
+      expect(await listAnswerers(answerBy, { answerers })).toEqual(expected);
+    },
+  );
+
+  it.each(["asker", "anyone", { group: "S1" }])(
+    "lets only the asker sign in where %j may answer",
+    async (answerBy) => {
+      expect(await listAnswerers(answerBy, { signIn: {} })).toEqual(["U1"]);
+    },
+  );
+
+  it.each([undefined, null, "admins", {}, { users: ["U1"] }, ["asker"]])(
+    "lets nobody answer by the rule %j of a newer version",
+    async (answerers) => {
+      const expected = answerers === undefined ? ["U1", "U2"] : [];
+      expect(await listAnswerers("anyone", { answerers } as never)).toEqual(expected);
+    },
+  );
+
+  it("lets nobody answer for a group that Slack does not tell", async () => {
+    const { gate } = setUp({ allowlist: [{ channel: "C1" }] });
+    const task = sampleTask({ question: { ...question, answerers: { group: "S1" } } });
+    const answer = () => gate.mayAnswer({ task, person: own("U1"), signal });
+    groups = { S1: new SlackError("refused", { slackError: "missing_scope" }) };
+    expect(await answer()).toBe(false);
+    nowMs += 5 * 60_000;
+    groups = { S1: new SlackError("unavailable") };
+    await expect(answer()).rejects.toMatchObject({ kind: "unavailable" });
+  });
+
+  it("lets nobody of another organization answer for a group, and nobody with the id of the asker as another person", async () => {
+    groups = { S1: ["U1", "U2"] };
+    const far = {
+      transport: "https",
+      url: "http://127.0.0.1:9/rpc",
+      questions: { answerBy: "anyone" },
+    };
+    const { gate } = setUp({
+      allowlist: [{ channel: "C1", external: "people" }],
+      ...{ destinations: { far }, routes: [{ destination: "far" }] },
+    });
+    const mayAnswer = (answerers: AgentQuestion["answerers"], user: string) =>
+      gate.mayAnswer({
+        task: sampleTask({
+          call: sampleCall({ destination: "far" }),
+          question: { ...question, answerers },
+        }),
+        person: { user, external: "people" },
+        signal,
+      });
+    expect(await mayAnswer({ group: "S1" }, "U2")).toBe(false);
+    expect(await mayAnswer("not-asker", "U1")).toBe(false);
+    expect(await mayAnswer("not-asker", "U2")).toBe(true);
   });
 
   it("lets only the asker answer if the destination no longer exists", async () => {

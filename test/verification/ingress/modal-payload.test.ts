@@ -47,6 +47,46 @@ async function handle(payload: Json) {
   return { answer, sent: messages, lines };
 }
 
+describe("the modal of a sign-in", () => {
+  const url = "https://sign-in.example/hunter2";
+  const element = {
+    type: "button",
+    action_id: "sekisho_link",
+    url,
+    text: { type: "plain_text", text: "Open" },
+  };
+  const blocks = [{ type: "actions", block_id: "b", elements: [element] }];
+  const signIn = () =>
+    submission(({ view }) => {
+      view.blocks = blocks;
+      view.state.values = {};
+    });
+
+  it("enqueues who has confirmed, and nothing of the link", async () => {
+    const { answer, sent: messages, lines } = await handle(signIn());
+    expect(answer).toEqual(emptyAnswer(200));
+    expect(messages).toMatchObject([{ type: "form_submitted", user: "U0USER0001", values: {} }]);
+    expect(JSON.stringify([messages, lines])).not.toContain("hunter2");
+  });
+
+  it("acknowledges a click on the link, and enqueues and logs nothing of it", async () => {
+    const { type: _type, view, ...payload } = signIn();
+    const {
+      answer,
+      sent: messages,
+      lines,
+    } = await handle({
+      ...{ ...payload, view, type: "block_actions", trigger_id: "1.2.a" },
+      container: { type: "view", view_id: view.id },
+      actions: [{ ...element, block_id: "b", action_ts: "1.1" }],
+    });
+    expect(answer).toEqual(emptyAnswer(200));
+    expect(messages).toEqual([]);
+    expect(lines.join()).toContain("other_interaction");
+    expect(lines.join()).not.toContain("hunter2");
+  });
+});
+
 describe("a submitted question", () => {
   it("enqueues the values of a submitted modal by input number and closes the modal", async () => {
     const { answer, sent: messages } = await handle(submission());

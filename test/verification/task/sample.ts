@@ -3,7 +3,12 @@
 import { createOutgoingFiles } from "@sekisho/verification/slack/messages/answer.ts";
 import type { AskMessage } from "@sekisho/verification/task/messages.ts";
 import type { Policy, UsableRoute } from "@sekisho/verification/task/routing.ts";
-import { receivedTask, type Task, type TaskCall } from "@sekisho/verification/task/task.ts";
+import {
+  type AnswerBy,
+  receivedTask,
+  type Task,
+  type TaskCall,
+} from "@sekisho/verification/task/task.ts";
 
 export const askedAtMs = 1_760_000_000_000;
 
@@ -59,6 +64,7 @@ const defaults = {
   stopAfterResult: false,
   concurrency: "thread",
   questionMs: 3600_000,
+  answerBy: "anyone",
   longPollMs: 0,
   maxPollGapMs: Number.POSITIVE_INFINITY,
 } as const;
@@ -99,6 +105,7 @@ export function samplePolicy({
   stopAfterResult: boolean;
   concurrency: "thread" | "parallel";
   questionMs: number;
+  answerBy: AnswerBy;
   longPollMs: number;
   maxPollGapMs: number;
 }> = {}): Policy {

@@ -194,17 +194,19 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
       const [guess, ...others] = sharing.filter(
         (other) => toHttpStatus(other) === toHttpStatus(reason),
       );
+      // It came after 1.0.0, so an older reason of the same number is no guess.
+      const doubts = others.filter((other) => other !== "asker_unverified");
       const facts = toldBy(outcome);
       expect({ asked: reason, ...facts }).toMatchObject({
         asked: reason,
         reason: guess,
-        exact: others.length === 0,
+        exact: doubts.length === 0,
       });
       expect([guess, ...others]).toContain(reason);
       expect(JSON.stringify(facts)).not.toContain("secret");
       expect({ reason, calls }).toEqual({
         reason,
-        calls: isRepeatedInCall(reason) && others.length === 0 ? 3 : 1,
+        calls: isRepeatedInCall(reason) && doubts.length === 0 ? 3 : 1,
       });
     }
   });

@@ -71,6 +71,18 @@ describe("the tap", () => {
     expect(JSON.stringify(entries)).toContain("https://files.example/a?");
   });
 
+  it("redacts the whole link of a question, in the zone contract and in A2A", () => {
+    const url = "https://a.example/hunter2";
+    const question = { status: "input_required", task_id: "t", prompt: "Sign in.", url };
+    const task = { message: { metadata: { "urn:sekisho:question:v1": { url, approvals: 1 } } } };
+    const stored = { prompt: "Sign in.", kind: "auth", url };
+    expect(JSON.stringify(redact([{ result: question }, task, stored]))).not.toContain("a.example");
+    expect(redact(question)).toEqual({ ...question, url: "[redacted]" });
+    expect(redact({ "urn:sekisho:question:v1": "text" })).toEqual({
+      "urn:sekisho:question:v1": "text",
+    });
+  });
+
   it("shows the size of an unreadable response and the reason of a failure", async () => {
     const unreadable = await watch({
       params: {},

@@ -20,10 +20,16 @@ const personSchema = z.object({
     locale: optionalText,
     team_id: optionalText,
     is_bot: flag,
+    is_workflow_bot: flag,
+    is_restricted: flag,
+    is_ultra_restricted: flag,
+    is_stranger: flag,
+    is_email_confirmed: flag,
+    deleted: flag,
     name: optionalText,
     real_name: optionalText,
     profile: z
-      .object({ display_name: optionalText, real_name: optionalText })
+      .object({ display_name: optionalText, real_name: optionalText, email: optionalText })
       .optional()
       .catch(undefined),
     enterprise_user: z
@@ -32,6 +38,8 @@ const personSchema = z.object({
       .catch(undefined),
   }),
 });
+type SlackUser = z.infer<typeof personSchema>["user"];
+
 const openedSchema = z.object({ channel: z.object({ id: z.string() }) });
 const groupMembersSchema = z.object({ users: z.array(z.string()) });
 const groupsSchema = z.object({
@@ -71,23 +79,24 @@ export function createLookupCalls(call: SlackCall): LookupCalls {
       });
       return { channel: parseAnswer(openedSchema, answer).channel.id };
     },
-    async person({ user, ...common }) {
-      const args = { user, include_locale: true };
+    async person({ user: id, ...common }) {
+      const args = { user: id, include_locale: true };
       const answer = await call({ method: "users.info", args, ...common, repeatable: true });
       const {
         locale,
         team_id: team,
         is_bot: isBot,
         enterprise_user: colleague,
-        ...names
+        ...user
       } = parseAnswer(personSchema, answer).user;
       const workspaces = [
         ...new Set([...(team === undefined ? [] : [team]), ...(colleague?.teams ?? [])]),
       ];
       // Each of them may be empty.
       const name =
-        names.profile?.display_name || names.profile?.real_name || names.real_name || names.name;
-      return { locale, workspaces, organization: colleague?.enterprise_id, isBot, name };
+        user.profile?.display_name || user.profile?.real_name || user.real_name || user.name;
+      const email = isBot === false ? readEmail(user) : undefined;
+      return { locale, workspaces, organization: colleague?.enterprise_id, isBot, name, email };
     },
     async groupMembers({ group, ...common }) {
       const args = { usergroup: group, ...teamArgs(common) };
@@ -161,3 +170,19 @@ function teamArgs({ installation: { team, enterprise } }: { installation: Instal
 } {
   return enterprise === undefined ? {} : { team_id: team };
 }
+
+/** Undefined unless Slack says that the person is a full member with a confirmed address. What Slack does not say counts as no. */
+function readEmail(user: Partial<SlackUser>): string | undefined {
+  const isFullMember =
+    user.deleted === false &&
+    user.is_restricted === false &&
+    user.is_ultra_restricted === false &&
+    user.is_stranger !== true &&
+    user.is_workflow_bot !== true;
+  const isConfirmed = isFullMember && user.is_email_confirmed === true;
+  const { email = "" } = user.profile ?? {};
+  return isConfirmed && emailForm.test(email) ? email : undefined;
+}
+
+/** RFC 5321, section 4.5.3.1, has these lengths. */
+const emailForm = /^[^\s@]{1,64}@[^\s@]{1,255}$/;

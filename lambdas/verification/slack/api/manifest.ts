@@ -124,7 +124,14 @@ export type ScopeConfig = Pick<Config, "slack" | "files" | "allowlist" | "destin
 
 /** The sorted bot scopes, used by the manifest and by the OAuth flow. */
 export function botScopes(config: ScopeConfig): string[] {
-  return [...new Set([...requiredScopes(config), ...contextScopes(config)])].sort();
+  const scopes = [...requiredScopes(config), ...contextScopes(config), ...emailScopes(config)];
+  return [...new Set(scopes)].sort();
+}
+
+/** The scopes without which tokens have no e-mail addresses, and nothing fails. Slack gives the second one only with the first. */
+export function emailScopes({ destinations }: ScopeConfig): string[] {
+  const isWanted = Object.values(destinations).some(({ asker }) => asker?.claims.includes("email"));
+  return isWanted ? ["users:read", "users:read.email"] : [];
 }
 
 /** The scopes without which the agent gets ids in place of names, and nothing fails. */

@@ -116,7 +116,8 @@ export type SlackApi = {
   publishHome(request: Call & { user: string; blocks: readonly SlackBlock[] }): Promise<void>;
   /**
    * Reads a user (`users.info`). `isBot`: it is the user of an app. `locale` is Slack's notation, such as `ja-JP`. `workspaces` are the ids of the workspaces to which the
-   * person belongs: one, or in an `organization` (Enterprise Grid) all that Slack names. `name` is the one that people see.
+   * person belongs: one, or in an `organization` (Enterprise Grid) all that Slack names. `name` is the one that people see. `email` is present
+   * only for a full member whose address is confirmed, with the scope `users:read.email`.
    */
   person(request: Call & { user: string }): Promise<{
     locale: string | undefined;
@@ -124,6 +125,7 @@ export type SlackApi = {
     organization: string | undefined;
     isBot?: boolean | undefined;
     name?: string | undefined;
+    email?: string | undefined;
   }>;
   /** Lists the users of a user group (`usergroups.users.list`). */
   groupMembers(request: Call & { group: string }): Promise<string[]>;

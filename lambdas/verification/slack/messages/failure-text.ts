@@ -14,6 +14,7 @@ type Situation =
   | "may_run_on"
   | "mismatch"
   | "not_let_in"
+  | "not_recognized"
   | "no_agent"
   | "no_budget"
   | "no_text"
@@ -40,6 +41,7 @@ const situations: Record<ClientReason, Situation> = {
   execution_failed: "agent_failed",
   unauthenticated: "not_let_in",
   permission_denied: "not_permitted",
+  asker_unverified: "not_recognized",
   already_exists: "mismatch",
   budget_exceeded: "no_budget",
   rate_limited: "busy",
@@ -134,6 +136,16 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     },
     ja: {
       happened: "エージェントへの接続を認証できませんでした。",
+      todo: giveReference,
+    },
+  },
+  not_recognized: {
+    en: {
+      happened: "The agent couldn't confirm who asked.",
+      todo: "Tell your admin and give them the reference below.",
+    },
+    ja: {
+      happened: "エージェント側で、依頼した人を確認できませんでした。",
       todo: giveReference,
     },
   },

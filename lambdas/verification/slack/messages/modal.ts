@@ -33,13 +33,27 @@ export function buildQuestionModal(request: {
 }): ModalView | undefined {
   const { task, question, prompt, locale } = request;
   if (question.fields === undefined) return undefined;
+  return {
+    ...createQuestionFrame({ task, question, locale, title: questionTitle, submit: submitText }),
+    blocks: [section(prompt), ...question.fields.map(toInput)],
+  };
+}
+
+/** A modal whose submission answers the question. */
+export function createQuestionFrame(request: {
+  task: Task;
+  question: AgentQuestion;
+  locale: Locale;
+  title: LocalizedText;
+  submit: LocalizedText;
+}) {
+  const { task, question, locale, title, submit } = request;
   const metadata: QuestionModal = { requestId: task.id, question: question.index, locale };
   return {
-    ...createFrame({ title: questionTitle[locale], locale }),
-    submit: plainText(submitText[locale], maxTitleLength),
+    ...createFrame({ title: title[locale], locale }),
+    submit: plainText(submit[locale], maxTitleLength),
     callback_id: questionModal,
     private_metadata: JSON.stringify(metadata),
-    blocks: [section(prompt), ...question.fields.map(toInput)],
   };
 }
 
@@ -83,7 +97,7 @@ export function buildShortcutRefusalModal(request: {
   };
 }
 
-function createFrame({ title, locale }: { title: string; locale: Locale }) {
+export function createFrame({ title, locale }: { title: string; locale: Locale }) {
   return {
     type: "modal" as const,
     title: plainText(title, maxTitleLength),
@@ -91,7 +105,7 @@ function createFrame({ title, locale }: { title: string; locale: Locale }) {
   };
 }
 
-function plainText(text: string, maxLength: number) {
+export function plainText(text: string, maxLength: number) {
   return { type: "plain_text" as const, text: shorten({ text, maxLength }) };
 }
 

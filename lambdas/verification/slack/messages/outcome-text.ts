@@ -193,8 +193,20 @@ function failedText(request: {
 }): Notice {
   const { task, outcome, locale } = request;
   const isUnconfirmed = outcome.reason === "ambiguous" && isCanceled({ ...task, outcome });
+  if (outcome.unanswerable) return unanswerableText[locale];
   return isUnconfirmed ? unconfirmedCancelText(locale) : failureText({ ...outcome, locale });
 }
+
+const unanswerableText: Record<Locale, Notice> = {
+  en: {
+    happened: "The agent asked a question that nobody here can answer, so I stopped it.",
+    todo: "Tell your admin and give them the reference below.",
+  },
+  ja: {
+    happened: "エージェントの質問に回答できる人がいないため、処理を止めました。",
+    todo: "下のお問い合わせ番号を管理者にお伝えください。",
+  },
+};
 
 const maxExplanationLength = 1000;
 

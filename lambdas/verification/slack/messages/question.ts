@@ -1,7 +1,8 @@
 /** The message that shows an agent's question: open with its buttons, answered, or closed. And the modal with its fields. */
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
+import { needsButtons } from "../../task/answer-rules.ts";
 import type { OverQuota } from "../../task/events.ts";
-import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
+import type { AgentQuestion, GivenAnswer, Locale, Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
@@ -11,6 +12,7 @@ import { safeMarkdown } from "../markdown/safe-markdown.ts";
 import { splitMarkdown } from "../markdown/safe-parts.ts";
 import { cutBlocks, maxMrkdwnLength } from "../markdown/split.ts";
 import { hasVisibleText } from "../markdown/visible-text.ts";
+import { answerRulesText, approvalsText, buttonsHint, nameUsers } from "./answer-rules-text.ts";
 import {
   type ButtonLook,
   buttons,
@@ -18,12 +20,14 @@ import {
   cut,
   markdownBlock,
   maxButtons,
+  removeEmpty,
   section,
   shorten,
   shortenWithLinks,
   slackDate,
 } from "./blocks.ts";
 import { buildQuestionModal, listFieldAnswers } from "./modal.ts";
+import { buildSignInModal, nobodySignedIn, signedInLabel, signInContent } from "./sign-in.ts";
 
 const maxPromptLength = 8000;
 const cutMark = "\n…";
@@ -44,15 +48,16 @@ export function questionContent({
   locale,
   nowMs,
 }: ShownQuestion & { nowMs: number }): MessageContent {
-  const prompt = formatPrompt({ question, locale });
   const status = toQuestionStatus({ task, question, nowMs });
+  const closing = status === "open" ? "" : closingTextOf({ question, status })[locale];
+  const approvals = approvalsText({ question, locale }, (index) =>
+    formatLabel({ question, index }),
+  );
+  const outcome = question.answer === undefined ? closing : formatAnswer(question.answer);
+  if (question.signIn !== undefined) return signInContent({ task, question, locale, end: outcome });
+  const prompt = formatPrompt({ question, locale });
   const blocks = mrkdwnBlocks(prompt);
-  const end =
-    question.answer !== undefined
-      ? formatAnswer(question.answer)
-      : status === "open"
-        ? ""
-        : closingText[status][locale];
+  const end = outcome === "" ? "" : removeEmpty([outcome, approvals]).join("\n");
   if (end !== "") {
     // The answers matter more than the rest of a long prompt.
     const room = maxMrkdwnLength - end.length - 2;
@@ -63,7 +68,12 @@ export function questionContent({
     };
   }
   const mrkdwnPrompt = cutBlocks({ blocks, maxLength: maxMrkdwnPromptLength });
-  const hint = createHint({ question, locale, isPlain: task.mrkdwnFallback === true });
+  const isPlain = task.mrkdwnFallback === true && !needsButtons(question);
+  const hint = removeEmpty([
+    approvals,
+    answerRulesText({ task, question, locale }),
+    createHint({ question, locale, isPlain }),
+  ]).join("\n");
   return {
     text: cut({ text: `${mrkdwnPrompt}\n\n${hint}`, maxLength: maxMrkdwnLength }),
     ...toRichBlocks([
@@ -79,12 +89,7 @@ export function questionContent({
     ...otherMembers
   }: NonNullable<AgentQuestion["answer"]>): string {
     const label = option === undefined ? undefined : formatLabel({ question, index: option });
-    const answerLine = answeredText({
-      ...otherMembers,
-      isForm: otherMembers.fields !== undefined,
-      label,
-      locale,
-    });
+    const answerLine = answeredText({ ...otherMembers, label, locale });
     const replyLines =
       text === "" ? [] : [literalMrkdwn`> ${shorten({ text, maxLength: maxAnswerLength })}`];
     const answers = listFieldAnswers(question, locale);
@@ -94,7 +99,7 @@ export function questionContent({
   }
 
   function toRichBlocks(blocks: SlackBlock[]): { blocks?: SlackBlock[] } {
-    return task.mrkdwnFallback ? {} : { blocks };
+    return task.mrkdwnFallback && !needsButtons(question) ? {} : { blocks };
   }
 }
 
@@ -123,7 +128,7 @@ function escapeWithin({ text, maxLength }: { text: string; maxLength: number }):
   }
 }
 
-/** The modal with the fields of the task's question. Undefined if it has none. */
+/** The modal with the fields of the task's question, or with its link to sign in. Undefined if it has neither. */
 export function questionModalView({
   task,
   locale,
@@ -133,12 +138,9 @@ export function questionModalView({
 }): ModalView | undefined {
   const { question } = task;
   if (question === undefined) return undefined;
-  return buildQuestionModal({
-    task,
-    question,
-    prompt: toMrkdwn(formatPrompt({ question, locale })),
-    locale,
-  });
+  const build = question.signIn === undefined ? buildQuestionModal : buildSignInModal;
+  const prompt = toMrkdwn(formatPrompt({ question, locale }));
+  return build({ task, question, prompt, locale });
 }
 
 /** Returns safe Markdown. Reads only the beginning of the prompt, because it may be as long as a whole response. */
@@ -202,7 +204,7 @@ function createHint(options: {
         : listedChoices.length > 0
           ? "more"
           : "buttons";
-  const hint = hints[kind][locale];
+  const hint = buttonsHint(question, locale) ?? hints[kind][locale];
   // The choices come last, because a long list of them is cut.
   return (listedChoices.length === 0 ? [hint, until] : [until, hint, ...listedChoices]).join("\n");
 }
@@ -246,6 +248,15 @@ export const noPromptText: LocalizedText = {
   ja: "続けるには、回答が必要です。",
 };
 
+function closingTextOf(closed: {
+  question: AgentQuestion;
+  status: Exclude<QuestionStatus, "open">;
+}): LocalizedText {
+  const { question, status } = closed;
+  const isSignIn = question.signIn !== undefined && status === "expired";
+  return isSignIn ? nobodySignedIn : closingText[status];
+}
+
 const closingText: Record<Exclude<QuestionStatus, "open">, LocalizedText> = {
   expired: { en: "⌛ Nobody answered in time.", ja: "⌛ 期限までに回答がありませんでした。" },
   over: { en: "This no longer needs an answer.", ja: "回答は不要になりました。" },
@@ -263,18 +274,21 @@ const answererText: Record<Locale, (by: string, date: string) => string> = {
   ja: (by, date) => `${by} さん（${date}）`,
 };
 
-/** `label` is the label of the chosen option. It is undefined if the question was answered by text or by a form. */
-function answeredText(request: {
-  label: string | undefined;
-  isForm: boolean;
-  user: string;
-  atMs: number;
-  locale: Locale;
-}): string {
-  const { label, isForm, user, atMs, locale } = request;
-  const unlabeled = isForm ? answeredByFormText : answeredByText;
+/** `label` is the label of the chosen option. It is undefined if the question was answered by text, by a form or by signing in. */
+function answeredText(
+  request: Pick<GivenAnswer, "user" | "atMs" | "fields" | "signedIn" | "approvedBy"> & {
+    label: string | undefined;
+    locale: Locale;
+  },
+): string {
+  const { label, fields, signedIn, user, approvedBy = [user], atMs, locale } = request;
+  const unlabeled = signedIn
+    ? signedInLabel
+    : fields === undefined
+      ? answeredByText
+      : answeredByFormText;
   const choice = label === undefined ? unlabeled[locale] : literalMrkdwn`*${label}*`;
-  return `✔ ${choice} — ${answererText[locale](`<@${escapeMrkdwn(user)}>`, slackDate({ atMs, locale }))}`;
+  return `✔ ${choice} — ${answererText[locale](nameUsers(approvedBy), slackDate({ atMs, locale }))}`;
 }
 
 type ReplyRefusalType = Exclude<ButtonClickRefusal["type"], "not_allowed" | "limited">;
@@ -289,6 +303,10 @@ const refusals: Record<Exclude<ReplyRefusalType, "answered">, LocalizedText> = {
   files_left: {
     en: "I can't take files with an answer. Put what matters in your reply, or send the files in a new message when this is done.",
     ja: "回答にファイルは添付できません。必要な内容を返信に書くか、この依頼が終わってから、新しいメッセージでファイルをお送りください。",
+  },
+  use_buttons: {
+    en: "I can't take a reply to this question. Press one of its buttons.",
+    ja: "この質問には返信では回答できません。質問のボタンを押してください。",
   },
   over: { en: "This has already ended.", ja: "この依頼はすでに終了しています。" },
   form_too_late: {
@@ -335,6 +353,8 @@ export type ButtonClickRefusal =
   | { type: "past" }
   /** The reply has files, which cannot be sent to the agent. */
   | { type: "files_left" }
+  /** The question needs a click on one of its buttons. */
+  | { type: "use_buttons" }
   /** The person may no longer ask here. */
   | { type: "not_allowed" }
   /** The person, or the channel, has no room for another task now. */

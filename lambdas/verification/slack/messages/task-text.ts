@@ -3,6 +3,7 @@
  * so that a repeated post has the same content.
  */
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
+import type { ReplyRefusal } from "../../task/asking.ts";
 import { retryAdviceOf } from "../../task/retry.ts";
 import { hasFailedDelivery, isCanceled, type Locale, type Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
@@ -28,6 +29,8 @@ import {
   questionModalView,
   replyRefusalText,
 } from "./question.ts";
+
+import { buildNoLinkModal, expiredLink } from "./sign-in.ts";
 
 type TaskTextOptions = { locale: Locale; contact?: string | undefined; feedback?: boolean };
 
@@ -88,6 +91,14 @@ export function createTaskText(options: TaskTextOptions): TaskText {
     lateChange: ({ task, lateChange }) => ({ text: lateChangeText[lateChange][localeOf(task)] }),
     questionModal: ({ task, locale }) =>
       questionModalView({ task, locale: locale ?? localeOf(task) }),
+    noLinkModal({ task, refusal, nowMs }) {
+      const locale = localeOf(task);
+      // After its expiry, the question is closed in several steps.
+      const isExpired =
+        task.question?.answer === undefined && nowMs >= (task.question?.expiresAtMs ?? nowMs);
+      const text = isExpired ? expiredLink[locale] : replyRefusalText({ refusal, locale });
+      return buildNoLinkModal({ text, locale });
+    },
     withoutRetry({ task, text: shownText }) {
       const reference = referenceText({ locale: localeOf(task), requestId: task.id });
       const end = withReference({ text: "", reference }).text;
@@ -127,6 +138,8 @@ export type TaskText = {
   lateChange(request: { task: Task; lateChange: LateChange }): MessageContent;
   /** The modal with the fields of the agent's question. Undefined if it has none. */
   questionModal(request: { task: Task; locale: Locale | undefined }): ModalView | undefined;
+  /** Tells the person who asked why there is no link to sign in any more. */
+  noLinkModal(request: { task: Task; refusal: ReplyRefusal; nowMs: number }): ModalView;
   /** Shows a failure without the button to try it again. `text` is the failure's text as it stands in Slack. */
   withoutRetry(request: { task: Task; text: string }): MessageContent;
   /** In mrkdwn. */

@@ -52,7 +52,7 @@ export function createAnswerParams(options: {
   task?: ReadTask | undefined;
 }): SendParams {
   const { messageId, task } = options;
-  const { task_id: taskId, option_id, text, fields, user_id } = options.params;
+  const { task_id: taskId, option_id, text, fields, user_id, approved_by } = options.params;
   const sender = { ...(user_id !== undefined && { [slackMessageKey]: { user_id } }) };
   const response = task && createHitlResponse({ task, params: options.params });
   if (response !== undefined) {
@@ -63,7 +63,9 @@ export function createAnswerParams(options: {
   }
   const metadata = {
     ...sender,
-    ...(option_id !== undefined && { [questionKey]: { option_id } }),
+    ...(option_id !== undefined && {
+      [questionKey]: { option_id, ...(approved_by && { approved_by }) },
+    }),
   };
   const approval = option_id === undefined ? undefined : createApprovalPart(option_id);
   const data = [fields && createFieldsPart(fields), approval].filter((part) => part !== undefined);

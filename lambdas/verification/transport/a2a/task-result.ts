@@ -27,6 +27,7 @@ import {
 import { formatJson } from "@sekisho/runtime/shown-json.ts";
 import { dropUndefined, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
+import { takeAnswerRules } from "../take-answer-rules.ts";
 import { createQuestionId, readHitlQuestion } from "./hitl.ts";
 import { describeCall, maxDescribed } from "./tool-text.ts";
 
@@ -50,8 +51,14 @@ const notesSchema = z
   .catch({});
 type Notes = z.output<typeof notesSchema>;
 const questionSchema = z
-  .object({ options: inputRequiredResultSchema.shape.options.catch(undefined) })
-  .catch({ options: undefined });
+  .object({
+    options: inputRequiredResultSchema.shape.options.catch(undefined),
+    url: z.unknown(),
+    answerers: z.unknown(),
+    approvals: z.unknown(),
+  })
+  .partial()
+  .catch({});
 
 /** `retryAfterMs` is the delay from the HTTP response. It counts only if the task names none. */
 export function toZoneResult(request: {
@@ -108,9 +115,8 @@ function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
     return { ...hitlQuestion, ...dropUndefined({ kind: stateKind, question_id }) };
   const fields = readQuestionFields(parts);
   const calls = listOpenCalls(parts);
-  const { options = createApprovalOptions(calls) } = questionSchema.parse(
-    message?.metadata?.[questionKey],
-  );
+  const notes = questionSchema.parse(message?.metadata?.[questionKey]);
+  const { options = createApprovalOptions(calls) } = notes;
   const isShown = (part: Part) =>
     part.data !== undefined && (isToolCall(part) || !isToolRecord(part));
   const data = fields === undefined ? parts.filter(isShown) : [];
@@ -126,6 +132,7 @@ function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
   return {
     prompt,
     ...dropUndefined({ options, fields, kind, question_id }),
+    ...takeAnswerRules({ ...notes, kind }),
   };
 }
 

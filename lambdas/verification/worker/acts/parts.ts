@@ -3,6 +3,7 @@ import type { Config } from "@sekisho/config/schema.ts";
 import type { WorkerDestination } from "../../destinations.ts";
 import type { Files } from "../../files/files.ts";
 import type { Gate } from "../../gate/gate.ts";
+import type { FindEmail } from "../../lookups/person-email.ts";
 import type { FindTaskContext } from "../../lookups/task-context.ts";
 import type { SlackApi } from "../../slack/api/slack.ts";
 import type { TaskText } from "../../slack/messages/task-text.ts";
@@ -25,6 +26,8 @@ export type ActOptions = {
   notify: Notify;
   files: Files;
   findTaskContext: FindTaskContext;
+  /** Absent if no destination gets e-mail addresses. */
+  findEmail: FindEmail | undefined;
   contextSettings: ContextSettings;
   text: TaskText;
   threads: Threads;

@@ -12,13 +12,14 @@ import {
 import type { Methods } from "./table.ts";
 
 export const userMethods: Methods<"users" | "usergroups"> = {
-  "users.info": ({ args: { user, include_locale }, caller }) => {
+  "users.info": ({ args: { user, include_locale }, caller, state: { rules } }) => {
     const person = findFakePerson(user);
     if (user === otherBot.user) return { user: toBotUser(otherBot) };
     if (person === undefined) return { error: "user_not_found" };
     const { id, name, team, otherTeams = [], locale } = person;
     const enterprise = findFakeTeam(team)?.enterprise;
     const isStranger = !hasAccessToTeam(caller, team);
+    const hasEmailScope = rules.scopes?.includes("users:read.email") ?? true;
     const own = channels.filter((channel) => hasAccessToTeam(caller, channel.team));
     if (isStranger && !own.some(({ people }) => people.includes(id)))
       return { error: "user_not_visible" };
@@ -28,8 +29,14 @@ export const userMethods: Methods<"users" | "usergroups"> = {
         team_id: team,
         name: name.toLowerCase(),
         real_name: name,
-        profile: { real_name: name, display_name: name },
+        profile: {
+          ...{ real_name: name, display_name: name },
+          ...(hasEmailScope && { email: `${name.toLowerCase()}@example.com` }),
+        },
         is_bot: false,
+        is_restricted: false,
+        is_ultra_restricted: false,
+        is_email_confirmed: true,
         deleted: false,
         ...(isStranger && { is_stranger: true }),
         ...(enterprise !== undefined && {

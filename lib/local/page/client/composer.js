@@ -9,6 +9,7 @@ const suggestions = [
   "progress",
   "ask me",
   "ask form",
+  "ask sign-in",
   "long",
   "file",
   "stream",

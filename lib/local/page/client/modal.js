@@ -18,6 +18,7 @@ export function showModal(modal) {
 function drawModal({ id, ...modal }) {
   return drawDialog({
     ...modal,
+    follow: (label) => void act("/local/modals/clicks", { id, label }),
     leave: () => void act("/local/modals/close", { id }),
     send: async (filled) => (await act("/local/modals", { id, filled_in: filled })).errors,
   });
@@ -28,7 +29,7 @@ export function openForm({ send, ...form }) {
   const opener = document.activeElement;
   const { key } = opener.dataset;
   const dialog = drawDialog({
-    ...{ ...form, close: "Cancel", texts: [] },
+    ...{ ...form, close: "Cancel", texts: [], links: [] },
     leave: () => dialog.close(),
     async send(filled) {
       await send(filled);
@@ -46,14 +47,18 @@ export function openForm({ send, ...form }) {
   dialog.showModal();
 }
 
-/** `send` resolves to an error text by input, if the form is not complete. */
-function drawDialog({ title, submit, close, texts, inputs, leave, send }) {
+/** `send` resolves to an error text by input, if the form is not complete. `follow` gets the label of a link that is opened. */
+function drawDialog({ title, submit, close, texts, links, inputs, follow, leave, send }) {
   const problem = errorBox("Not sent: ");
   const fields = inputs.map(drawInput);
   const form = h(
     "form.modal",
     h("h2", title),
     texts.map((text) => h("div.text", drawTree(text))),
+    links.map(({ label, href }) => {
+      const target = { href, target: "_blank", rel: "noopener noreferrer" };
+      return h("p", h("a", { ...target, onclick: () => follow(label) }, label));
+    }),
     fields.map(({ box }) => box),
     problem.box,
     h(

@@ -238,12 +238,24 @@ export function readQueryCall({
     return { service: "sts", action: `sts:${Action}`, resources, input: lists, context };
   };
   switch (Action) {
-    case "GetWebIdentityToken":
-      return call([`arn:aws:sts::${account}:self`], {
+    case "GetWebIdentityToken": {
+      const tagKeys = Object.entries(lists).flatMap(([name, value]) =>
+        /^Tags\.member\.\d+\.Key$/.test(name) ? [String(value)] : [],
+      );
+      const tokenCall = call([`arn:aws:sts::${account}:self`], {
         "sts:identitytokenaudience": lists.Audience,
         "sts:signingalgorithm": lists.SigningAlgorithm,
         "sts:durationseconds": lists.DurationSeconds ?? "300",
+        ...(tagKeys.length > 0 && { "aws:tagkeys": tagKeys }),
       });
+      // https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_providers_outbound_policies.html
+      return tagKeys.length === 0
+        ? tokenCall
+        : {
+            ...tokenCall,
+            permissions: ["sts:GetWebIdentityToken", "sts:TagGetWebIdentityToken"],
+          };
+    }
     case "AssumeRole":
       return call([String(lists.RoleArn)], { "sts:externalid": lists.ExternalId });
     // It needs no permission: https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html
@@ -254,6 +266,25 @@ export function readQueryCall({
 }
 
 type Fields = Record<string, string | string[]>;
+
+/** The tags of a request for a token. Undefined if STS would refuse them: at most 50, with the characters and sizes of its tags. */
+export function readTags(
+  input: Readonly<Record<string, unknown>>,
+): Record<string, string> | undefined {
+  const tags: Record<string, string> = {};
+  let count = 0;
+  for (const [name, key] of Object.entries(input)) {
+    const [, member] = /^Tags\.member\.(\d+)\.Key$/.exec(name) ?? [];
+    if (member === undefined) continue;
+    const value = input[`Tags.member.${member}.Value`];
+    const isKey = typeof key === "string" && /^[\p{L}\p{Z}\p{N}_.:/=+\-@]{1,128}$/u.test(key);
+    const isValue = typeof value === "string" && /^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$/u.test(value);
+    if (!isKey || !isValue || key in tags) return undefined;
+    tags[key] = value;
+    count += 1;
+  }
+  return count <= 50 ? tags : undefined;
+}
 
 /** Joins `Audience.member.1` and so on into one list. */
 function listsIn(fields: Record<string, string>): Fields {

@@ -1,6 +1,6 @@
 import { AssumeRoleCommand, GetWebIdentityTokenCommand, STSClient } from "@aws-sdk/client-sts";
 import { describe, expect, it } from "@jest/globals";
-import { createRemoteJWKSet, jwtVerify } from "jose";
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from "jose";
 import {
   closeAfterTest,
   createSample,
@@ -63,7 +63,12 @@ async function start(...statements: unknown[]) {
     return client;
   };
   const tokenFor = (
-    input: { Audience?: string[]; SigningAlgorithm?: string; DurationSeconds?: number } = {},
+    input: {
+      Audience?: string[];
+      SigningAlgorithm?: string;
+      DurationSeconds?: number;
+      Tags?: { Key: string; Value: string }[];
+    } = {},
     who: Pick<Caller, "credentials" | "region"> = caller,
   ) =>
     clientOf(who).send(
@@ -112,6 +117,42 @@ describe("AWS STS", () => {
     expect(problems).toEqual([
       `Caller may not sts:GetWebIdentityToken on arn:aws:sts::${near.account}:self: nothing in the role's policies or the resource's policy allows it.`,
     ]);
+  });
+
+  const mayTag = {
+    Effect: "Allow",
+    Action: "sts:TagGetWebIdentityToken",
+    Resource: "*",
+    Condition: { "ForAllValues:StringEquals": { "aws:TagKeys": ["slack_user"] } },
+  };
+  const Tags = [{ Key: "slack_user", Value: "U1" }];
+
+  it("issues a token with tags if the role may tag with these keys", async () => {
+    const { problems, tokenFor } = await start(tokens, mayTag);
+    const { WebIdentityToken: token = "" } = await tokenFor({ Tags });
+    expect(decodeJwt(token)["https://sts.amazonaws.com/"]).toMatchObject({
+      request_tags: { slack_user: "U1" },
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it.each([
+    { title: "a role that may not tag", statements: [tokens], input: { Tags } },
+    {
+      title: "another key",
+      statements: [tokens, mayTag],
+      input: { Tags: [...Tags, { Key: "slack_email", Value: "a@b.example" }] },
+    },
+  ])("refuses tags of $title", async ({ statements, input }) => {
+    const { problems, tokenFor } = await start(...statements);
+    await expect(tokenFor(input)).rejects.toMatchObject({ name: "AccessDenied" });
+    expect(problems).toEqual([expect.stringContaining("may not sts:TagGetWebIdentityToken")]);
+  });
+
+  it("refuses tags with characters that STS does not allow", async () => {
+    const { tokenFor } = await start(tokens, mayTag);
+    const refusal = tokenFor({ Tags: [{ Key: "slack_user", Value: "<U1>" }] });
+    await expect(refusal).rejects.toMatchObject({ name: "ValidationError" });
   });
 
   it("lets another account assume a role when both sides allow it", async () => {

@@ -2,6 +2,7 @@
 import { type Caller, createCaller } from "./callers.ts";
 import { awsFailure, element, queryAnswer } from "./failure.ts";
 import type { Backend } from "./gateway.ts";
+import { readTags } from "./read-call.ts";
 import type { TokenIssuer } from "./token-issuer.ts";
 
 type Asked = { input: Record<string, unknown>; caller: Caller };
@@ -20,7 +21,9 @@ export function stsBackend({
   async function token({ input, caller }: Asked): Promise<Response> {
     const { Audience, SigningAlgorithm, DurationSeconds = "300" } = input;
     const durationSeconds = Number(DurationSeconds);
+    const tags = readTags(input);
     if (
+      tags === undefined ||
       !Array.isArray(Audience) ||
       SigningAlgorithm === undefined ||
       durationSeconds < 60 ||
@@ -34,6 +37,7 @@ export function stsBackend({
       aws_account: caller.account,
       source_region: caller.region,
       principal_tags: {},
+      ...(Object.keys(tags).length > 0 && { request_tags: tags }),
     };
     const jwt = await issuer.issue({
       audiences: Audience,

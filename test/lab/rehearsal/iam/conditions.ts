@@ -14,6 +14,7 @@ const knownKeys = new Set([
   "aws:resourceaccount",
   "aws:sourceaccount",
   "aws:sourcearn",
+  "aws:tagkeys",
   "dynamodb:leadingkeys",
   "kms:encryptioncontext:aws:logs:arn",
   "kms:viaservice",

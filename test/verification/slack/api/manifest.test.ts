@@ -13,6 +13,8 @@ const scopesOf = (values: z.input<typeof configFields> = {}) => botScopes(config
 
 const everything: z.input<typeof configFields> = {
   files: { canvases: true },
+  asker: { issuer: "https://asker.example" },
+  destinations: { local: { transport: "https", asker: { claims: ["email"] } } },
   slack: {
     command: { name: "/sekisho", answerIn: "person" },
     shortcut: {},
@@ -44,7 +46,7 @@ const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonl
   openDirect: [{ method: "conversations.open", scopes: ["im:write"] }],
   // Its page asks for no scope.
   publishHome: [{ method: "views.publish", scopes: [] }],
-  person: [{ method: "users.info", scopes: ["users:read"] }],
+  person: [{ method: "users.info", scopes: ["users:read", "users:read.email"] }],
   groupHandles: [{ method: "usergroups.list", scopes: ["usergroups:read"] }],
   groupMembers: [{ method: "usergroups.users.list", scopes: ["usergroups:read"] }],
   startStream: [{ method: "chat.startStream", scopes: ["chat:write"] }],
@@ -119,6 +121,17 @@ describe("a scope", () => {
       { slack: { context: { open: true } } },
     ],
     ["usergroups:read", { allowlist: [{ group: "S1" }] }, { allowlist: [{ user: "U1" }] }],
+    [
+      "users:read.email",
+      {
+        asker: { issuer: "https://asker.example" },
+        destinations: { local: { transport: "https", asker: { claims: ["email"] } } },
+      },
+      {
+        asker: { issuer: "https://asker.example" },
+        destinations: { local: { transport: "https", asker: true } },
+      },
+    ],
     [
       "usergroups:read",
       { slack: { admins: [{ group: "S1" }] } },

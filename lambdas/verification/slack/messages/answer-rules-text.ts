@@ -1,0 +1,120 @@
+/** Says below a question who may answer it, and who has approved so far. */
+import { needsButtons } from "../../task/answer-rules.ts";
+import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
+import { escapeMrkdwn } from "../markdown/characters.ts";
+import { literalMrkdwn } from "../markdown/literal.ts";
+import { removeEmpty } from "./blocks.ts";
+
+type Rules = { task: Task; question: AgentQuestion; locale: Locale };
+
+/** Names at most so many people of one option. More never have to agree. */
+const maxNames = 10;
+
+/** In mrkdwn. Returns "" for a question without rules of its own. A group is mentioned, so that its members learn of the question. */
+export function answerRulesText({ task, question, locale }: Rules): string {
+  const { answerBy, answerers, approvals, signIn } = question;
+  if (signIn !== undefined || answerBy === undefined) return "";
+  const asker = mention(task.message.user);
+  const groups = [answerBy, answerers].flatMap((rule) =>
+    typeof rule === "object" ? [`<!subteam^${escapeMrkdwn(rule.group)}>`] : [],
+  );
+  const isForAsker = answerBy === "asker" || answerers === "asker";
+  const who = isForAsker
+    ? onlyAsker[locale](asker)
+    : answerers === "not-asker"
+      ? notAsker[locale]({ asker, groups })
+      : groups.length > 0
+        ? members[locale](groups)
+        : anyone[locale];
+  return removeEmpty([
+    isForAsker && groups.length > 0 ? `${who} ${ifMember[locale](groups)}` : who,
+    approvals === undefined ? "" : needed[locale](approvals.needed),
+  ]).join(" ");
+}
+
+/** The approvals so far, a line for each option that has any. Returns "" if there are none, or if the answer names them. */
+export function approvalsText(
+  { question, locale }: Omit<Rules, "task">,
+  labelOf: (option: number) => string,
+): string {
+  const { approvals, answer, options } = question;
+  if (approvals === undefined || answer?.approvedBy !== undefined) return "";
+  const chosen = options.flatMap((_, option) => {
+    const people = approvals.given.filter((approval) => approval.option === option);
+    return people.length === 0 ? [] : [{ option, users: people.map(({ user }) => user) }];
+  });
+  const isOnly = options.filter(({ style }) => style !== "danger").length === 1;
+  return chosen
+    .map(({ option, users }) => {
+      const line = approved[locale]({
+        count: users.length,
+        needed: approvals.needed,
+        names: nameUsers(users),
+      });
+      return isOnly ? line : literalMrkdwn`*${labelOf(option)}* — `.concat(line);
+    })
+    .join("\n");
+}
+
+/** Mentions the people. Slack notifies nobody of a mention that an edit adds. */
+export function nameUsers(users: readonly string[]): string {
+  return users.slice(0, maxNames).map(mention).join(", ");
+}
+
+/** Instead of the hint that a reply in the thread is an answer. */
+export function buttonsHint(question: AgentQuestion, locale: Locale): string | undefined {
+  return needsButtons(question) ? onlyButtons[locale] : undefined;
+}
+
+function mention(user: string): string {
+  return `<@${escapeMrkdwn(user)}>`;
+}
+
+const onlyButtons: Record<Locale, string> = {
+  en: "Press a button. Replies in this thread don't count.",
+  ja: "ボタンを押してください。スレッドでの返信は回答になりません。",
+};
+
+const onlyAsker: Record<Locale, (asker: string) => string> = {
+  en: (asker) => `Only ${asker} can answer.`,
+  ja: (asker) => `${asker} さんだけが回答できます。`,
+};
+
+const ifMember: Record<Locale, (groups: readonly string[]) => string> = {
+  en: (groups) => `(as a member of ${groups.join(" and ")})`,
+  ja: (groups) => `（${groups.join(" と ")} のメンバーの場合）`,
+};
+
+const notAsker: Record<Locale, (rule: { asker: string; groups: readonly string[] }) => string> = {
+  en: ({ asker, groups }) =>
+    groups.length === 0
+      ? `Anyone who can ask here can answer, except ${asker}.`
+      : `Members of ${groups.join(" and ")} can answer, except ${asker}.`,
+  ja: ({ asker, groups }) =>
+    groups.length === 0
+      ? `ここで依頼できる人なら、${asker} さん以外の誰でも回答できます。`
+      : `${groups.join(" と ")} のメンバーのうち、${asker} さん以外が回答できます。`,
+};
+
+const members: Record<Locale, (groups: readonly string[]) => string> = {
+  en: (groups) => `Members of ${groups.join(" and ")} can answer.`,
+  ja: (groups) => `${groups.join(" と ")} のメンバーが回答できます。`,
+};
+
+const anyone: Record<Locale, string> = {
+  en: "Anyone who can ask here can answer.",
+  ja: "ここで依頼できる人なら、誰でも回答できます。",
+};
+
+const needed: Record<Locale, (count: number) => string> = {
+  en: (count) => `${count} people must agree.`,
+  ja: (count) => `${count}人の同意が必要です。`,
+};
+
+const approved: Record<
+  Locale,
+  (approvals: { count: number; needed: number; names: string }) => string
+> = {
+  en: ({ count, needed: total, names }) => `${count} of ${total} approved: ${names}`,
+  ja: ({ count, needed: total, names }) => `${total}人中${count}人が承認：${names}`,
+};
