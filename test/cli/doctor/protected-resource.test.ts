@@ -75,8 +75,22 @@ describe("a destination that refuses calls and publishes the metadata of RFC 972
     ]);
   });
 
+  it("leads this machine to no other origin", async () => {
+    const targets: string[] = [];
+    const other = await startWebServer({
+      async handle({ target }) {
+        targets.push(target);
+        return json(metadata);
+      },
+    });
+    challenge = () => `Bearer resource_metadata="${new URL(metadataPath, other.url).href}"`;
+    const text = await findAt({ authorizer: bearer });
+    await other.close();
+    expect(text).toMatch(/could not authenticate the caller/);
+    expect(targets).toEqual([]);
+  });
+
   it.each<[string, () => string]>([
-    ["another origin", () => `Bearer resource_metadata="http://127.0.0.1:1${metadataPath}"`],
     ["another scheme", () => `Basic resource_metadata="${new URL(metadataPath, peer.url).href}"`],
     ["no address", () => 'Bearer realm="x"'],
   ])("leaves the finding as it was for a challenge with %s", async (_name, text) => {
