@@ -99,7 +99,6 @@ export class ExecutionZone extends Construct {
       stops: stopAfterResult,
       a2aCallers: isA2a ? config.execution.a2a.callers : undefined,
       verifiesAskers: config.execution.asker !== undefined,
-      askerHeaders: listHostHeaders(config),
       idleSeconds,
       maxLifetimeSeconds,
       platformVersion,

@@ -25,6 +25,8 @@ const endpointName = "live";
 /** The port at which AgentCore expects the server of a runtime whose protocol is A2A, and the headers of A2A that it has to pass on. */
 const a2aPort = "9000";
 const a2aHeaders = ["A2A-Version", "A2A-Extensions", "X-A2A-Extensions"];
+/** The header of the token that says who asked (`askerHeader`). AgentCore passes on only headers that the runtime lists. */
+const askerHeaders = ["Sekisho-Asker"];
 /** AgentCore writes what the server prints to the log group `PREFIX<runtime id>-<endpoint>`. The id is the name with a suffix. */
 const groupPrefix = "/aws/bedrock-agentcore/runtimes/";
 
@@ -42,8 +44,6 @@ type RuntimeProps = {
   a2aCallers: readonly string[] | undefined;
   /** True if the host verifies who asked. */
   verifiesAskers: boolean;
-  /** The headers with the asker's token, which AgentCore has to pass on. */
-  askerHeaders: readonly string[];
   /** A session without a call and without a running task ends after this time. */
   idleSeconds: number;
   /** Every session ends after this time. The host gets the value too, so that it starts no task that it cannot finish. */
@@ -64,7 +64,6 @@ export function createAgentRuntime(
     stops,
     a2aCallers,
     verifiesAskers,
-    askerHeaders,
     idleSeconds,
     maxLifetimeSeconds,
     platformVersion,
@@ -74,7 +73,6 @@ export function createAgentRuntime(
     ...(a2aCallers ? a2aHeaders : []),
     ...(verifiesAskers ? askerHeaders : []),
   ];
-  const allowlistedHeaders = [...(a2aCallers ? a2aHeaders : []), ...askerHeaders];
   const runtime = new Runtime(scope, "Runtime", {
     description: `Sekisho's Execution zone (${Stack.of(scope).stackName})`,
     agentRuntimeArtifact: AgentRuntimeArtifact.fromCodeAsset({
@@ -94,9 +92,6 @@ export function createAgentRuntime(
       }),
     },
     ...(a2aCallers && { protocolConfiguration: ProtocolType.A2A }),
-    ...(a2aCallers && {
-      protocolConfiguration: ProtocolType.A2A,
-    }),
     ...(allowlistedHeaders.length > 0 && { requestHeaderConfiguration: { allowlistedHeaders } }),
     lifecycleConfiguration: {
       idleRuntimeSessionTimeout: Duration.seconds(idleSeconds),
