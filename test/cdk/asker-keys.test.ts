@@ -3,12 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { ExecutionZone } from "@sekisho/cdk/execution-zone.ts";
 import { createSettings } from "@sekisho/cdk/stage.ts";
 import { VerificationZone } from "@sekisho/cdk/verification-zone.ts";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { App, Stack } from "aws-cdk-lib";
-import { Match, Template } from "aws-cdk-lib/assertions";
+import { Template } from "aws-cdk-lib/assertions";
 import { a, configWith } from "./synth.ts";
 
 const region = "eu-central-1";
@@ -31,8 +30,8 @@ const untold = { transport: "https", url, authorizer: bearer };
 
 type Json = Record<string, unknown>;
 
-function settingsOf(parts: { stage?: Json; destination: Json; asker?: Json; execution?: Json }) {
-  const { stage, destination, asker, execution } = parts;
+function settingsOf(parts: { stage?: Json; destination: Json; asker?: Json }) {
+  const { stage, destination, asker } = parts;
   const json = configWith({
     stage: { execution: { kind: "external" }, ...stage },
     destinations: { one: destination },
@@ -40,7 +39,6 @@ function settingsOf(parts: { stage?: Json; destination: Json; asker?: Json; exec
     ...(asker && { asker }),
   });
   const config = parseConfig({ json });
-  Object.assign(config.execution, execution);
   const settings = createSettings({ config, configDirectory: folder, stageName: "dev", folder });
   return { ...settings, writeBundle: () => code };
 }
@@ -146,24 +144,3 @@ it.each([
     /SEKISHO_ASKER|sekisho_asker|AskerTokensFail/,
   );
 });
-
-it.each([
-  ["required", ["sekisho-asker", "x-who"]],
-  [undefined, undefined],
-])(
-  "lets AgentCore pass the asker's headers on to a host whose execution.asker is %s",
-  (mode, headers) => {
-    const settings = settingsOf({
-      stage: { execution: { kind: "agentcore" } },
-      destination: { transport: "https", asker: { header: "X-Who" } },
-      asker: { issuer },
-      ...(mode && { execution: { asker: { mode } } }),
-    });
-    const app = new App({ outdir: join(folder, "out"), analyticsReporting: false });
-    const stack = new Stack(app, "Execution", { env: { account: a, region } });
-    new ExecutionZone(stack, "Sekisho", { settings });
-    Template.fromStack(stack).hasResourceProperties("AWS::BedrockAgentCore::Runtime", {
-      RequestHeaderConfiguration: headers ? { RequestHeaderAllowlist: headers } : Match.absent(),
-    });
-  },
-);
