@@ -9,6 +9,9 @@ const issuerSchema = httpUrl().refine(
   "must have no slash at its end, no query and no fragment",
 );
 
+/** The first key signs from the beginning, whenever that is. */
+export const defaultKeyTime = "2026-01-01T00:00:00Z";
+
 /** The section `asker`. */
 export const askerSchema = z
   .strictObject({
@@ -18,7 +21,9 @@ export const askerSchema = z
     algorithm: z
       .enum(["RS256", "ES256"])
       .default("RS256")
-      .describe("The signature algorithm. API Gateway and other AWS services take RS256 only."),
+      .describe(
+        "The signature algorithm. API Gateway and other AWS services take RS256 only. Another one replaces all keys at once, so publish them at once.",
+      ),
     keys: z
       .array(
         z.strictObject({
@@ -39,7 +44,7 @@ export const askerSchema = z
         (keys) => new Set(keys.map(({ id }) => id)).size === keys.length,
         "must not have an id twice",
       )
-      .default([{ id: "first", from: "2026-01-01T00:00:00Z" }])
+      .default([{ id: "first", from: defaultKeyTime }])
       .describe("The keys. All are published, and one signs. sekisho asker rotate changes them."),
   })
   .describe("The issuer of the tokens that tell destinations who asked.");

@@ -1,5 +1,5 @@
 /** The state of the keys that sign who asked, and what to do about it. */
-import type { AskerConfig } from "@sekisho/config/asker-schema.ts";
+import { type AskerConfig, defaultKeyTime } from "@sekisho/config/asker-schema.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import type { Published } from "./issuer.ts";
 import type { PublicKey } from "./public-keys.ts";
@@ -51,8 +51,11 @@ export function describeStatus(options: {
           : `It signs from ${from}, and verifiers must know it some hours before.`;
       return [{ what: `${name} is not among the issuer's keys. ${effect}`, remedy: publish }];
     }),
-    ...neededKeys.flatMap(({ id, role, ageDays }) =>
-      role === "signs" && ageDays > maxAgeDays && keys.every((key) => key.role !== "next")
+    ...neededKeys.flatMap(({ id, role, from, ageDays }) =>
+      role === "signs" &&
+      from !== defaultKeyTime &&
+      ageDays > maxAgeDays &&
+      keys.every((key) => key.role !== "next")
         ? [{ what: `The key ${id} has signed for ${ageDays} days.`, remedy: rotate }]
         : [],
     ),

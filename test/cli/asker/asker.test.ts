@@ -1,9 +1,14 @@
 /** `sekisho asker`: what it publishes, shows and writes. */
+
 import { createHash, createPublicKey } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { parseConfig } from "@sekisho/config/load.ts";
 import { openLocalAskerTokens } from "@sekisho/local/asker-keys.ts";
+import type { Published } from "@sekisho/sekisho/asker/issuer.ts";
+import type { PublicKey } from "@sekisho/sekisho/asker/public-keys.ts";
+import { describeStatus } from "@sekisho/sekisho/asker/status.ts";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
@@ -152,6 +157,19 @@ describe("sekisho asker show", () => {
     const result = await run("show");
     expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining(", published, kid ") });
     expect(result.stdout).toContain("Nothing to do.");
+  });
+
+  it("does not call the key of a new project old, whatever the year", () => {
+    const { asker = { issuer: issuer(), algorithm: "RS256" as const, keys: [] } } = parseConfig({
+      json: { asker: { issuer: issuer() } },
+    });
+    const status = (nowMs: number) =>
+      describeStatus({
+        ...{ asker, nowMs, stageOption: "" },
+        publicKeys: [{ id: "first", kid: "1" } as PublicKey],
+        published: { kids: ["1"] } as Published,
+      });
+    expect(status(Date.UTC(2028, 0)).problems).toEqual([]);
   });
 
   it("names the next key that is not published, and a key that has signed for a year", async () => {
