@@ -9,6 +9,8 @@ type Rules = { task: Task; question: AgentQuestion; locale: Locale };
 
 /** Names at most so many people of one option. More never have to agree. */
 const maxNames = 10;
+/** All lines of approvals together, so that they fit beside the prompt, its hints and the answer. */
+const maxApprovalsLength = 1200;
 
 /** In mrkdwn. Returns "" for a question without rules of its own. A group is mentioned, so that its members learn of the question. */
 export function answerRulesText({ task, question, locale }: Rules): string {
@@ -44,16 +46,25 @@ export function approvalsText(
     return people.length === 0 ? [] : [{ option, users: people.map(({ user }) => user) }];
   });
   const isOnly = options.filter(({ style }) => style !== "danger").length === 1;
-  return chosen
-    .map(({ option, users }) => {
-      const line = approved[locale]({
-        count: users.length,
-        needed: approvals.needed,
-        names: nameUsers(users),
-      });
-      return isOnly ? line : literalMrkdwn`*${labelOf(option)}* — `.concat(line);
-    })
-    .join("\n");
+  const lines = chosen.map(({ option, users }) => {
+    const line = approved[locale]({
+      count: users.length,
+      needed: approvals.needed,
+      names: nameUsers(users),
+    });
+    return isOnly ? line : literalMrkdwn`*${labelOf(option)}* — `.concat(line);
+  });
+  return joinWithin(lines, maxApprovalsLength);
+}
+
+/** Leaves out whole lines, because a part of a mention would show as signs. */
+function joinWithin(lines: readonly string[], maxLength: number): string {
+  let text = "";
+  for (const line of lines) {
+    if (text.length + line.length > maxLength) return removeEmpty([text, "…"]).join("\n");
+    text = removeEmpty([text, line]).join("\n");
+  }
+  return text;
 }
 
 /** Mentions the people. Slack notifies nobody of a mention that an edit adds. */

@@ -152,4 +152,21 @@ describe("the rules of a question", () => {
       expect.stringContaining("<@U3>"),
     ]);
   });
+
+  it.each(locales)("keeps within Slack's lengths, however many have approved: %s", (locale) => {
+    const options = Array.from({ length: 20 }, (_, index) => ({
+      id: String(index),
+      label: "<&>".repeat(25),
+    }));
+    const given = Array.from({ length: 180 }, (_, index) => ({
+      ...{ user: `U${index}`.padEnd(11, "0"), atMs: 1, option: index % 20 },
+    }));
+    const rules = { options, answerBy: "anyone" as const, approvals: { needed: 10, given } };
+    for (const nowMs of [askedAtMs, askedAtMs + 700_000]) {
+      const { text, blocks } = show({ ...rules, prompt: "word ".repeat(2000) }, locale, nowMs);
+      expect(parseBlocks({ json: blocks, refusesMarkdown: false })).toHaveProperty("blocks");
+      expect(JSON.stringify(blocks)).toMatch(/<@U0{10}>/);
+      for (const shown of [text, JSON.stringify(blocks)]) expect(shown).not.toMatch(/<@\w*[^\w>]/);
+    }
+  });
 });
