@@ -1,5 +1,5 @@
 /** Says below a question who may answer it, and who has approved so far. */
-import { needsButtons } from "../../task/answer-rules.ts";
+import { isDecidedAlone, needsButtons } from "../../task/answer-rules.ts";
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
@@ -13,7 +13,10 @@ const maxNames = 10;
 const maxApprovalsLength = 1200;
 
 /** In mrkdwn. Returns "" for a question without rules of its own. A group is mentioned, so that its members learn of the question. */
-export function answerRulesText({ task, question, locale }: Rules): string {
+export function answerRulesText(
+  { task, question, locale }: Rules,
+  labelOf: (option: number) => string,
+): string {
   const { answerBy, answerers, approvals, signIn } = question;
   if (signIn !== undefined || answerBy === undefined) return "";
   const asker = mention(task.message.user);
@@ -31,7 +34,23 @@ export function answerRulesText({ task, question, locale }: Rules): string {
   return removeEmpty([
     isForAsker && groups.length > 0 ? `${who} ${ifMember[locale](groups)}` : who,
     approvals === undefined ? "" : needed[locale](approvals.needed),
+    approvals === undefined ? "" : aloneText({ question, locale }, labelOf),
   ]).join(" ");
+}
+
+/** Names at most so many options. */
+const maxAlone = 3;
+
+/** Which options one person alone may choose. */
+function aloneText(
+  { question, locale }: Omit<Rules, "task">,
+  labelOf: (option: number) => string,
+): string {
+  const labels = question.options.flatMap((_, option) =>
+    isDecidedAlone(question, option) ? [literalMrkdwn`*${labelOf(option)}*`] : [],
+  );
+  const shown = [...labels.slice(0, maxAlone), ...(labels.length > maxAlone ? ["…"] : [])];
+  return labels.length === 0 ? "" : alone[locale](shown);
 }
 
 /** The approvals so far, a line for each option that has any. Returns "" if there are none, or if the answer names them. */
@@ -120,6 +139,11 @@ const anyone: Record<Locale, string> = {
 const needed: Record<Locale, (count: number) => string> = {
   en: (count) => `${count} people must agree.`,
   ja: (count) => `${count}人の同意が必要です。`,
+};
+
+const alone: Record<Locale, (labels: readonly string[]) => string> = {
+  en: (labels) => `One alone can choose ${labels.join(", ")}.`,
+  ja: (labels) => `${labels.join("、")} は1人でも選べます。`,
 };
 
 const approved: Record<

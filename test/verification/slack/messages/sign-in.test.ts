@@ -153,6 +153,23 @@ describe("the rules of a question", () => {
     ]);
   });
 
+  it.each([
+    ["en", /2 people must agree\. One alone can choose \*Leave it\*\./, "Too few people agreed"],
+    ["ja", /2人の同意が必要です。 \*Leave it\* は1人でも選べます。/, "同意が得られませんでした"],
+  ] as const)(
+    "says what one alone may choose, and that too few agreed: %s",
+    (locale, rule, end) => {
+      const given = [{ user: "U2", atMs: 1, option: 0 }];
+      const rules = { answerBy: "anyone" as const, approvals: { needed: 2, given } };
+      expect(show(rules, locale).text).toMatch(rule);
+      expect(show(rules, locale, askedAtMs + 700_000).text).toContain(end);
+      const nobody = { ...rules, approvals: { needed: 2, given: [] } };
+      expect(show(nobody, locale, askedAtMs + 700_000).text).not.toContain(end);
+      const safe = { ...rules, options: [{ id: "go", label: "Deploy" }] };
+      expect(show(safe, locale).text).not.toMatch(/alone|1人でも/);
+    },
+  );
+
   it.each(locales)("keeps within Slack's lengths, however many have approved: %s", (locale) => {
     const options = Array.from({ length: 20 }, (_, index) => ({
       id: String(index),
