@@ -51,6 +51,19 @@ describe("a question that nobody could answer", () => {
       { ...approved, fields: [{ id: "a", label: "A", type: "text" }] },
       "anyone",
     ],
+    [
+      "for two people, whose options have one id",
+      { ...approved, options: options.map((option) => ({ ...option, id: "go" })) },
+      "anyone",
+    ],
+    [
+      "for two people, with more options than buttons",
+      {
+        ...approved,
+        options: Array.from({ length: 26 }, (_, index) => ({ id: `${index}`, label: "Go" })),
+      },
+      "anyone",
+    ],
     ["for credentials by two people", { ...approved, kind: "auth" }, "anyone"],
     ["with a link for others", { ...signIn, answerers: "not-asker" }, "anyone"],
     ["with a link for anyone", { ...signIn, answerers: "anyone" }, "anyone"],
