@@ -25,17 +25,17 @@ export function answerRulesText(
   );
   const isForAsker = answerBy === "asker" || answerers === "asker";
   const who = isForAsker
-    ? onlyAsker[locale](asker)
+    ? onlyAsker[locale]({ asker, groups })
     : answerers === "not-asker"
       ? notAsker[locale]({ asker, groups })
       : groups.length > 0
         ? members[locale](groups)
         : anyone[locale];
   return removeEmpty([
-    isForAsker && groups.length > 0 ? `${who} ${ifMember[locale](groups)}` : who,
+    who,
     approvals === undefined ? "" : needed[locale](approvals.needed),
     approvals === undefined ? "" : aloneText({ question, locale }, labelOf),
-  ]).join(" ");
+  ]).join(locale === "ja" ? "" : " ");
 }
 
 /** Names at most so many options. */
@@ -69,7 +69,7 @@ export function approvalsText(
     const line = approved[locale]({
       count: users.length,
       needed: approvals.needed,
-      names: nameUsers(users),
+      names: nameUsers(users, locale),
     });
     return isOnly ? line : literalMrkdwn`*${labelOf(option)}* — `.concat(line);
   });
@@ -87,8 +87,9 @@ function joinWithin(lines: readonly string[], maxLength: number): string {
 }
 
 /** Mentions the people. Slack notifies nobody of a mention that an edit adds. */
-export function nameUsers(users: readonly string[]): string {
-  return users.slice(0, maxNames).map(mention).join(", ");
+export function nameUsers(users: readonly string[], locale: Locale): string {
+  const names = users.slice(0, maxNames).map(mention);
+  return locale === "ja" ? names.map((name) => `${name} さん`).join("、") : names.join(", ");
 }
 
 /** Instead of the hint that a reply in the thread is an answer. */
@@ -105,14 +106,15 @@ const onlyButtons: Record<Locale, string> = {
   ja: "ボタンを押してください。スレッドでの返信は回答になりません。",
 };
 
-const onlyAsker: Record<Locale, (asker: string) => string> = {
-  en: (asker) => `Only ${asker} can answer.`,
-  ja: (asker) => `${asker} さんだけが回答できます。`,
-};
-
-const ifMember: Record<Locale, (groups: readonly string[]) => string> = {
-  en: (groups) => `(as a member of ${groups.join(" and ")})`,
-  ja: (groups) => `（${groups.join(" と ")} のメンバーの場合）`,
+const onlyAsker: Record<Locale, (rule: { asker: string; groups: readonly string[] }) => string> = {
+  en: ({ asker, groups }) =>
+    groups.length === 0
+      ? `Only ${asker} can answer.`
+      : `Only ${asker} can answer, as a member of ${groups.join(" and ")}.`,
+  ja: ({ asker, groups }) =>
+    groups.length === 0
+      ? `${asker} さんだけが回答できます。`
+      : `${groups.join(" と ")} のメンバーである ${asker} さんだけが回答できます。`,
 };
 
 const notAsker: Record<Locale, (rule: { asker: string; groups: readonly string[] }) => string> = {

@@ -277,7 +277,7 @@ const answeredByText: LocalizedText = { en: "Answered in the thread", ja: "ス�
 const answeredByFormText: LocalizedText = { en: "Answered", ja: "回答済み" };
 const answererText: Record<Locale, (by: string, date: string) => string> = {
   en: (by, date) => `${by}, ${date}`,
-  ja: (by, date) => `${by} さん（${date}）`,
+  ja: (by, date) => `${by}（${date}）`,
 };
 
 /** `label` is the label of the chosen option. It is undefined if the question was answered by text, by a form or by signing in. */
@@ -294,7 +294,7 @@ function answeredText(
       ? answeredByText
       : answeredByFormText;
   const choice = label === undefined ? unlabeled[locale] : literalMrkdwn`*${label}*`;
-  return `✔ ${choice} — ${answererText[locale](nameUsers(approvedBy), slackDate({ atMs, locale }))}`;
+  return `✔ ${choice} — ${answererText[locale](nameUsers(approvedBy, locale), slackDate({ atMs, locale }))}`;
 }
 
 type ReplyRefusalType = Exclude<ButtonClickRefusal["type"], "not_allowed" | "limited">;

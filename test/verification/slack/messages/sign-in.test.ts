@@ -115,7 +115,7 @@ describe("the rules of a question", () => {
     ],
     [
       { answerers: group, answerBy: "asker" },
-      "Only <@U1> can answer. (as a member of <!subteam^S1>)",
+      "Only <@U1> can answer, as a member of <!subteam^S1>.",
     ],
     [
       { answerers: "not-asker", answerBy: group },
@@ -148,14 +148,16 @@ describe("the rules of a question", () => {
     );
     const lines = content.text.split("\n").filter((line) => line.includes("<@"));
     expect(lines).toEqual([
-      expect.stringMatching(/^\*Blue .one.\* — .*3.*2.*<@U2>, <@U4>$|^\*Blue .one.\* — 2 of 3/),
+      expect.stringMatching(
+        /^\*Blue .one.\* — .*3.*2.*<@U2> さん、<@U4> さん$|^\*Blue .one.\* — 2 of 3/,
+      ),
       expect.stringContaining("<@U3>"),
     ]);
   });
 
   it.each([
     ["en", /2 people must agree\. One alone can choose \*Leave it\*\./, "Too few people agreed"],
-    ["ja", /2人の同意が必要です。 \*Leave it\* は1人でも選べます。/, "同意が得られませんでした"],
+    ["ja", /2人の同意が必要です。\*Leave it\* は1人でも選べます。/, "同意が得られませんでした"],
   ] as const)(
     "says what one alone may choose, and that too few agreed: %s",
     (locale, rule, end) => {
