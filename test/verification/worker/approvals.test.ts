@@ -121,7 +121,9 @@ describe("a question for two people", () => {
     await untilShown(world, 1);
     world.pass(121_000);
     await world.run();
-    expect(world.questions()[0]).toMatch(/⌛ Too few people agreed in time\.\n1 of 2 approved: <@U2>/);
+    expect(world.questions()[0]).toMatch(
+      /⌛ Too few people agreed in time\.\n1 of 2 approved: <@U2>/,
+    );
     expect(world.replies).toEqual([]);
   });
 
