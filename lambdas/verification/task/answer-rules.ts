@@ -28,7 +28,10 @@ export function readAnswerRules(
   const { url, kind, fields, answerers, approvals = 1 } = result;
   const options = fields === undefined ? result.options : [];
   const rules = { url: kind === "auth" ? url : undefined, kind, options, answerers, approvals };
-  const isBroken = result[unanswerableMember] === true || findRuleProblem(rules) !== undefined;
+  const isBroken =
+    result[unanswerableMember] === true ||
+    findRuleProblem(rules) !== undefined ||
+    (approvals > 1 && !hasButtonForEach(options));
   if (isBroken || excludesAll({ answerers, approvals, answerBy })) return undefined;
   const given = answerers === undefined ? {} : { answerers };
   if (rules.url !== undefined) return { signIn: { url: rules.url }, ...given };
@@ -38,6 +41,16 @@ export function readAnswerRules(
     answerBy,
     ...(approvals > 1 && { approvals: { needed: approvals, given: [] } }),
   };
+}
+
+/** More buttons than Slack shows would hide some choices. */
+const maxButtons = 25;
+
+/** True if each option has its button, and an id by which the agent tells it from the others: one may need several people, another one. */
+function hasButtonForEach(options: InputRequiredResult["options"] = []): boolean {
+  return (
+    options.length <= maxButtons && new Set(options.map(({ id }) => id)).size === options.length
+  );
 }
 
 /** Only one person may answer, and it is the one who may not, or there must be several. Who is in a group is not known here. */

@@ -226,7 +226,8 @@ function onStillAsking(
   // Some peers give another id at every poll. A peer that deduplicates has stable ids, and may ask the same text twice.
   const hasIds = question.id !== undefined && result.question_id !== undefined;
   const isSteady = hasIds && destinationOf(task, request.policy).idempotent;
-  const isSame = isSameId || (!isSteady && isSameText(question, result));
+  const isSame =
+    hasSameRules(question, result) && (isSameId || (!isSteady && isSameText(question, result)));
   if (!isSame) return startAsking(extendDeadline(task, nowMs), request);
   const { answer } = question;
   if (answer === undefined)
@@ -258,14 +259,25 @@ function withLatestLink(task: Task, { url, kind }: InputRequiredResult): Task {
     : { ...task, question: { ...question, signIn: { url } } };
 }
 
-/** With other rules about who may answer, it is another question. */
-function isSameText(question: AgentQuestion, result: InputRequiredResult): boolean {
-  const { prompt, options, fields, answerers, approvals = 1 } = result;
-  const shortQuestion = shownQuestion({ prompt, options: fields === undefined ? options : [] });
+/** With other rules about who may answer, it is another question: those who answered the earlier one may not be enough. */
+function hasSameRules(question: AgentQuestion, result: InputRequiredResult): boolean {
+  const { url, kind, answerers, approvals = 1 } = result;
   const { needed = 1 } = question.approvals ?? {};
+  // A link that comes later needs its button. One that is left out later may still work.
+  const isLinkNew = url !== undefined && kind === "auth" && question.signIn === undefined;
   const [one, other] = [
-    [question.prompt, question.options, question.fields, question.answerers, needed],
-    [shortQuestion.prompt, shortQuestion.options, fields, answerers, approvals],
+    [question.answerers, needed],
+    [answerers, approvals],
+  ];
+  return !isLinkNew && JSON.stringify(one) === JSON.stringify(other);
+}
+
+function isSameText(question: AgentQuestion, result: InputRequiredResult): boolean {
+  const { prompt, options, fields } = result;
+  const shortQuestion = shownQuestion({ prompt, options: fields === undefined ? options : [] });
+  const [one, other] = [
+    [question.prompt, question.options, question.fields],
+    [shortQuestion.prompt, shortQuestion.options, fields],
   ];
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -51,6 +51,19 @@ describe("a question that nobody could answer", () => {
       { ...approved, fields: [{ id: "a", label: "A", type: "text" }] },
       "anyone",
     ],
+    [
+      "for two people, whose options have one id",
+      { ...approved, options: options.map((option) => ({ ...option, id: "go" })) },
+      "anyone",
+    ],
+    [
+      "for two people, with more options than buttons",
+      {
+        ...approved,
+        options: Array.from({ length: 26 }, (_, index) => ({ id: `${index}`, label: "Go" })),
+      },
+      "anyone",
+    ],
     ["for credentials by two people", { ...approved, kind: "auth" }, "anyone"],
     ["with a link for others", { ...signIn, answerers: "not-asker" }, "anyone"],
     ["with a link for anyone", { ...signIn, answerers: "anyone" }, "anyone"],
@@ -168,6 +181,16 @@ describe("approvals", () => {
     expect(play([asking(approved)], { task, policy }).task.question?.index).toBe(0);
   });
 
+  it("begins anew with a question that has the same id and other rules", () => {
+    const named = { ...approved, question_id: "q-1" };
+    const task = approve(openTask(named), "U2");
+    for (const rules of [{ approvals: 3 }, { answerers: "not-asker" as const }]) {
+      const { question } = play([asking({ ...named, ...rules })], { task }).task;
+      expect(question).toMatchObject({ index: 1, approvals: { given: [] } });
+    }
+    expect(givenOf(play([asking(named)], { task }).task)).toEqual(["U2"]);
+  });
+
   it("never needs fewer people than asked for, whoever clicks what in whatever order", () => {
     const click = fc.record({
       user: fc.constantFrom("U1", "U2", "U3", "U4"),
@@ -243,6 +266,16 @@ describe("a link to sign in", () => {
     const newUrl = "https://sign-in.example/start?state=second";
     const { task } = play([asking({ ...signIn, url: newUrl })], { task: openTask(signIn) });
     expect(task.question).toMatchObject({ index: 0, signIn: { url: newUrl } });
+  });
+
+  it.each([undefined, "q-1"])("may come after the question, whose id is %s", (question_id) => {
+    const { url: _none, ...question } = { ...signIn, ...(question_id && { question_id }) };
+    const task = openTask(question);
+    const later = play([asking({ ...question, url })], { task });
+    expect(later.last).toEqual([{ type: "show_question" }]);
+    expect(later.task.question).toMatchObject({ index: 0, ts: "2.1", signIn: { url } });
+    const { last } = play([asking(question)], { task: later.task });
+    expect(last).toMatchObject([{ type: "wake" }]);
   });
 
   it("belongs to the same question at every poll, whatever ids the peer gives it", () => {

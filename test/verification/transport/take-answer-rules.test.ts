@@ -1,6 +1,6 @@
 /** The rules of a question as they come from a peer, over the zone contract and over A2A. */
 import { describe, expect, it } from "@jest/globals";
-import { questionKey } from "@sekisho/contracts/a2a/extension.ts";
+import { hitlKey, questionKey } from "@sekisho/contracts/a2a/extension.ts";
 import { readTaskSchema } from "@sekisho/contracts/a2a/read-task.ts";
 import { taskResultSchema } from "@sekisho/contracts/methods.ts";
 import { toZoneResult } from "@sekisho/verification/transport/a2a/task-result.ts";
@@ -78,4 +78,23 @@ describe.each([
   it("drops a mark of the peer's own", () => {
     expect(read({ unanswerable: true })).not.toHaveProperty("unanswerable");
   });
+});
+
+it("keeps the rules of a question in the structure of kagent", () => {
+  const request = {
+    type: "ask_user_request",
+    id: "a",
+    questions: [{ question: "Deploy?", choices: ["yes"] }],
+  };
+  const read = (rules: object) => {
+    const metadata = { [hitlKey]: request, [questionKey]: rules };
+    const parts = [{ text: "Deploy?" }];
+    const message = { messageId: "m", role: "ROLE_AGENT", parts, extensions: [hitlKey], metadata };
+    const status = { state: "TASK_STATE_INPUT_REQUIRED", message };
+    const task = readTaskSchema.parse({ id: "t", status });
+    return toZoneResult({ result: { task }, retryAfterMs: undefined });
+  };
+  const rules = { answerers: "not-asker", approvals: 2 };
+  expect(read(rules)).toMatchObject({ options: [{ label: "yes" }], ...rules });
+  expect(read({ answerers: "admins" })).toMatchObject({ unanswerable: true });
 });

@@ -42,7 +42,7 @@ describe("a question for two people", () => {
   it("says who may answer, and how many must agree", async () => {
     const world = await askingWorld();
     expect(world.questions()[0]).toMatch(
-      /Anyone who can ask here can answer, except <@U1>\. 2 people must agree\.\n.*Press a button\. Replies in this thread don't count\./,
+      /Anyone who can ask here can answer, except <@U1>\. 2 people must agree\. One alone can choose \*Leave it\*\.\n.*Press a button\. Replies in this thread don't count\./,
     );
   });
 
@@ -121,7 +121,9 @@ describe("a question for two people", () => {
     await untilShown(world, 1);
     world.pass(121_000);
     await world.run();
-    expect(world.questions()[0]).toMatch(/⌛ Nobody answered in time\.\n1 of 2 approved: <@U2>/);
+    expect(world.questions()[0]).toMatch(
+      /⌛ Too few people agreed in time\.\n1 of 2 approved: <@U2>/,
+    );
     expect(world.replies).toEqual([]);
   });
 

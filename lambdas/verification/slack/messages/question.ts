@@ -50,9 +50,8 @@ export function questionContent({
 }: ShownQuestion & { nowMs: number }): MessageContent {
   const status = toQuestionStatus({ task, question, nowMs });
   const closing = status === "open" ? "" : closingTextOf({ question, status })[locale];
-  const approvals = approvalsText({ question, locale }, (index) =>
-    formatLabel({ question, index }),
-  );
+  const labelOf = (index: number) => formatLabel({ question, index });
+  const approvals = approvalsText({ question, locale }, labelOf);
   const outcome = question.answer === undefined ? closing : formatAnswer(question.answer);
   if (question.signIn !== undefined) return signInContent({ task, question, locale, end: outcome });
   const prompt = formatPrompt({ question, locale });
@@ -71,7 +70,7 @@ export function questionContent({
   const isPlain = task.mrkdwnFallback === true && !needsButtons(question);
   const hint = removeEmpty([
     approvals,
-    answerRulesText({ task, question, locale }),
+    answerRulesText({ task, question, locale }, labelOf),
     createHint({ question, locale, isPlain }),
   ]).join("\n");
   return {
@@ -253,13 +252,20 @@ function closingTextOf(closed: {
   status: Exclude<QuestionStatus, "open">;
 }): LocalizedText {
   const { question, status } = closed;
-  const isSignIn = question.signIn !== undefined && status === "expired";
-  return isSignIn ? nobodySignedIn : closingText[status];
+  if (status !== "expired") return closingText[status];
+  if (question.signIn !== undefined) return nobodySignedIn;
+  return question.approvals?.given.length ? tooFewAgreed : closingText.expired;
 }
 
 const closingText: Record<Exclude<QuestionStatus, "open">, LocalizedText> = {
   expired: { en: "⌛ Nobody answered in time.", ja: "⌛ 期限までに回答がありませんでした。" },
   over: { en: "This no longer needs an answer.", ja: "回答は不要になりました。" },
+};
+
+/** Some have agreed, whose names follow. */
+const tooFewAgreed: LocalizedText = {
+  en: "⌛ Too few people agreed in time.",
+  ja: "⌛ 期限までに必要な人数の同意が得られませんでした。",
 };
 
 const untilText: Record<Locale, (date: string) => string> = {
@@ -271,7 +277,7 @@ const answeredByText: LocalizedText = { en: "Answered in the thread", ja: "ス�
 const answeredByFormText: LocalizedText = { en: "Answered", ja: "回答済み" };
 const answererText: Record<Locale, (by: string, date: string) => string> = {
   en: (by, date) => `${by}, ${date}`,
-  ja: (by, date) => `${by} さん（${date}）`,
+  ja: (by, date) => `${by}（${date}）`,
 };
 
 /** `label` is the label of the chosen option. It is undefined if the question was answered by text, by a form or by signing in. */
@@ -288,7 +294,7 @@ function answeredText(
       ? answeredByText
       : answeredByFormText;
   const choice = label === undefined ? unlabeled[locale] : literalMrkdwn`*${label}*`;
-  return `✔ ${choice} — ${answererText[locale](nameUsers(approvedBy), slackDate({ atMs, locale }))}`;
+  return `✔ ${choice} — ${answererText[locale](nameUsers(approvedBy, locale), slackDate({ atMs, locale }))}`;
 }
 
 type ReplyRefusalType = Exclude<ButtonClickRefusal["type"], "not_allowed" | "limited">;

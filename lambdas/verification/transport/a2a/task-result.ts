@@ -110,12 +110,16 @@ function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
   const { message } = task.status;
   const { parts = [] } = message ?? {};
   const question_id = createQuestionId(message?.messageId);
+  const notes = questionSchema.parse(message?.metadata?.[questionKey]);
   const hitlQuestion = readHitlQuestion(message);
   if (hitlQuestion !== undefined)
-    return { ...hitlQuestion, ...dropUndefined({ kind: stateKind, question_id }) };
+    return {
+      ...hitlQuestion,
+      ...dropUndefined({ kind: stateKind, question_id }),
+      ...takeAnswerRules({ ...notes, kind: stateKind }),
+    };
   const fields = readQuestionFields(parts);
   const calls = listOpenCalls(parts);
-  const notes = questionSchema.parse(message?.metadata?.[questionKey]);
   const { options = createApprovalOptions(calls) } = notes;
   const isShown = (part: Part) =>
     part.data !== undefined && (isToolCall(part) || !isToolRecord(part));

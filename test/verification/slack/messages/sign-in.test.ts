@@ -115,7 +115,7 @@ describe("the rules of a question", () => {
     ],
     [
       { answerers: group, answerBy: "asker" },
-      "Only <@U1> can answer. (as a member of <!subteam^S1>)",
+      "Only <@U1> can answer, as a member of <!subteam^S1>.",
     ],
     [
       { answerers: "not-asker", answerBy: group },
@@ -148,8 +148,44 @@ describe("the rules of a question", () => {
     );
     const lines = content.text.split("\n").filter((line) => line.includes("<@"));
     expect(lines).toEqual([
-      expect.stringMatching(/^\*Blue .one.\* — .*3.*2.*<@U2>, <@U4>$|^\*Blue .one.\* — 2 of 3/),
+      expect.stringMatching(
+        /^\*Blue .one.\* — .*3.*2.*<@U2> さん、<@U4> さん$|^\*Blue .one.\* — 2 of 3/,
+      ),
       expect.stringContaining("<@U3>"),
     ]);
+  });
+
+  it.each([
+    ["en", /2 people must agree\. One alone can choose \*Leave it\*\./, "Too few people agreed"],
+    ["ja", /2人の同意が必要です。\*Leave it\* は1人でも選べます。/, "同意が得られませんでした"],
+  ] as const)(
+    "says what one alone may choose, and that too few agreed: %s",
+    (locale, rule, end) => {
+      const given = [{ user: "U2", atMs: 1, option: 0 }];
+      const rules = { answerBy: "anyone" as const, approvals: { needed: 2, given } };
+      expect(show(rules, locale).text).toMatch(rule);
+      expect(show(rules, locale, askedAtMs + 700_000).text).toContain(end);
+      const nobody = { ...rules, approvals: { needed: 2, given: [] } };
+      expect(show(nobody, locale, askedAtMs + 700_000).text).not.toContain(end);
+      const safe = { ...rules, options: [{ id: "go", label: "Deploy" }] };
+      expect(show(safe, locale).text).not.toMatch(/alone|1人でも/);
+    },
+  );
+
+  it.each(locales)("keeps within Slack's lengths, however many have approved: %s", (locale) => {
+    const options = Array.from({ length: 20 }, (_, index) => ({
+      id: String(index),
+      label: "<&>".repeat(25),
+    }));
+    const given = Array.from({ length: 180 }, (_, index) => ({
+      ...{ user: `U${index}`.padEnd(11, "0"), atMs: 1, option: index % 20 },
+    }));
+    const rules = { options, answerBy: "anyone" as const, approvals: { needed: 10, given } };
+    for (const nowMs of [askedAtMs, askedAtMs + 700_000]) {
+      const { text, blocks } = show({ ...rules, prompt: "word ".repeat(2000) }, locale, nowMs);
+      expect(parseBlocks({ json: blocks, refusesMarkdown: false })).toHaveProperty("blocks");
+      expect(JSON.stringify(blocks)).toMatch(/<@U0{10}>/);
+      for (const shown of [text, JSON.stringify(blocks)]) expect(shown).not.toMatch(/<@\w*[^\w>]/);
+    }
   });
 });
