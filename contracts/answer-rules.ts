@@ -20,7 +20,7 @@ export const approvedBySchema = z.array(z.string().min(1).max(64)).min(1).max(ma
 export type AnswerRules = {
   url?: string | undefined;
   kind?: "auth" | undefined;
-  options?: readonly unknown[] | undefined;
+  options?: readonly { id?: unknown; style?: unknown }[] | undefined;
   answerers?: Answerers | undefined;
   approvals?: number | undefined;
 };
@@ -39,6 +39,12 @@ export function findRuleProblem({
     return { path: "answerers", message: "must be the asker if there is a `url`" };
   if (approvals > 1 && (kind !== undefined || options.length === 0))
     return { path: "approvals", message: "needs `options` and no `kind`" };
+  if (approvals > 1 && options.every(({ style }) => style === "danger"))
+    return {
+      path: "approvals",
+      message:
+        "needs an option whose `style` is not `danger`, because one person alone can choose a `danger`",
+    };
   if (approvals > 1 && answerers === "asker")
     return { path: "approvals", message: "must be 1 if only the asker may answer" };
   return undefined;

@@ -101,6 +101,7 @@ describe("the rules of a question", () => {
     ["url", { url }],
     ["answerers", { kind: "auth", url, answerers: "anyone" }],
     ["answerers", { kind: "auth", url, answerers: { group: "S1" } }],
+    ["approvals", { approvals: 2, options: [{ style: "danger" }] }],
     ["approvals", { approvals: 2 }],
     ["approvals", { kind: "auth", url, approvals: 2 }],
     ["approvals", { kind: "auth", options, approvals: 2 }],

@@ -107,7 +107,8 @@ async function readProtectedResource(
 /** A quoted parameter of the challenge of the scheme Bearer (RFC 9110, section 11.6.1). */
 export function readParameter(challenge: string, name: string): string | undefined {
   const [, parameters = ""] = /\bbearer\s(.*)$/is.exec(challenge) ?? [];
-  for (const [, key = "", value] of parameters.matchAll(/([a-z_]{1,40})="([^"]{1,2000})"/gi))
-    if (key.toLowerCase() === name) return value;
-  return undefined;
+  const pieces = parameters.split('"');
+  const keyOf = (piece: string) => piece.toLowerCase().split(/[\s,]/).at(-1);
+  const index = pieces.findIndex((piece, at) => at % 2 === 0 && keyOf(piece) === `${name}=`);
+  return index === -1 ? undefined : pieces[index + 1];
 }
