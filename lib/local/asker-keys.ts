@@ -17,7 +17,7 @@ import { calculateJwkThumbprint, createLocalJWKSet, type JWK, type JWTVerifyGetK
 import { openKeyFile } from "./key-file.ts";
 
 /** The name of the zone in the tokens of one machine. */
-const localClientId = "sekisho";
+export const localClientId = "sekisho";
 
 /** The tokens of the zone on this machine. Undefined without the section `asker`. */
 export function openLocalAskerTokens(options: {

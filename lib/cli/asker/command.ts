@@ -1,8 +1,10 @@
 /** `sekisho asker`: publishes, shows and rotates the keys that sign who asked. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { formatVerificationRoleArn } from "@sekisho/cdk/names.ts";
 import type { AskerConfig } from "@sekisho/config/asker-schema.ts";
 import { configPath, loadConfig, parseConfig } from "@sekisho/config/load.ts";
+import { localClientId } from "@sekisho/local/asker-keys.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { readTextFile } from "@sekisho/runtime/text-file.ts";
 import { applyEdits, modify } from "jsonc-parser";
@@ -66,20 +68,25 @@ secret. Publish after each change of asker.keys: a new key must be public some h
 export const askerShow = defineCommand({
   name: "asker show",
   about: `
-Lists the keys that sign who asked: their age, which one signs, and which ones the issuer publishes. It reads the issuer's
+Lists the keys that sign who asked: their age, which one signs, and which ones the issuer publishes; and the client_id by which
+verifiers know the zone. It reads the issuer's
 documents as verifiers do. Then it says what to do next.`,
   options: { stage, config: configOption, json: flag("prints one JSON object") },
   exits: awsExits("there is something to do"),
   async run({ values, ...run }) {
-    const { asker, keys: publicKeys } = await openKeys(run, { ...values, creates: false });
+    const {
+      asker,
+      clientId,
+      keys: publicKeys,
+    } = await openKeys(run, { ...values, creates: false });
     const published = await readPublished({ issuer: asker.issuer, signal: run.signal });
     const stageOption = stageOptionOf(values);
     const nowMs = Date.now();
     const status = describeStatus({ asker, publicKeys, published, nowMs, stageOption });
     const { keys, problems } = status;
-    if (values.json) run.print(JSON.stringify({ issuer: asker.issuer, ...status }));
+    if (values.json) run.print(JSON.stringify({ issuer: asker.issuer, clientId, ...status }));
     else {
-      run.print(`${asker.issuer} (${asker.algorithm})`);
+      run.print(`${asker.issuer} (${asker.algorithm}), client_id ${clientId}`);
       for (const key of keys) run.print(describeKey(key));
       for (const { what, remedy } of problems) run.print(`! ${what} ${remedy}`);
       if (problems.length === 0) run.print("Nothing to do.");
@@ -147,7 +154,12 @@ async function openKeys(
   const named = stageName === undefined ? undefined : chooseStage(config, stageName);
   if (named !== undefined) await requireVerificationAccount({ ...named, signal });
   const dataFolder = join(directory, ".sekisho");
-  return { asker, keys: await readPublicKeys({ asker, dataFolder, named, creates, signal }) };
+  const clientId =
+    named === undefined
+      ? localClientId
+      : formatVerificationRoleArn({ stageName: named.stageName, ...named.stage.verification });
+  const keys = await readPublicKeys({ asker, dataFolder, named, creates, signal });
+  return { asker, clientId, keys };
 }
 
 /** Changes only this part of the file. */

@@ -157,6 +157,7 @@ describe("sekisho asker show", () => {
     const result = await run("show");
     expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining(", published, kid ") });
     expect(result.stdout).toContain("Nothing to do.");
+    expect(result.stdout).toContain("client_id sekisho\n");
   });
 
   it("does not call the key of a new project old, whatever the year", () => {
