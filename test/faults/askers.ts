@@ -1,10 +1,11 @@
 /** Who asked, as destinations that are told get to know it: the signer, what was sent, and what must hold of it. */
+
 import { createHash } from "node:crypto";
 import type { Config } from "@sekisho/config/schema.ts";
 import { type AskerClaims, askerClaimsSchema } from "@sekisho/contracts/asker-claims.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { AskerTokens } from "@sekisho/runtime/asker/asker.ts";
-import { createAskerTokens } from "@sekisho/runtime/asker/tokens.ts";
+import { createAskerTokens, reuseMs } from "@sekisho/runtime/asker/tokens.ts";
 import type { Transport, TransportRequest } from "@sekisho/verification/transport/transport.ts";
 import { withAsker } from "@sekisho/verification/transport/with-asker.ts";
 import type { Fate } from "./agreement.ts";
@@ -104,7 +105,7 @@ function toSentCall(to: string, { body, headers, asker }: Sent): SentCall {
 }
 
 /** For at least this long, a process uses the same token again for one person and destination. */
-const reuseSeconds = 240;
+const reuseSeconds = reuseMs / 1000;
 
 export function wrongAsker({ world, fates }: { world: World; fates: readonly Fate[] }) {
   const { story, sentCalls, signatures } = world;
@@ -181,7 +182,7 @@ function repeatedToken({ sentCalls, mix }: World): string | undefined {
     const latest = shared.get(key);
     const isNew = latest !== undefined && latest.jti !== jti;
     if (isNew && mix === undefined && iat - latest.iat < reuseSeconds)
-      return `a process made two tokens of ${sub} for ${aud} in four minutes`;
+      return `a process made two tokens of ${sub} for ${aud} in ${reuseSeconds} seconds`;
     shared.set(key, claims);
   }
   return undefined;

@@ -9,7 +9,7 @@ import type { AskerAudience, AskerPerson, AskerSigner, AskerTokens, CallAsker } 
  * A token without a digest is used this long. AgentCore refuses one that expires within a minute, and half a minute more is for the way
  * there and for clocks that differ.
  */
-const reuseMs = (askerTokenSeconds - 90) * 1000;
+export const reuseMs = (askerTokenSeconds - 90) * 1000;
 
 /** `clientId` names the zone. */
 export function createAskerTokens(options: {

@@ -107,7 +107,7 @@ export const askerRotate = defineCommand({
   about: `
 Does the next safe step of a rotation in the configuration, and says what to do then. The first step adds a key that signs in a
 day: the longest cache of a verifier is about two hours, and until then the key must be published. The second step, a day after
-that key began to sign, drops the former one. A step that would make verifiers refuse tokens is refused.
+that key began to sign, drops the former one. A step that comes too early is refused.
 --now is for a key that has leaked: a new key signs at once, and all others are dropped.`,
   options: {
     now: flag("replaces all keys at once, though verifiers do not know the new one yet"),

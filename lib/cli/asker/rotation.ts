@@ -44,7 +44,7 @@ export function planRotation(request: {
 }): Rotation {
   const { keys, nowMs, isEmergency } = request;
   if (isEmergency) {
-    const added = createKey({ keys, fromMs: nowMs, nowMs });
+    const added = createKey({ fromMs: nowMs, nowMs });
     return { step: "replace", keys: [added], added, dropped: [...keys] };
   }
   const ranked = rankKeys(keys, nowMs);
@@ -67,20 +67,13 @@ export function planRotation(request: {
       step: "wait",
       reason: `The key ${young.id} signed until ${toTime(young.supersededAtMs ?? nowMs)}, less than a day ago. Verifiers may still need it`,
     };
-  const added = createKey({ keys, fromMs: nowMs + dayMs, nowMs });
+  const added = createKey({ fromMs: nowMs + dayMs, nowMs });
   return { step: "add", keys: [...keys, added], added, dropped: [] };
 }
 
-/** Named after the day, so that no name comes back: on one machine the name is that of the key's file. */
-function createKey(request: {
-  keys: readonly AskerKey[];
-  fromMs: number;
-  nowMs: number;
-}): AskerKey {
-  const { keys, fromMs, nowMs } = request;
-  const day = toTime(nowMs).slice(0, 10);
-  const names = [day, ...keys.map((_key, index) => `${day}-${index + 2}`)];
-  const id = names.find((name) => keys.every((key) => key.id !== name)) ?? day;
+/** Named after the second, so that no name comes back: on one machine the name is that of the key's file. */
+function createKey({ fromMs, nowMs }: { fromMs: number; nowMs: number }): AskerKey {
+  const id = toTime(nowMs).toLowerCase().replaceAll(":", "");
   return { id, from: toTime(fromMs) };
 }
 

@@ -10,7 +10,7 @@ const plan = (keys: (typeof old)[], isEmergency = false) =>
 
 describe("the next step of a rotation", () => {
   it("adds a key that signs in a day, and keeps the one that signs", () => {
-    const added = { id: "2026-11-30", from: "2026-12-01T12:00:00Z" };
+    const added = { id: "2026-11-30t120000z", from: "2026-12-01T12:00:00Z" };
     expect(plan([old])).toEqual({ step: "add", keys: [old, added], added, dropped: [] });
   });
 
@@ -35,15 +35,19 @@ describe("the next step of a rotation", () => {
   });
 
   it("replaces all keys at once in an emergency, whatever waits", () => {
-    const added = { id: "2026-11-30", from: "2026-11-30T12:00:00Z" };
+    const added = { id: "2026-11-30t120000z", from: "2026-11-30T12:00:00Z" };
     const replaced = [old, young, next];
     const expected = { step: "replace", keys: [added], added, dropped: replaced };
     expect(plan(replaced, true)).toEqual(expected);
   });
 
-  it("gives no key a name that another one has", () => {
-    const today = { id: "2026-11-30", from: "2026-11-30T01:00:00Z" };
-    expect(plan([today], true)).toMatchObject({ added: { id: "2026-11-30-2" } });
+  it("gives no key a name that one of the same day has or had", () => {
+    const ids = [0, 1, 2].map((second) => {
+      const at = { keys: [old], nowMs: nowMs + second * 1000, isEmergency: true };
+      const rotation = planRotation(at);
+      return "added" in rotation ? rotation.added?.id : undefined;
+    });
+    expect(new Set(ids).size).toBe(3);
   });
 });
 
