@@ -39,7 +39,9 @@ export function createReceiveMessage(options: {
     const pushConfig = params.configuration?.taskPushNotificationConfig;
     const config = pushConfigs.read({ taskId, config: pushConfig, version });
     const input = readTaskInput({ message, contextId });
-    const asker = await caller.verifyAsker?.({ team: input.team_id, user: input.user_id });
+    const asker =
+      caller.verifyAsker &&
+      (await caller.verifyAsker({ team: input.team_id, user: input.user_id }));
     const task = await tasks.submit({
       principal,
       asker,
@@ -77,7 +79,7 @@ export function createReceiveMessage(options: {
     const pushConfig = configuration?.taskPushNotificationConfig;
     const config = pushConfigs.read({ taskId, config: pushConfig, version });
     const answer = readAnswerMessage({ message, question });
-    const asker = await caller.verifyAsker?.({ user: answer.user_id });
+    const asker = caller.verifyAsker && (await caller.verifyAsker({ user: answer.user_id }));
     const task = await tasks.answer({
       ...{ principal, taskId, asker, answer },
       isNew: !deduplicates,

@@ -191,7 +191,8 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
      */
     async execute_task({ params, id, caller: { principal, trace, receivedAtMs, verifyAsker } }) {
       if (isStopping()) throw new SekishoError("unavailable");
-      const asker = await verifyAsker?.({ team: params.team_id, user: params.user_id });
+      const asker =
+        verifyAsker && (await verifyAsker({ team: params.team_id, user: params.user_id }));
       const { bot_token: botToken, ...input } = params;
       const isUnknownAgent = input.agent !== undefined && !agentNames.includes(input.agent);
       const task = await tasks.submit({
@@ -240,7 +241,7 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
       const values = fields && Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
       const fingerprint = digest([option_id, text, ...(values === undefined ? [] : [values])]);
       const submission = { ...reply, id: answerId, questionId, fingerprint, text };
-      const asker = await verifyAsker?.({ user: reply.user_id });
+      const asker = verifyAsker && (await verifyAsker({ user: reply.user_id }));
       return answer(await tasks.answer({ principal, taskId, asker, answer: submission }));
     },
 
