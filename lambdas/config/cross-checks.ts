@@ -125,13 +125,24 @@ function destinationProblems({ destinations }: Config): Problem[] {
 }
 
 function askerProblems({ destinations, asker }: Config): Problem[] {
-  if (asker !== undefined) return [];
+  if (asker !== undefined) return headerProblems(destinations);
   return Object.entries(destinations).flatMap(([name, destination]): Problem[] => {
     const { type = "none" } = resolveAuthorizerConfig(destination) ?? {};
     const isNeeded = type === "asker" || type === "token-exchange";
     if (!isNeeded && destination.asker === undefined) return [];
     const path = ["destinations", name, isNeeded ? "authorizer" : "asker"];
     return [{ path, message: 'needs the section asker, with the "issuer" of the tokens' }];
+  });
+}
+
+/** One header cannot hold two credentials. */
+function headerProblems(destinations: Config["destinations"]): Problem[] {
+  return Object.entries(destinations).flatMap(([name, destination]): Problem[] => {
+    const authorizer = resolveAuthorizerConfig(destination);
+    const header = authorizer?.type === "bearer" ? authorizer.header?.toLowerCase() : undefined;
+    if (header === undefined || destination.asker?.header !== header) return [];
+    const message = `must be another header than authorizer.header (${header}), which holds the shared token`;
+    return [{ path: ["destinations", name, "asker", "header"], message }];
   });
 }
 

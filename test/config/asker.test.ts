@@ -85,6 +85,15 @@ describe("the asker of a destination", () => {
     expect(parse({ ...https, ...changes }).asker).toEqual(asker);
   });
 
+  it("refuses the header that holds the shared token already", () => {
+    const authorizer = { ...bearer, header: "X-Api-Key" };
+    const json = configWith({ ...https, authorizer, asker: { header: "x-api-key" } });
+    expect(problemsOf(json)).toContainEqual(
+      expect.stringContaining("destinations.far.asker.header: must be another header"),
+    );
+    expect(problemsOf(configWith({ ...https, authorizer, asker: true }))).toEqual([]);
+  });
+
   it("stays away from a destination that does not have it", () => {
     expect(parse(https)).not.toHaveProperty("asker");
   });
