@@ -62,6 +62,6 @@ export default {
   maxWorkers: 4,
   // Suites leave memory behind, and a worker of two gigabytes needs so long to exit that Jest takes it for one that hangs.
   workerIdleMemoryLimit: "800MB",
-  // It only ends a test that hangs: how fast a machine is decides no test.
-  testTimeout: 3_600_000,
+  // It only ends a test that hangs, early enough for `.ci/run` to name it: how fast a machine is decides no test.
+  testTimeout: 1_800_000,
 };

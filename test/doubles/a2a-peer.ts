@@ -4,6 +4,7 @@ import { slackMessageKey } from "@sekisho/contracts/a2a/extension.ts";
 import { type A2aVersion, operations, toA2aOperation } from "@sekisho/contracts/a2a/operations.ts";
 import { joinTextParts } from "@sekisho/contracts/a2a/part.ts";
 import { v03Operations } from "@sekisho/contracts/a2a/v03/params.ts";
+import { createWebRequest } from "@sekisho/runtime/http/web-request.ts";
 import type { BindingName } from "@sekisho/verification/transport/carrier.ts";
 import { type AnsweredOperation, a2aAnswer } from "./a2a-peer-answer.ts";
 import { type RestCall, readRestCall, restAnswer } from "./a2a-rest.ts";
@@ -45,7 +46,7 @@ export function createA2aPeer({
       const zoneCall = JSON.stringify({ id, ...toZone({ operation, version, params }) });
       const { url: address, headers, signal } = request;
       const answer = await handle(
-        new Request(address, { method: "POST", headers, body: zoneCall, signal }),
+        createWebRequest(address, { method: "POST", headers, body: zoneCall, signal }),
       );
       return inA2a({ answer, operation, version });
     },
@@ -118,7 +119,7 @@ async function answerRest({
   const id = Object(params.message).messageId ?? "no message";
   const body = JSON.stringify({ id, ...toZone({ operation, version, params }) });
   const { url, headers, signal } = request;
-  const answer = await handle(new Request(url, { method: "POST", headers, body, signal }));
+  const answer = await handle(createWebRequest(url, { method: "POST", headers, body, signal }));
   const reader = answer.body?.getReader();
   const { value: chunk } = (await reader?.read()) ?? {};
   if (reader === undefined || chunk === undefined) return new Response("", answer);

@@ -1,5 +1,6 @@
 /** Bedrock AgentCore's data plane in front of a container's handler. It checks requests as AWS does, and hides what AWS hides. */
 import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
+import { createWebRequest } from "@sekisho/runtime/http/web-request.ts";
 import { type KnownCredentials, sigv4Problem } from "./sigv4-check.ts";
 import { type Received, startWebServer } from "./web-server.ts";
 
@@ -77,7 +78,12 @@ export async function startAgentCoreStub({
       return refuse(400, "ValidationException", "traceparent");
     }
     sessions.push(sessionId);
-    const call = new Request(container, { method: "POST", headers, body, signal: request.signal });
+    const call = createWebRequest(container, {
+      method: "POST",
+      headers,
+      body,
+      signal: request.signal,
+    });
     return hideErrors(await handle(call), protocol);
   }
 

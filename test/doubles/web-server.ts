@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createWebRequest } from "@sekisho/runtime/http/web-request.ts";
 
 /** `target` is the request line's path and query, not normalized. `body` is the whole body. */
 export type Received = { request: Request; target: string; body: Uint8Array<ArrayBuffer> };
@@ -49,7 +50,7 @@ async function answer({
   for await (const chunk of incoming) chunks.push(chunk);
   const body = Buffer.concat(chunks);
   const target = incoming.url ?? "/";
-  const request = new Request(new URL(target, `http://${incoming.headers.host}`), {
+  const request = createWebRequest(new URL(target, `http://${incoming.headers.host}`), {
     method: incoming.method ?? "GET",
     headers: pairs(incoming.rawHeaders),
     signal: gone.signal,

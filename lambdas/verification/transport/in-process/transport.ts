@@ -3,6 +3,7 @@
 import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { abortable, parseRetryAfter } from "@sekisho/runtime/async/waiting.ts";
+import { createWebRequest } from "@sekisho/runtime/http/web-request.ts";
 import { type Carrier, maxCardBytes } from "../carrier.ts";
 import { requestHeaders } from "../http/transport.ts";
 import { readEventResponse, toTakeResponse } from "../read-events.ts";
@@ -34,8 +35,8 @@ export function createInProcessTransport(options: {
     try {
       const webRequest =
         body === undefined
-          ? new Request(cardUrl, { headers, signal })
-          : new Request(url, { method: "POST", headers, body: body.slice(), signal });
+          ? createWebRequest(cardUrl, { headers, signal })
+          : createWebRequest(url, { method: "POST", headers, body: body.slice(), signal });
       const response = await abortable({ promise: handle(webRequest), signal });
       return {
         status: response.status,
