@@ -154,6 +154,11 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
     'const client = new SSMClient({ region: "eu-central-1" });',
   ],
   ["each client of the AWS SDK", "lib/a.ts", "const client = new sdk.SSMClient({ region });"],
+  [
+    "the browser's code is no part",
+    "lib/local/page/page.ts",
+    'import { Tree } from "../web/client/elements.tsx";',
+  ],
   ["nothing is exported as default", "bin/a.ts", "export default function run() {}"],
   ["nothing is exported as default", "bin/a.ts", "const a = 1;\nexport { a as default };"],
   ["no file hands on", "lambdas/runtime/index.ts", 'export * from "./log.ts";'],

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join, posix, resolve } from "node:path";
 import { prebuild } from "@sekisho/cdk/bundle/bundle.ts";
+import { buildClientFiles } from "@sekisho/local/web/client-files.ts";
 import { buildSync } from "esbuild";
 import { type Published, publishedPackages } from "./published.ts";
 
@@ -79,6 +80,14 @@ function writePackage(pack: Published, target: string): void {
     const path = join(target, "prebuilt", name);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, content);
+  }
+  if (pack.hasWebApp === true) {
+    const path = join(target, "lib/local/web/client");
+    // The sources of the app are bundled, and nobody needs them.
+    rmSync(path, { recursive: true });
+    mkdirSync(path);
+    for (const [name, content] of Object.entries(buildClientFiles()))
+      writeFileSync(join(path, name), content);
   }
   const text = JSON.stringify(createManifest(pack, target), null, 2);
   writeFileSync(join(target, "package.json"), `${text}\n`);

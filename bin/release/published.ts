@@ -15,6 +15,8 @@ export type Published = {
   exports?: Readonly<Record<string, unknown>>;
   /** Files and folders that are used as they are. */
   copied?: readonly string[];
+  /** True if it has the web app, as one script and one style sheet. */
+  hasWebApp?: boolean;
   /** Bundles that are built already, so that a bundler is needed only for an agent of one's own. */
   prebuilt?: readonly BundleName[];
   /** Packages that its user has in a version of their own. */
@@ -90,6 +92,7 @@ export const publishedPackages: readonly Published[] = [
       "lib/local/page/client",
       "lib/local/console/page",
     ],
+    hasWebApp: true,
     prebuilt: ["container"],
     optionalPeers: bundler,
   },

@@ -155,7 +155,7 @@ export const packages: readonly Package[] = [
       "@sekisho/verification",
     ],
     layers: [
-      ["both-zones.ts", "page/"],
+      ["both-zones.ts", "page/", "web/client/"],
       ["recorder/", "verification-zone.ts"],
       ["fake-slack/", "metrics-page.ts", "open-destination.ts", "watch/"],
       ["execution-zone.ts", "signed-events.ts", "socket-mode-choice.ts", "socket-mode.ts", "web/"],

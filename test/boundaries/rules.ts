@@ -44,6 +44,7 @@ export const loaderFiles: ReadonlySet<string> = new Set([
   "lambdas/execution/agents/load-agent.ts",
   "lib/cdk/bundle/bundle.ts",
   "lib/local/author/describe-load.ts",
+  "lib/local/web/client-files.ts",
 ]);
 
 function isListedPure({ path }: Source): boolean {
@@ -96,6 +97,12 @@ export const rules: readonly Rule[] = [
     // The other ways to load code are seen by no rule about imports.
     mustNotSay:
       /\bcreateRequire\b|\brequire\s*\(|\bimport\.meta\.resolve\b|\bimport\((?!(["'`])[^"'`$]*\1[,)])/,
+  },
+  {
+    name: "the browser's code is no part of the server",
+    about: anywhere,
+    except: /^lib\/local\/web\/client\//,
+    mustNotImport: /^lib\/local\/web\/client\/|\.tsx$/,
   },
   {
     name: "zod is imported whole, since its named import drags every locale into a bundle",

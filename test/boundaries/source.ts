@@ -17,7 +17,7 @@ const staticImportInCode = /(?:^|[;}\n])(?:import|export)\b(?:[^"'`;()]*?\bfrom)
 
 export function parseSource({ path, text }: { path: string; text: string }): Source {
   const { code } = transformSync(text, {
-    loader: extname(path).endsWith("ts") ? "ts" : "js",
+    loader: extname(path) === ".tsx" ? "tsx" : extname(path).endsWith("ts") ? "ts" : "js",
     format: "esm",
     legalComments: "none",
     // Without it some comments stay.
@@ -75,7 +75,7 @@ export function readSources({
 }): readonly Source[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((name) => /\.([cm]?ts|[cm]js)$/.test(name) && !/\bnode_modules\b/.test(name))
+      .filter((name) => /\.([cm]?ts|tsx|[cm]js)$/.test(name) && !/\bnode_modules\b/.test(name))
       .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)
       .map((path) => parseSource({ path, text: readFileSync(join(root, path), "utf8") })),
   );

@@ -11,34 +11,7 @@ import type {
   MarkdownBlock,
   Table,
 } from "@sekisho/verification/slack/markdown/nodes.ts";
-
-/** `href` is http, https or mailto. `lang` is of code, `start` of an ordered list. */
-export type DisplayNode =
-  | string
-  | {
-      tag:
-        | (
-            | "p"
-            | "h"
-            | "ul"
-            | "ol"
-            | "li"
-            | "pre"
-            | "code"
-            | "blockquote"
-            | "hr"
-            | "br"
-            | "a"
-            | "strong"
-            | "em"
-            | "del"
-          )
-        | ("table" | "tr" | "th" | "td" | "mention");
-      children: readonly DisplayNode[];
-      href?: string;
-      lang?: string;
-      start?: number;
-    };
+import type { DisplayNode } from "../web/display-node.ts";
 
 type Tag = Exclude<DisplayNode, string>["tag"];
 

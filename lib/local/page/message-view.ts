@@ -13,13 +13,8 @@ import {
   workflow,
 } from "../fake-slack/workspace.ts";
 import { requestIdOfMessage } from "../recorder/slack-steps.ts";
-import {
-  createMarkdownTree,
-  createMrkdwnTree,
-  createNode,
-  type DisplayNode,
-  findEmoji,
-} from "./display-tree.ts";
+import type { DisplayNode } from "../web/display-node.ts";
+import { createMarkdownTree, createMrkdwnTree, createNode, findEmoji } from "./display-tree.ts";
 
 /** One part of a message. The page shows them one below the other. `style` is Slack's. */
 type Part =

@@ -1,7 +1,8 @@
 /** A modal of the fake Slack as the page shows it. */
 import { listButtons } from "../fake-slack/blocks.ts";
 import { listInputs, type OpenModal } from "../fake-slack/views.ts";
-import { createMrkdwnTree, type DisplayNode } from "./display-tree.ts";
+import type { DisplayNode } from "../web/display-node.ts";
+import { createMrkdwnTree } from "./display-tree.ts";
 import { findDisplayName } from "./message-view.ts";
 
 /** The page fills in a native control for each. `kind` is Slack's type of the element. */

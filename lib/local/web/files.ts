@@ -1,6 +1,7 @@
 /** The files of a page: one HTML shell for every document, scripts, and style sheets. */
 import { readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
+import { type ClientFiles, readClientFiles } from "./client-files.ts";
 import { type Handler, type Routes, sendPage } from "./site.ts";
 
 const types: Record<string, string> = {
@@ -25,8 +26,22 @@ export function fileRoutes({
 }
 
 /** The files that every page uses. */
-export const sharedRoutes = (): Routes =>
-  fileRoutes({ folder: new URL("./", import.meta.url), path: "/web/" });
+export const sharedRoutes = (): Routes => ({
+  ...fileRoutes({ folder: new URL("./", import.meta.url), path: "/web/" }),
+  ...clientRoutes(),
+});
+
+/** The web app's script and style sheet. A clone bundles them when a browser first asks. */
+function clientRoutes(): Routes {
+  let files: ClientFiles | undefined;
+  const serve =
+    (name: keyof ClientFiles): Handler =>
+    ({ response }) => {
+      files ??= readClientFiles();
+      sendPage(response, { type: types[extname(name)] ?? "", body: files[name] });
+    };
+  return { "GET /web/app.js": serve("app.js"), "GET /web/app.css": serve("app.css") };
+}
 
 function fileHandler(file: URL): Handler {
   const type = types[extname(file.pathname)] ?? "";
@@ -63,6 +78,29 @@ export function documentHandler(options: PageDocument): Handler {
   const body = Object.entries(values).reduce(
     (text, [key, value]) => text.replaceAll(`{{${key}}}`, () => value),
     readText(new URL("./shell.html", import.meta.url)),
+  );
+  return ({ request: { headers }, response }) => {
+    const policy = contentSecurityPolicy(sources(headers.host ?? ""));
+    sendPage(response, {
+      type: "text/html; charset=utf-8",
+      body,
+      headers: { "content-security-policy": policy },
+    });
+  };
+}
+
+type AppDocument = {
+  page: "local" | "operators" | "sign-in";
+  title: string;
+  sources?: (host: string) => Sources;
+};
+
+/** The document of the web app, which shows `page`. `sources` is as above. */
+export function appDocument(options: AppDocument): Handler {
+  const { page, title, sources = () => ({ code: "'self'", images: "data:" }) } = options;
+  const body = Object.entries({ title, page }).reduce(
+    (text, [key, value]) => text.replaceAll(`{{${key}}}`, () => value),
+    readText(new URL("./app.html", import.meta.url)),
   );
   return ({ request: { headers }, response }) => {
     const policy = contentSecurityPolicy(sources(headers.host ?? ""));

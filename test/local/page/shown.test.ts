@@ -5,9 +5,9 @@ import {
   createLinkNodes,
   createMarkdownTree,
   createMrkdwnTree,
-  type DisplayNode,
 } from "@sekisho/local/page/display-tree.ts";
 import { createMessageView } from "@sekisho/local/page/message-view.ts";
+import type { DisplayNode } from "@sekisho/local/web/display-node.ts";
 import fc from "fast-check";
 
 const nameOf = (id: string) => `name of ${id}`;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { createMrkdwnTree, type DisplayNode } from "@sekisho/local/page/display-tree.ts";
+import { createMrkdwnTree } from "@sekisho/local/page/display-tree.ts";
+import type { DisplayNode } from "@sekisho/local/web/display-node.ts";
 import { literalMrkdwn } from "@sekisho/verification/slack/markdown/literal.ts";
 import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";

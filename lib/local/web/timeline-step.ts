@@ -1,0 +1,11 @@
+/** One step of a task as every page shows it. The local page has recorded steps, the operators' page the steps of the record. */
+export type TimelineStep = {
+  /** Milliseconds since 1970. */
+  atMs: number;
+  zone: string;
+  title: string;
+  failed?: boolean;
+  detail?: Readonly<Record<string, unknown>>;
+  /** What went over the wire: a JSON-RPC request or response. */
+  frame?: unknown;
+};
