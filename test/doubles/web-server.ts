@@ -1,6 +1,6 @@
 /** An HTTP server on loopback with a web-standard handler, which may also reset connections and break bodies off. */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createWebRequest } from "@sekisho/runtime/http/web-request.ts";
 
@@ -20,6 +20,7 @@ export async function startWebServer({
   const server = createServer((incoming, outgoing) => {
     answer({ incoming, outgoing, handle }).catch(() => incoming.socket.resetAndDestroy());
   });
+  keepConnections(server);
   const { promise, resolve } = Promise.withResolvers<void>();
   server.listen(0, "127.0.0.1", resolve);
   await promise;
@@ -33,6 +34,14 @@ export async function startWebServer({
       await closing.promise;
     },
   };
+}
+
+/**
+ * Keeps idle connections. By default a server closes one after five seconds, and on a busy machine a client may write into it at that
+ * very moment.
+ */
+export function keepConnections(server: Server): void {
+  server.keepAliveTimeout = 0;
 }
 
 async function answer({

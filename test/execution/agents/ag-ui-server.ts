@@ -2,6 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import * as z from "zod";
+import { keepConnections } from "../../doubles/web-server.ts";
 
 /** Members of events by their names. `$run` and `$thread` in texts stand for the ids of the request. */
 export type ServerEvent = { type: string; [name: string]: unknown };
@@ -123,6 +124,7 @@ export async function startAgUiServer(
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end(encodeEvents(events, input));
   });
+  keepConnections(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     ...{ inputs, headers, problems, cutOff },

@@ -2,6 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { crc32 } from "node:zlib";
+import { keepConnections } from "../../doubles/web-server.ts";
 
 type ConverseRequest = { path: string; headers: IncomingHttpHeaders; body: unknown };
 
@@ -22,6 +23,7 @@ export async function startBedrockServer(
     requests.push({ path: url, headers, body: JSON.parse(Buffer.concat(chunks).toString()) });
     await answer(response);
   });
+  keepConnections(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

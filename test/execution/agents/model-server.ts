@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
+import { keepConnections } from "../../doubles/web-server.ts";
 
 type ModelRequest = { path: string; headers: IncomingHttpHeaders; body: unknown };
 
@@ -22,6 +23,7 @@ export async function startModelServer(
     requests.push({ path: url, headers, body: JSON.parse(Buffer.concat(chunks).toString()) });
     await answer(response, request);
   });
+  keepConnections(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
