@@ -3,6 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { createFindEmail } from "@sekisho/verification/lookups/person-email.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
+import { withGrowingLimit } from "../../doubles/growing-limit.ts";
 import { serve } from "../../doubles/serving.ts";
 import { slackClient } from "../slack/api/slack-client.ts";
 import { sampleTask } from "../task/sample.ts";
@@ -137,10 +138,17 @@ describe("the e-mail address of a person", () => {
 
   it("delays no call if Slack does not answer", async () => {
     const never = () => new Promise<Response>(() => {});
-    const { seen, find } = await open(never, 20);
-    expect(await find()).toBeUndefined();
-    expect(await find()).toBeUndefined();
-    expect(seen.calls).toBe(1);
+    const attempt = async (maxWaitMs: number) => {
+      const { seen, find } = await open(never, maxWaitMs);
+      const addresses = [await find(), await find()];
+      return { addresses, calls: seen.calls };
+    };
+    // On a busy machine the first limit may pass before the request is sent.
+    const isFair = ({ calls }: { calls: number }) => calls > 0;
+    expect(await withGrowingLimit({ firstMs: 20, attempt, isFair })).toEqual({
+      addresses: [undefined, undefined],
+      calls: 1,
+    });
   });
 
   it.each([
