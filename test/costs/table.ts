@@ -69,16 +69,7 @@ function costTables(): string {
       Object.values(assumptions).map(({ value, unit, what }) => [`${value} ${unit}`, what]),
       "---",
     ),
-    `Prices of ${priceList.region}, ${priceList.asOf}, without free tiers and discounts:`,
-    table(
-      ["price", "of", "published at"],
-      Object.values(priceList.prices).map(({ usd, per, unit, source }) => [
-        `$${usd}${per === 1 ? "" : ` per ${per.toLocaleString("en-US")}`}`,
-        unit,
-        source,
-      ]),
-      "---",
-    ),
+    `Prices of ${priceList.region}, ${priceList.asOf}, without free tiers and discounts: \`test/costs/prices.ts\` has each with the page of AWS.`,
     `Not included: ${notIncluded.join("; ")}.`,
   ].join("\n\n");
 }
