@@ -1,4 +1,4 @@
-/** The assumptions of the estimate, which neither a template nor the rehearsal can measure. The page shows them. */
+/** The assumptions of the estimate, which neither a template nor the rehearsal can measure. The page names the most important ones. */
 import { pushedTimes } from "@sekisho/execution/host-settings.ts";
 
 type Assumption = { value: number; unit: string; what: string };

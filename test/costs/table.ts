@@ -30,13 +30,6 @@ function costTables(): string {
     ...months.map(({ yearsDollars }) => dollars(yearsDollars[year] ?? 0)),
   ]);
   const total = ["**Total**", ...months.map(({ totalDollars }) => `**${dollars(totalDollars)}**`)];
-  const actions = [
-    ...new Set(months.flatMap(({ callsPerTask }) => Object.keys(callsPerTask))),
-  ].sort();
-  const callRows = actions.map((name) => [
-    `\`${name}\``,
-    ...months.map(({ callsPerTask }) => count(callsPerTask[name] ?? 0)),
-  ]);
   const allKinds: MeasuredKind[] = ["agentcore", "lambda", "external"];
   return [
     `Dollars a month for ${tasks.toLocaleString("en-US")} tasks of ${formatSeconds(taskSeconds)}, each in a thread of its own. The first call waits ${defaultSyncBudgetMs.toLocaleString("en-US")} ms at most for the result (\`execution.syncBudgetMs\`). The rows above the custom metrics grow with the tasks. From the alarms on, the rows are the same without any task:`,
@@ -54,34 +47,20 @@ function costTables(): string {
         }),
       ]),
     ),
-    `AWS calls and log lines of one task of ${formatSeconds(taskSeconds)}:`,
-    table(
-      ["call", ...kinds],
-      [
-        ["polls", ...months.map(({ polls }) => count(polls))],
-        ...callRows,
-        ["bytes of log lines", ...months.map(({ logBytesPerTask }) => count(logBytesPerTask))],
-      ],
-    ),
-    "Assumed, because neither a template nor the rehearsal can say it:",
-    table(
-      ["value", "what"],
-      Object.values(assumptions).map(({ value, unit, what }) => [`${value} ${unit}`, what]),
-      "---",
-    ),
-    `Prices of ${priceList.region}, ${priceList.asOf}, without free tiers and discounts:`,
-    table(
-      ["price", "of", "published at"],
-      Object.values(priceList.prices).map(({ usd, per, unit, source }) => [
-        `$${usd}${per === 1 ? "" : ` per ${per.toLocaleString("en-US")}`}`,
-        unit,
-        source,
-      ]),
-      "---",
-    ),
+    `Assumed, because neither a template nor the rehearsal can say it: ${assumed.join("; ")}. \`test/costs/assumptions.ts\` has every value. The calls of a task are measured (\`test/costs/measured-calls.json\`).`,
+    `Prices of ${priceList.region}, ${priceList.asOf}, without free tiers and discounts: \`test/costs/prices.ts\` has each with the page of AWS.`,
     `Not included: ${notIncluded.join("; ")}.`,
   ].join("\n\n");
 }
+
+const a = assumptions;
+const assumed = [
+  `${a.stepMs.value} ms for a message of the worker without waiting for the agent`,
+  `${a.pollMs.value} ms for a poll`,
+  `${a.pushedPollAfterMs.value / 1000} s before a poll of an Execution zone on AWS, which also pushes the end, and ${a.pollAfterMs.value / 1000} s before the first poll elsewhere`,
+  `${a.agentcoreGb.value} GB and ${a.agentcoreVcpu.value} vCPU for an AgentCore session`,
+  `${a.recordKb.value} KB for a task's record`,
+];
 
 const notIncluded = [
   "the model's tokens, which can cost more than all of this",
@@ -100,9 +79,9 @@ function formatSeconds(seconds: number): string {
   return seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
 }
 
-/** Every column but the first is aligned as numbers, unless `ruler` says otherwise. */
-function table(head: string[], rows: string[][], ruler = "---:"): string {
-  const rulers = ["---", ...head.slice(1).map(() => ruler)];
+/** Every column but the first is aligned as numbers. */
+function table(head: string[], rows: string[][]): string {
+  const rulers = ["---", ...head.slice(1).map(() => "---:")];
   return [head, rulers, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
