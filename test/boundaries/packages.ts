@@ -170,6 +170,7 @@ export const packages: readonly Package[] = [
       ],
       [
         "key-file.ts",
+        "landing.ts",
         "read-json.ts",
         "slack-installation.ts",
         "socket-mode-identity.ts",

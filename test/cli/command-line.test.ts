@@ -324,7 +324,7 @@ describe("sekisho send", () => {
 
 /** What starts before any package or TypeScript file is needed. */
 function copyEntryTo(directory: string): void {
-  for (const name of ["sekisho.mjs", "pinned-node.mjs"]) {
+  for (const name of ["sekisho.mjs", "package.mjs", "pinned-node.mjs"]) {
     copyFileSync(join(__dirname, "../../bin", name), join(directory, name));
   }
 }
