@@ -179,12 +179,11 @@ async function withRealSlack(run: CommandRun, settings: Given): Promise<number> 
   await closeWhenStopped(run, close, () => {
     view?.open(zones);
     const address = view?.door.address(`${zones.verificationUrl}/operate/`);
-    run.print(
-      address === undefined
-        ? `Tasks on a page:   ${sekisho} operate   (in a second terminal)`
-        : `Operators' page:   ${address}   (each task and its timeline, beside Slack)`,
-    );
+    if (address !== undefined)
+      run.print(`Operators' page:   ${address}   (each task and its timeline, beside Slack)`);
     printAddresses(run, zones, "/slack/events   (the real Slack)");
+    if (address === undefined)
+      run.print(`Operators' page:   ${sekisho} operate   (in a second terminal)`);
     run.print(text({ port: zones.verificationPort }));
   });
   return exitCodes.success;
