@@ -11,7 +11,14 @@ import { addAgent } from "../agents/add-agent.ts";
 import { type CommandRun, defineCommand, exitCodes, flag, option, UsageError } from "../command.ts";
 import { packageName } from "../package-name.ts";
 import { setMember } from "../set-member.ts";
-import { awsFiles, createStages, exampleAccount, ignoredPaths, projectFiles } from "./files.ts";
+import {
+  awsFiles,
+  createStages,
+  exampleAccount,
+  ignoredPaths,
+  projectFiles,
+  projectScripts,
+} from "./files.ts";
 import { changePackage, type PackageChange } from "./package-file.ts";
 
 const ignoreFile = ".gitignore";
@@ -89,7 +96,7 @@ that deploys from GitHub without a stored key. In a project that is there alread
       print(`  ${packageFile} (${packageChange.added.join("; ")})`);
     }
     for (const name of packageChange.taken)
-      print(`${packageFile} keeps its own script "${name}". Use ${sekisho} ${commandOf[name]}.`);
+      print(`${packageFile} keeps its own script "${name}". Use ${commandOf(name)}.`);
     if (added !== undefined) print(`Agent ${added.name}: ${added.seen}.`);
     if (isOnThisMachine && aws)
       print(
@@ -98,9 +105,7 @@ that deploys from GitHub without a stored key. In a project that is there alread
     const cd = folder === directory ? [] : [`cd ${folderName}`];
     const name = hasAgentFile ? "dev" : "start";
     const isTaken = packageChange.taken.includes(name);
-    const tryIt = isTaken
-      ? `${sekisho} ${commandOf[name]}`
-      : `npm ${name === "start" ? "" : "run "}${name}`;
+    const tryIt = isTaken ? commandOf(name) : `npm ${name === "start" ? "" : "run "}${name}`;
     print(`
 Next:
   1. Try the agent on this machine:   ${[...cd, ...missingPackages(folder), tryIt].join(" && ")}
@@ -111,11 +116,10 @@ Next:
   },
 });
 
-const commandOf: Record<string, string> = {
-  start: "start",
-  dev: "start --watch",
-  doctor: "doctor",
-};
+/** The command of a script, for a terminal. */
+function commandOf(name: string): string {
+  return `${projectScripts[name]}`.replace("sekisho", sekisho);
+}
 
 const deployCommand = `npm install --save-exact --save-dev ${cdkPackages} && npx cdk deploy --all -c stage=dev`;
 const localAgentText = `Before step 3, give the agent an address that AWS reaches, add the stages to ${configFileName} (docs/how-to/deploy.md), and run ${sekisho} config check.`;
@@ -180,8 +184,7 @@ function planPackage(folder: string, { hasAgentFile }: { hasAgentFile: boolean }
       `Nothing is written, because package.json says "type": "commonjs". ${remedy}`,
     );
   }
-  const names = hasAgentFile ? ["start", "dev", "doctor"] : ["start", "doctor"];
-  const scripts = names.map((name) => [name, `sekisho ${commandOf[name]}`]);
+  const scripts = Object.entries(projectScripts).filter(([name]) => hasAgentFile || name !== "dev");
   return changePackage(text, Object.fromEntries(scripts));
 }
 

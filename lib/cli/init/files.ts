@@ -18,6 +18,13 @@ type ProjectSettings = {
   stages: StagePlace | undefined;
 };
 
+/** The scripts of a project. Only an agent file can be watched. */
+export const projectScripts: Readonly<Record<string, string>> = {
+  start: "sekisho start",
+  dev: "sekisho start --watch",
+  doctor: "sekisho doctor",
+};
+
 /** Returns the text of each file by its path in the new project. */
 export function projectFiles(settings: ProjectSettings): Record<string, string> {
   return {
