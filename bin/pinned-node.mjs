@@ -18,7 +18,7 @@ export async function runPinned({ file, start }) {
     process.exitCode = 2;
   } else if (major > 22 || (major === 22 && minor >= 19)) {
     endWithWrapper();
-    process.exitCode = await start();
+    process.exitCode = await start().catch(explainMissingPackage);
   } else if (existsSync(pinned)) {
     const child = spawn(pinned, [fileURLToPath(file), ...process.argv.slice(2)], {
       stdio: "inherit",
@@ -35,6 +35,14 @@ export async function runPinned({ file, start }) {
     );
     process.exitCode = 2;
   }
+}
+
+/** Packages are missing after an installation that was interrupted, or that left out those for development. */
+function explainMissingPackage(error) {
+  const [, name] = /^Cannot find package '([^']+)'/.exec(error?.message ?? "") ?? [];
+  if (error?.code !== "ERR_MODULE_NOT_FOUND" || name === undefined) throw error;
+  console.error(`The package ${name} is not installed. Run npm ci first.`);
+  return 2;
 }
 
 /**

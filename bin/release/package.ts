@@ -99,9 +99,10 @@ function compile(pack: Published, target: string): void {
     const file = join(settings, "tsconfig.json");
     writeFileSync(file, JSON.stringify(createTypescriptSettings(pack, target)));
     const tsc = join(root, "node_modules/typescript/bin/tsc");
-    const { stdout } = spawnSync(process.execPath, [tsc, "-p", file], { encoding: "utf8" });
+    const { stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", file], { encoding: "utf8" });
     // The compiler leaves imports by name as they are, and warns. They are rewritten below.
-    const problems = stdout.split("\n").filter((line) => line !== "" && !line.includes("TS2877"));
+    const lines = [...stdout.split("\n"), ...stderr.split("\n")];
+    const problems = lines.filter((line) => line !== "" && !line.includes("TS2877"));
     if (problems.length > 0)
       throw new Error(`The sources of ${pack.name} do not compile:\n${problems.join("\n")}`);
   } finally {
@@ -267,13 +268,13 @@ function readJson(path: string) {
   return JSON.parse(readFileSync(join(root, path), "utf8"));
 }
 
-if (import.meta.main) {
-  const [folder, ...more] = process.argv.slice(2);
+/** Returns the exit code. */
+export function main([folder, ...more]: string[]): number {
   if (folder === undefined || folder.startsWith("-") || more.length > 0) {
     process.stderr.write("npm run package -- FOLDER   (which gets one .tgz for each package)\n");
-    process.exitCode = 2;
-  } else {
-    const files = packPackages(resolve(folder));
-    process.stdout.write(`${files.join("\n")}\nInstall them with npm install.\n`);
+    return 2;
   }
+  const files = packPackages(resolve(folder));
+  process.stdout.write(`${files.join("\n")}\nInstall them with npm install.\n`);
+  return 0;
 }

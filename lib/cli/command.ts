@@ -39,8 +39,8 @@ export const exitCodes = {
 
 /** The arguments of a command are wrong. The message is for the person who typed them. */
 export class UsageError extends Error {
-  constructor(message: string) {
-    super(message);
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = "UsageError";
   }
 }

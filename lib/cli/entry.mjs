@@ -14,7 +14,7 @@ if (major > 22 || (major === 22 && minor >= 19)) {
   process.exitCode = await main(process.argv.slice(2));
 } else {
   console.error(
-    `sekisho needs Node 22.19 or newer; this is ${process.versions.node}. Install Node 24 (https://nodejs.org).`,
+    `sekisho needs Node 22.19 or newer; this is ${process.versions.node}. Install Node 24 (https://nodejs.org), or put it into this project: npm install node@24.`,
   );
   process.exitCode = 2;
 }

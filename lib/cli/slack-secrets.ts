@@ -43,6 +43,17 @@ const expectedTexts = {
   "signing secret": "the signing secret (32 hexadecimal digits)",
 } as const;
 
+const whereFrom = {
+  "bot token": "Slack shows it under Install App.",
+  "app token": "Slack makes it under Basic Information, App-Level Tokens.",
+  "signing secret": "Slack shows it under Basic Information.",
+} as const;
+
+/** True for what examples show in place of a secret: an ellipsis, brackets, x in a row, the words "your" and "placeholder". */
+export function isPlaceholder(value: string): boolean {
+  return /…|\.\.\.|[<>*]|\bx{3,}\b|\byour\b|placeholder|^(xoxb|xapp)-?$/i.test(value);
+}
+
 /**
  * A line for each variable that holds another kind of secret, without its value. A signing secret of an unknown form passes, because only
  * Slack knows its form. Secrets in Secrets Manager are not read.
@@ -57,6 +68,10 @@ function wrongSecrets({ appToken, botToken, signingSecret }: Config["slack"]): s
   return uses.flatMap(({ kind, reference }) => {
     const value = readVariable(reference);
     if (!value) return [];
+    if (isPlaceholder(value))
+      return [
+        `${formatSecretName(reference)} is still the placeholder of an example. Replace it by ${expectedTexts[kind]} of your app. ${whereFrom[kind]}`,
+      ];
     const heldKind = kindOf(value);
     if (heldKind?.name === kind || (heldKind === undefined && kind === "signing secret")) return [];
     const name = formatSecretName(reference);

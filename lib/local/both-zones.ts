@@ -109,7 +109,7 @@ export async function startBothZones({
     completions,
     askerKeys: openLocalAskerKeys({ asker: config.asker, dataFolder: storeFolder }),
     port: options.executionPort,
-    verificationPort: () => verificationPort,
+    ...{ verificationPort: () => verificationPort, isWithPage: true },
     log: options.log("execution"),
     telemetry: executionTelemetry,
   }).catch(async (error: unknown) => {
@@ -155,7 +155,7 @@ export async function startBothZones({
       appToken: slack.appToken,
       slackApiUrl: slack.apiUrl,
       destinations,
-      executionUrl: execution.url,
+      ...{ executionUrl: execution.url, isWithExecution: true },
       extraRules: slack.extraRules,
       ...(options.page === undefined ? {} : { page: options.page }),
       ...(observe === undefined ? {} : { observe }),

@@ -8,6 +8,7 @@ import { ConfigError } from "@sekisho/config/config-error.ts";
 import { readEnvironment } from "@sekisho/config/environment.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { readSecret } from "@sekisho/config/secrets.ts";
+import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
 import { type A2aAgent, createA2aAgent, startPushLoop } from "@sekisho/execution/a2a/a2a-agent.ts";
 import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { loadAgent, loadAgents } from "@sekisho/execution/agents/load-agent.ts";
@@ -33,6 +34,7 @@ import { sanitizeLines } from "@sekisho/runtime/untrusted-input.ts";
 import { describeLoadError } from "./author/describe-load.ts";
 import { describeError, reportAgent } from "./author/report-agent.ts";
 import { isAuthorsFile } from "./author/source-place.ts";
+import { createLanding, namePortHolder } from "./landing.ts";
 
 export type ExecutionZone = { host: Host; url: string; port: number; close(): Promise<void> };
 
@@ -158,10 +160,24 @@ function showError(text: string): void {
   process.stderr.write(`${styleText("red", sanitizeLines(text), { stream: process.stderr })}\n`);
 }
 
+/** `isWithPage` is true if the Verification zone of the same process serves the pages for people. */
 export async function startExecutionZone(
-  options: HostOptions & { port: number },
+  options: HostOptions & { port: number; isWithPage?: boolean },
 ): Promise<ExecutionZone> {
+  const { port, log, verificationPort, isWithPage = false } = options;
   const { host, publish, close } = await openHost(options);
+  const pageOf = () => ({
+    zone: "Execution zone of sekisho start" as const,
+    text: "It runs your agent, and takes tasks from programs.",
+    link: { href: `http://127.0.0.1:${verificationPort?.()}/`, text: "Go to the page for people" },
+  });
+  const cardOf = () => ({
+    zone: "Execution zone of sekisho execution" as const,
+    text: "It runs your agent, and takes tasks from programs.",
+    link: { href: agentCardPath, text: "Read its agent card" },
+  });
+  const page = createLanding(isWithPage ? pageOf : cardOf);
+  const portSetting = isWithPage ? "SEKISHO_EXECUTION_PORT" : "SEKISHO_EXECUTION_PORT or --port";
   let server: ExecutionServer | undefined;
   async function closeAll(): Promise<void> {
     // Tasks end first, so that a waiting caller gets the result on its open connection.
@@ -170,7 +186,8 @@ export async function startExecutionZone(
     await close();
   }
   try {
-    server = await startExecutionServer({ host, port: options.port, log: options.log });
+    const listening = startExecutionServer({ host, port, portSetting, page, log });
+    server = await namePortHolder(listening, { port, portSetting });
     await publish({ url: `${server.url}/` });
     return { host, url: server.url, port: server.port, close: closeAll };
   } catch (error) {

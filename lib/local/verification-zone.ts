@@ -22,6 +22,7 @@ import {
   openWorkerStores,
 } from "@sekisho/verification/worker/verification-worker.ts";
 import { openFileStore } from "./file-store.ts";
+import { createLanding, namePortHolder } from "./landing.ts";
 import { startMetricsServer } from "./metrics-page.ts";
 import type { SlackInstallation } from "./slack-installation.ts";
 import { startSocketMode } from "./socket-mode.ts";
@@ -62,7 +63,10 @@ export type VerificationOptions = {
   extraRules?: readonly AllowlistRule[];
   /** The Execution zone pushes completions here. Without it, tasks are only polled. */
   completions?: QueueConsumer | undefined;
+  /** Pages for people. A browser whose visit it leaves alone reads which zone this is. */
   page?: Page;
+  /** True if the Execution zone runs in the same process. */
+  isWithExecution?: boolean;
   observe?: (observation: Observation) => void;
   log: Log;
   telemetry?: ProcessTelemetry | undefined;
@@ -168,20 +172,29 @@ export async function startVerificationZone(
     const { sampleRatio } = config.telemetry.traces;
     const newTrace = () => createTrace({ sampleRatio });
     const intake = { queue, forwards, log, metrics, newTrace };
-    const server = await startVerificationServer({
+    const { port, isWithExecution = false, executionUrl = "" } = options;
+    const landing = createLanding(() => ({
+      zone: `Verification zone of sekisho ${isWithExecution ? "start" : "verification"}`,
+      text: isWithExecution
+        ? "It takes events from Slack. The pages for people open at the addresses that the terminal shows, which hold a token."
+        : "It takes events from Slack.",
+      link: { href: executionUrl, text: "Go to the Execution zone, which runs the agent" },
+    }));
+    const portSetting = isWithExecution ? "SEKISHO_PORT" : "SEKISHO_PORT or --port";
+    const listening = startVerificationServer({
       ingress: createIngress({
         ...intake,
         signingSecret: createCachedSecret({ readSecret: signingSecret }),
         isDue: createMinuteLimiter({ now: Date.now }),
       }),
       page: async (...exchange) => {
-        for (const each of [fileStore.page, installation.page, page])
+        for (const each of [fileStore.page, installation.page, page, landing])
           if (await each(...exchange)) return true;
         return false;
       },
-      port: options.port,
-      log,
+      ...{ port, portSetting, log },
     });
+    const server = await namePortHolder(listening, { port, portSetting });
     closers.push(server.close);
     url = server.url;
     if (appToken !== undefined) {

@@ -170,6 +170,7 @@ export const packages: readonly Package[] = [
       ],
       [
         "key-file.ts",
+        "landing.ts",
         "read-json.ts",
         "slack-installation.ts",
         "socket-mode-identity.ts",
@@ -206,7 +207,7 @@ export const packages: readonly Package[] = [
       ["verification/", "zone/"],
       ["aws/", "find-endpoint.ts", "slack-secrets.ts", "watch-command.ts"],
       ["command.ts", "confirm.ts", "dot-env.ts", "open-sender.ts", "package-name.ts", "shell.ts"],
-      ["table.ts"],
+      ["set-member.ts", "table.ts"],
     ],
   },
 ];

@@ -95,6 +95,18 @@ describe("sekisho manifest", () => {
     expect((await run(["manifest", "--url", "http://tunnel.example"])).code).toBe(2);
   });
 
+  it("prints the link to Slack's form with the same manifest beside it", async () => {
+    const { stdout, stderr } = await run(["manifest", "--socket", "--open"]);
+    const [link = ""] = /https:\/\/api\.slack\.com\/apps\?\S+/.exec(stderr) ?? [];
+    const { searchParams } = new URL(link);
+    expect(searchParams.get("new_app")).toBe("1");
+    const linked = JSON.parse(searchParams.get("manifest_json") ?? "");
+    expect(linked).toEqual(JSON.parse(stdout));
+    expect((await run(["manifest", "--socket"])).stderr).toBe("");
+    // Slack would make an app that sends its events to nobody.
+    expect((await run(["manifest", "--open"])).stderr).not.toContain("manifest_json");
+  });
+
   it("requires --url or --stage for the redirect address of an installation flow", async () => {
     const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
     const file = writeConfig({ folder, name: "install.json", json: { slack: { install } } });
@@ -191,7 +203,7 @@ describe("sekisho start", () => {
     mkdirSync(elsewhere);
     const result = await run(["start"], { ...ports, SEKISHO_EXECUTION_PORT: "0" }, elsewhere);
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain(`Port ${ports.SEKISHO_PORT} on 127.0.0.1 is already in use`);
+    expect(result.stderr).toContain(`Port ${ports.SEKISHO_PORT} is already in use by`);
     expect(result.stderr).toContain("SEKISHO_PORT");
   });
 
@@ -324,7 +336,7 @@ describe("sekisho send", () => {
 
 /** What starts before any package or TypeScript file is needed. */
 function copyEntryTo(directory: string): void {
-  for (const name of ["sekisho.mjs", "pinned-node.mjs"]) {
+  for (const name of ["sekisho.mjs", "package.mjs", "pinned-node.mjs"]) {
     copyFileSync(join(__dirname, "../../bin", name), join(directory, name));
   }
 }
@@ -359,15 +371,27 @@ describe("an older Node", () => {
     expect(result.status).toBe(2);
   });
 
-  it("suggests npm ci if the packages are missing", () => {
+  it.each(["sekisho.mjs", "package.mjs"])("suggests npm ci for %s in a fresh clone", (name) => {
     const alone = join(folder, "fresh", "bin");
     mkdirSync(alone, { recursive: true });
     copyEntryTo(alone);
-    const result = spawnSync(process.execPath, [join(alone, "sekisho.mjs"), "start"], {
-      encoding: "utf8",
-      cwd: folder,
-    });
-    expect(result.stderr).toContain("npm ci");
+    for (const node of [[], ["--import", older]]) {
+      const args = [...node, join(alone, name), "start"];
+      const result = spawnSync(process.execPath, args, { encoding: "utf8", cwd: folder });
+      expect(result.stderr.trim().split("\n")).toEqual([expect.stringContaining("npm ci")]);
+      expect(result.status).toBe(2);
+    }
+  });
+
+  it("suggests npm ci for a clone that lacks a package", () => {
+    const clone = join(folder, "partial");
+    mkdirSync(join(clone, "bin", "release"), { recursive: true });
+    mkdirSync(join(clone, "node_modules"));
+    copyEntryTo(join(clone, "bin"));
+    writeFileSync(join(clone, "bin/release/package.ts"), 'import "nowhere-installed";');
+    const args = [join(clone, "bin/package.mjs"), "packages"];
+    const result = spawnSync(process.execPath, args, { encoding: "utf8", cwd: clone });
+    expect(result.stderr).toMatch(/^The package nowhere-installed .*npm ci.*\n$/);
     expect(result.status).toBe(2);
   });
 });

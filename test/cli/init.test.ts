@@ -9,6 +9,7 @@ import { commandsInFolder } from "./commands-in-folder.ts";
 
 const { folder, run } = commandsInFolder();
 const project = join(folder, "project");
+const configFile = "sekisho.config.json";
 const readValue = (path: string) => readFileSync(join(project, path), "utf8");
 
 beforeEach(() => {
@@ -22,17 +23,14 @@ describe("sekisho init", () => {
   it("writes a project whose agent answers, and names the next commands", async () => {
     const result = await run(["init"], {}, project);
     expect(result).toMatchObject({ code: 0, stderr: "" });
-    expect(result.stdout).toMatch(
-      /1\. .* npx --no-install sekisho start --watch\n.*2\. .*manifest --socket\n.*3\. .*npx cdk deploy/,
-    );
-    const { devDependencies } = JSON.parse(
-      readFileSync(resolve(import.meta.dirname, "../../package.json"), "utf8"),
-    );
-    for (const name of ["aws-cdk", "aws-cdk-lib"])
-      expect(result.stdout).toContain(` ${name}@${devDependencies[name]} `);
-    expect(readdirSync(project)).toEqual(
-      expect.arrayContaining(["app.ts", "cdk.json", "tsconfig.json", ".env.example"]),
-    );
+    expect(result.stdout).toMatch(/1\. .* npm run dev\n.*2\. .*manifest --socket --open\n/);
+    const ownFiles = [".env.example", ".gitignore", "agent.ts", "package.json", configFile];
+    expect(readdirSync(project).filter((name) => name !== "node_modules")).toEqual(ownFiles);
+    expect(JSON.parse(readValue("package.json"))).toEqual({
+      private: true,
+      type: "module",
+      scripts: { start: "sekisho start", dev: "sekisho start --watch", doctor: "sekisho doctor" },
+    });
     expect(await run(["config", "check"], {}, project)).toMatchObject({ code: 0 });
     const env = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
     const answered = await run(["start", "--once", "hello"], env, project);
@@ -43,14 +41,49 @@ describe("sekisho init", () => {
     });
   });
 
+  it("adds the files of a deploy and the stages to a project, and leaves the others alone", async () => {
+    await run(["init"], {}, project);
+    const config = { ...JSON.parse(readValue(configFile)), allowlist: [{ team: "T012AB3CD" }] };
+    writeFileSync(join(project, configFile), JSON.stringify(config));
+    writeFileSync(join(project, "agent.ts"), "export const agent = async () => 'mine';");
+    const result = await run(["init", "--aws", "--account", "222222222222"], {}, project);
+    const { devDependencies } = JSON.parse(
+      readFileSync(resolve(import.meta.dirname, "../../package.json"), "utf8"),
+    );
+    for (const name of ["aws-cdk", "aws-cdk-lib"])
+      expect(result.stdout).toContain(` ${name}@${devDependencies[name]} `);
+    expect(readdirSync(project)).toEqual(
+      expect.arrayContaining([".github", "app.ts", "cdk.json", "tsconfig.json"]),
+    );
+    const { stages, ...others } = JSON.parse(readValue(configFile));
+    expect(others).toEqual(config);
+    expect(stages.dev.verification.account).toBe("222222222222");
+    expect(readValue("agent.ts")).toContain("mine");
+    expect(readValue(".gitignore")).toContain("cdk.out/");
+    const check = await run(["config", "check"], {}, project);
+    expect(check.stdout).toContain("Stage prod");
+  });
+
+  it("adds no file of a deploy if no stage could reach the agent", async () => {
+    const agent = { type: "http", url: "http://127.0.0.1:9/" };
+    const config = JSON.stringify({ execution: { agent } });
+    writeFileSync(join(project, configFile), config);
+    const result = await run(["init", "--aws"], {}, project);
+    expect(result).toMatchObject({ code: 2, stdout: "" });
+    expect(readdirSync(project).sort()).toEqual(["node_modules", configFile]);
+    expect(readValue(configFile)).toBe(config);
+  });
+
   it("writes a project for an agent that runs elsewhere, without an agent file", async () => {
     const arn = "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/research-AbCdEf1234";
-    const { code, stdout } = await run(["init", "--agent", arn], {}, project);
+    const { code, stdout } = await run(["init", "--aws", "--agent", arn], {}, project);
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: expect.stringContaining("Agent research: a runtime of AgentCore"),
     });
     expect(readdirSync(project)).not.toContain("agent.ts");
+    // Only an agent file can be watched.
+    expect(Object.keys(JSON.parse(readValue("package.json")).scripts)).toEqual(["start", "doctor"]);
     expect(JSON.parse(readValue("sekisho.config.json"))).toMatchObject({
       execution: { agents: { research: { type: "http", runtimeArn: arn } } },
     });
@@ -67,7 +100,7 @@ describe("sekisho init", () => {
             : new Response(null, { status: 404 }),
       }),
     );
-    const { code, stdout } = await run(["init", "--agent", url], {}, project);
+    const { code, stdout } = await run(["init", "--aws", "--agent", url], {}, project);
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: expect.stringContaining("Before step 3, give the agent an address that AWS reaches"),
@@ -88,20 +121,21 @@ describe("sekisho init", () => {
     rmSync(join(project, "node_modules"), { recursive: true });
     mkdirSync(join(project, "node_modules", packageName), { recursive: true });
     const { stdout } = await run(["init"], {}, project);
-    expect(stdout).toContain("machine:   npm install @sekisho/execution && npx");
+    expect(stdout).toContain("machine:   npm install @sekisho/execution && npm run dev");
   });
 
   it("writes into another folder, with the given account and region", async () => {
     const result = await run([
       "init",
       "project/bot",
+      "--aws",
       "--account",
       "222222222222",
       "--region",
       "ap-northeast-1",
     ]);
     expect(result.stdout).toContain(
-      `cd project/bot && npm install ${packageName} @sekisho/execution && npx --no-install sekisho start --watch`,
+      `cd project/bot && npm install ${packageName} @sekisho/execution && npm run dev`,
     );
     const { stages } = JSON.parse(readValue("bot/sekisho.config.json"));
     for (const stage of ["dev", "prod"]) {
@@ -118,11 +152,11 @@ describe("sekisho init", () => {
   });
 
   it("writes ARNs of the partition of the region, and refuses an invalid region", async () => {
-    await run(["init", "--region", "eusc-de-east-1"], {}, project);
+    await run(["init", "--aws", "--region", "eusc-de-east-1"], {}, project);
     expect(readValue(".github/workflows/deploy.yml")).toContain(
       "arn:aws-eusc:iam::111111111111:role/deploy-sekisho-dev",
     );
-    expect(await run(["init", "project/bot", "--region", "europe"])).toMatchObject({
+    expect(await run(["init", "project/bot", "--aws", "--region", "europe"])).toMatchObject({
       code: 2,
       stdout: "",
     });
@@ -130,22 +164,34 @@ describe("sekisho init", () => {
 
   it("adds only missing entries to .gitignore and package.json", async () => {
     writeFileSync(join(project, ".gitignore"), "dist/\nnode_modules/");
-    writeFileSync(
-      join(project, "package.json"),
-      '{ "name": "bot", "dependencies": { "a": "1.0.0" } }',
-    );
-    await run(["init"], {}, project);
-    expect(readValue(".gitignore")).toBe("dist/\nnode_modules/\n.env\n.sekisho/\ncdk.out/\n");
-    expect(JSON.parse(readValue("package.json"))).toEqual({
+    const manifest = {
       name: "bot",
+      scripts: { start: "vite", lint: "biome check" },
       dependencies: { a: "1.0.0" },
+    };
+    const text = JSON.stringify(manifest, null, 4);
+    writeFileSync(join(project, "package.json"), text);
+    const { stdout } = await run(["init"], {}, project);
+    expect(readValue(".gitignore")).toBe("dist/\nnode_modules/\n.env\n.sekisho/\n");
+    expect(JSON.parse(readValue("package.json"))).toEqual({
+      ...manifest,
       type: "module",
+      scripts: { ...manifest.scripts, dev: "sekisho start --watch", doctor: "sekisho doctor" },
     });
+    expect(readValue("package.json")).toContain('\n    "name": "bot",\n');
+    expect(stdout).toContain('keeps its own script "start"');
   });
 
-  it("writes nothing if package.json asks for CommonJS, because the agent would not load", async () => {
-    writeFileSync(join(project, "package.json"), '{ "type": "commonjs" }');
-    const stderr = expect.stringContaining("npm pkg set type=module");
+  it.each([
+    [
+      "asks for CommonJS, because the agent would not load",
+      '{ "type": "commonjs" }',
+      "type=module",
+    ],
+    ["is broken", '{ "name": ', "package.json"],
+  ])("writes nothing if package.json %s", async (_case, manifest, text) => {
+    writeFileSync(join(project, "package.json"), manifest);
+    const stderr = expect.stringContaining(text);
     expect(await run(["init"], {}, project)).toMatchObject({ code: 2, stdout: "", stderr });
     expect(readdirSync(project).sort()).toEqual(["node_modules", "package.json"]);
   });
@@ -164,8 +210,9 @@ describe("sekisho init", () => {
 
   it.each([
     [["a", "b"], "Give one FOLDER"],
-    [["--account", "1234"], "is not 12 digits"],
-    [["--region", "Frankfurt"], "is not an AWS region"],
+    [["--aws", "--account", "1234"], "is not 12 digits"],
+    [["--aws", "--region", "Frankfurt"], "is not an AWS region"],
+    [["--region", "eu-central-1"], "go with --aws"],
   ])("refuses the arguments %j", async (args, text) => {
     expect(await run(["init", ...args], {}, project)).toMatchObject({
       code: 2,

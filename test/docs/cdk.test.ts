@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { executionOutputs, verificationOutputs } from "@sekisho/cdk/names.ts";
-import { projectFiles } from "@sekisho/sekisho/init/files.ts";
+import { awsFiles } from "@sekisho/sekisho/init/files.ts";
 import { hangMs } from "../tooling/hang.ts";
 import { blocksIn, root, sectionOf, tablesIn, textOf } from "./pages.ts";
 
@@ -107,7 +107,7 @@ it("docs/reference/cdk.md lists every output", () => {
 });
 
 describe("docs/how-to/deploy.md and the project of sekisho init", () => {
-  const files = projectFiles({ account: "111111111111", region: "eu-central-1" });
+  const files = awsFiles({ account: "111111111111", region: "eu-central-1" });
 
   it("the guide and the project of sekisho init share the same CDK app", () => {
     expect(blocksIn(page, "ts")).toEqual([files["app.ts"]]);

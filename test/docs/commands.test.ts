@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { projectScripts } from "@sekisho/sekisho/init/files.ts";
 import { commands } from "@sekisho/sekisho/main.ts";
 import { pages, root, textOf } from "./pages.ts";
 
@@ -49,7 +50,7 @@ describe("the documents", () => {
     for (const words of namedCommands(text, "sekisho"))
       expect({ words, problems: await findProblems(words) }).toEqual({ words, problems: [] });
     for (const words of namedCommands(text, "npm run"))
-      expect(Object.keys(scripts)).toContain(
+      expect(Object.keys({ ...scripts, ...projectScripts })).toContain(
         splitWords(words).find((word) => !word.startsWith("-")),
       );
   });

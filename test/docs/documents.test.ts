@@ -211,17 +211,36 @@ describe("an agent in the documents", () => {
     }
   }
 
+  it("shows each agent of README.md as a valid configuration", () => {
+    const [rows = []] = tablesIn(
+      sectionOf(textOf("README.md"), "## Connect the agent that you have"),
+    );
+    const [arn, harnessArn] = ["runtime/a-AbCdEf1234", "harness/a-AbCdEf1234"].map(
+      (id) => `arn:aws:bedrock-agentcore:eu-central-1:123456789012:${id}`,
+    );
+    for (const [, cell = ""] of rows) {
+      const text = cell
+        .slice(1, -1)
+        .replace('"runtimeArn": "arn:…"', `"runtimeArn": "${arn}"`)
+        .replace('"harnessArn": "arn:…"', `"harnessArn": "${harnessArn}"`)
+        .replaceAll(/"(url|card|baseUrl)": "…/g, '"$1": "http://127.0.0.1:9000');
+      const json = JSON.parse(`{ ${text} }`);
+      const routes = json.destinations ? { routes: [{ destination: "home" }] } : {};
+      expect(() => parseConfig({ json: { ...json, ...routes } })).not.toThrow();
+    }
+    expect(rows.length).toBeGreaterThanOrEqual(10);
+  });
+
+  it("keeps README.md within 700 words", () => {
+    expect(textOf("README.md").split(/\s+/).filter(Boolean).length).toBeLessThanOrEqual(700);
+  });
+
   it("runs the agent of README.md, which has at most ten lines", async () => {
     const [code = ""] = blocksIn(textOf("README.md"), "ts");
     expect(code.trim().split("\n").length).toBeLessThanOrEqual(10);
-    const { fetch } = globalThis;
-    globalThis.fetch = async (_url, options) => new Response(`read: ${options?.body}`);
-    try {
-      const last = { type: "answer", text: "read: deploy" };
-      expect(await run(code, {})).toEqual([expect.objectContaining({ type: "progress" }), last]);
-    } finally {
-      globalThis.fetch = fetch;
-    }
+    const last = { type: "answer", text: "You wrote **2 words**." };
+    const updates = await run(code, { text: "Good morning" });
+    expect(updates).toEqual([expect.objectContaining({ type: "progress" }), last]);
   });
 
   it("runs the first agent of docs/how-to/agent.md, an async function that returns a text", async () => {

@@ -1,5 +1,5 @@
 /** Does what README.md and docs/tutorial/start.md say, from an empty folder to an agent in Slack. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
@@ -19,6 +19,7 @@ beforeAll(() => {
   // In place of `npm install`.
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(join(root, "node_modules/@sekisho"), join(folder, "node_modules/@sekisho"));
+  writeFileSync(join(folder, "package.json"), "{}");
 });
 
 afterEach(async () => {
@@ -28,11 +29,18 @@ afterEach(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** The arguments of `sekisho`, also for a script of the project. */
+function argsOf(command: string): string[] {
+  const [, script] = /^npm (?:run )?(\w+)$/.exec(command) ?? [];
+  const { scripts } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const line = script === undefined ? command : scripts[script];
+  return line.replace(/^(npx --no-install )?sekisho /, "").split(" ");
+}
+
 /** Starts a command of a document, which has to stand there. */
 function start(page: string, command: string, env: Record<string, string> = {}): Process {
   expect(textOf(page)).toContain(command);
-  const args = command.replace(/^npx --no-install sekisho /, "").split(" ");
-  const child = sekisho({ args, cwd: folder, env });
+  const child = sekisho({ args: argsOf(command), cwd: folder, env });
   ends.push(() => child.kill("SIGKILL"));
   return child;
 }
@@ -52,7 +60,7 @@ describe("the tutorial", () => {
     const [code = ""] = blocksIn(tutorial, "ts");
     writeFileSync(join(folder, "agent.ts"), code);
     const env = { ...anyPort, SEKISHO_EXECUTION_PORT: String(await freePort()) };
-    const zones = start("docs/tutorial/start.md", "npx --no-install sekisho start --watch", env);
+    const zones = start("docs/tutorial/start.md", "npm run dev", env);
     await zones.prints("Ctrl-C stops everything");
     const send = ["send", "Good morning, Sekisho"];
     const sendResult = await sekisho({ args: send, cwd: folder, env }).exited;
@@ -61,7 +69,8 @@ describe("the tutorial", () => {
   });
 
   it("connects to Slack and says how to allow the workspace", async () => {
-    const manifest = await run("npx --no-install sekisho manifest --socket");
+    const manifest = await run("npx --no-install sekisho manifest --socket --open");
+    expect(manifest.stderr).toContain("https://api.slack.com/apps?new_app=1");
     expect(JSON.parse(manifest.stdout).settings).toMatchObject({ socket_mode_enabled: true });
     const [appToken, botToken] = ["xapp-1-of-a-document", "xoxb-of-a-document"];
     const fakeSlack = await startFakeSlack({ signingSecret: "unused", botToken });
@@ -77,11 +86,7 @@ describe("the tutorial", () => {
       join(folder, "sekisho.config.json"),
       JSON.stringify({ slack: { apiUrl: slack.apiUrl }, execution: { agent: "./agent.ts" } }),
     );
-    const zones = start(
-      "docs/tutorial/start.md",
-      "npx --no-install sekisho start --watch",
-      anyPort,
-    );
+    const zones = start("docs/tutorial/start.md", "npm run dev", anyPort);
     await zones.prints("Connected to Slack over Socket Mode");
     expect(zones.output()).toContain("npx --no-install sekisho allow add --team");
     expect(await zones.kill("SIGINT")).toMatchObject({ code: 0 });
@@ -97,7 +102,7 @@ describe("the tutorial", () => {
 
 it("README.md shows what `npm start` prints", async () => {
   writeFileSync(join(folder, "sekisho.config.json"), "{}");
-  const zones = start("README.md", "npx --no-install sekisho start", anyPort);
+  const zones = start("README.md", "npm start", anyPort);
   await zones.prints("Ctrl-C stops everything");
   expect(await zones.kill("SIGINT")).toMatchObject({ code: 0 });
   const withoutChance = (text: string) =>

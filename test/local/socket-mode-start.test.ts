@@ -69,6 +69,16 @@ describe("sekisho start with an app token", () => {
     });
     expect(unsigned.status).toBe(500);
 
+    const [address = ""] = /http:\/\/\S+\/operate\/\?token=[\w-]+/.exec(process.output()) ?? [];
+    const entry = await fetch(address, { redirect: "manual" });
+    const cookie = entry.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    const read = (path: string) => fetch(new URL(path, address), { headers: { cookie } });
+    expect((await read("/operate/")).status).toBe(200);
+    expect((await fetch(new URL("/operate/api/live", address))).status).toBe(401);
+    const stream = await read("/operate/api/live");
+    const { value } = (await stream.body?.getReader().read()) ?? {};
+    expect(Buffer.from(value ?? []).toString()).toMatch(/"state":"done"/);
+
     const { code, stdout, stderr } = await process.kill("SIGTERM");
     expect(code).toBe(0);
     for (const token of Object.values(opened.tokens)) expect(stdout + stderr).not.toContain(token);
@@ -96,6 +106,9 @@ describe("sekisho start with an installation flow", () => {
       302,
       expect.stringContaining("client_id=12.34"),
     ]);
+    // A tunnel leads to the same port, so the operators' page is not there.
+    const page = await fetch(`http://127.0.0.1:${port}/operate/`);
+    expect([page.status, process.output().includes("?token=")]).toEqual([404, false]);
     expect((await process.kill("SIGTERM")).code).toBe(0);
   });
 
@@ -120,6 +133,9 @@ describe("unusable tokens", () => {
         "refuses the app token (invalid_auth)",
       ],
       ["start", { SLACK_BOT_TOKEN: "xoxb-another" }, 1, "refuses SLACK_BOT_TOKEN (invalid_auth)"],
+      ["start", { SLACK_BOT_TOKEN: "xoxb-…" }, 2, "SLACK_BOT_TOKEN is still the placeholder"],
+      ["start", { SLACK_APP_TOKEN: "xapp-..." }, 2, "SLACK_APP_TOKEN is still the placeholder"],
+      ["verification", { SLACK_BOT_TOKEN: "xoxb-your-token" }, 2, "is still the placeholder"],
     ] as const;
     for (const [command, change, code, words] of rows) {
       const result = await run([command], { ...opened.tokens, ...anyPort, ...change });

@@ -53,6 +53,8 @@ export async function startExecutionServer(options: {
   stallMs?: number;
   maxConnections?: number;
   maxWaitingConnections?: number;
+  /** Answers a request for people and returns true, or does nothing and returns false. */
+  page?: (request: IncomingMessage, response: ServerResponse) => boolean;
   log?: Log;
 }): Promise<ExecutionServer> {
   const {
@@ -61,7 +63,7 @@ export async function startExecutionServer(options: {
     port,
     portSetting = "SEKISHO_EXECUTION_PORT or --port",
   } = options;
-  const { platformPrincipal, stallMs, log = silentLog } = options;
+  const { platformPrincipal, stallMs, page = () => false, log = silentLog } = options;
   const {
     maxConnections = defaultMaxConnections,
     maxWaitingConnections = defaultMaxWaitingConnections,
@@ -101,7 +103,10 @@ export async function startExecutionServer(options: {
     connections,
     log,
   };
-  server.on("request", createRequestListener(listener));
+  const serveHost = createRequestListener(listener);
+  server.on("request", (request, response) => {
+    if (!page(request, response)) serveHost(request, response);
+  });
   const boundPort = await startListening({ server, hostname, port, portSetting });
   return {
     url: `http://${urlHost}:${boundPort}`,

@@ -38,6 +38,8 @@ export async function startVerificationServer(options: {
   page?: Page;
   hostname?: string;
   port: number;
+  /** How to choose another port, for the message when this one is in use. */
+  portSetting?: string;
   log?: Log;
   maxBodyBytes?: number;
   maxHeldBytes?: number;
@@ -46,6 +48,7 @@ export async function startVerificationServer(options: {
   requestTimeoutMs?: number;
 }): Promise<VerificationServer> {
   const { ingress, page = () => false, hostname = "127.0.0.1", port, log = silentLog } = options;
+  const { portSetting = "SEKISHO_PORT or --port" } = options;
   const { maxBodyBytes = defaultMaxBodyBytes, maxHeldBytes = defaultMaxHeldBytes } = options;
   const {
     maxConnections = defaultMaxConnections,
@@ -120,12 +123,7 @@ export async function startVerificationServer(options: {
       else respond(response, 500);
     });
   });
-  const boundPort = await startListening({
-    server,
-    hostname,
-    port,
-    portSetting: "SEKISHO_PORT or --port",
-  });
+  const boundPort = await startListening({ server, hostname, port, portSetting });
   const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${boundPort}`;
   return { url, port: boundPort, close: () => closeServer(server) };
 }

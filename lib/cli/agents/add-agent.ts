@@ -4,9 +4,8 @@ import { basename, dirname, extname, relative, resolve } from "node:path";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { readVariable } from "@sekisho/config/secrets.ts";
 import { harnessArnSchema, runtimeArnSchema } from "@sekisho/config/values.ts";
-import { applyEdits, modify } from "jsonc-parser";
 import { UsageError } from "../command.ts";
-import { formattingOf } from "../destinations/set-route.ts";
+import { setMember } from "../set-member.ts";
 import { type ProbeResult, probeAddress } from "./probe.ts";
 
 type Found = ProbeResult | { seen: string; agent: string };
@@ -43,15 +42,12 @@ export async function addAgent(request: {
   const names = { ...Object(Object(execution).agents), ...Object(destinations) };
   if (Object.hasOwn(names, name))
     throw new UsageError(`There is an agent or a destination "${name}" already. Give --name NAME.`);
-  const set = (oldText: string, where: readonly string[], value: unknown) =>
-    applyEdits(
-      oldText,
-      modify(oldText, [...where], value, { formattingOptions: formattingOf(oldText) }),
-    );
-  const withEntry = set(text, field, entry);
+  const withEntry = setMember(text, field, entry);
   // The default route leads to a destination that a first one of one's own replaces.
   const needsRoute = isDestination && routes === undefined && destinations === undefined;
-  const newText = needsRoute ? set(withEntry, ["routes"], [{ destination: name }]) : withEntry;
+  const newText = needsRoute
+    ? setMember(withEntry, ["routes"], [{ destination: name }])
+    : withEntry;
   parseConfig({ json: JSON.parse(newText), name: path });
   return { text: newText, name, field, entry, seen };
 }

@@ -7,7 +7,6 @@ import { configPath, loadConfig, parseConfig } from "@sekisho/config/load.ts";
 import { localClientId } from "@sekisho/local/asker-keys.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { readTextFile } from "@sekisho/runtime/text-file.ts";
-import { applyEdits, modify } from "jsonc-parser";
 import { requireVerificationAccount } from "../aws/account.ts";
 import { chooseStage } from "../aws/stage.ts";
 import {
@@ -21,7 +20,7 @@ import {
   UsageError,
 } from "../command.ts";
 import { openReplacement } from "../destinations/replace-file.ts";
-import { formattingOf } from "../destinations/set-route.ts";
+import { setMember } from "../set-member.ts";
 import { createDocuments } from "./documents.ts";
 import { readPublished } from "./issuer.ts";
 import { type KeySource, readPublicKeys } from "./public-keys.ts";
@@ -165,8 +164,7 @@ async function openKeys(
 /** Changes only this part of the file. */
 function writeKeys(path: string, keys: AskerConfig["keys"]): void {
   const before = readTextFile(path);
-  const formattingOptions = formattingOf(before);
-  const after = applyEdits(before, modify(before, ["asker", "keys"], keys, { formattingOptions }));
+  const after = setMember(before, ["asker", "keys"], keys);
   parseConfig({ json: JSON.parse(after), name: path });
   const replacement = openReplacement({ path });
   try {

@@ -1,14 +1,8 @@
 /** Changes one route in the text of the configuration, and leaves the rest of the text as it is. */
 
 import type { Route } from "@sekisho/config/schema.ts";
-import {
-  applyEdits,
-  type Edit,
-  findNodeAtLocation,
-  modify,
-  type Node,
-  parseTree,
-} from "jsonc-parser";
+import { applyEdits, type Edit, findNodeAtLocation, type Node, parseTree } from "jsonc-parser";
+import { setMember } from "../set-member.ts";
 import { isCovering, type RouteKey } from "./route-key.ts";
 
 /** `before`: the destinations of the old route. Undefined where there was none. `position` counts from 1. */
@@ -47,7 +41,7 @@ export function setRoute({ text, routes, key, destination }: RouteSetting): Rout
       ...route,
       destination: toStoredDestination(route.destination),
     }));
-    return toChange(modify(text, ["routes"], value, { formattingOptions: formattingOf(text) }));
+    return { ...toChange([]), text: setMember(text, ["routes"], value) };
   }
   if (knownIndex >= 0) {
     const value = findNodeAtLocation(list, [knownIndex, "destination"]);
@@ -114,14 +108,4 @@ function formatJson(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   return `{ ${fields.map(([name, field]) => `${JSON.stringify(name)}: ${formatJson(field)}`).join(", ")} }`;
-}
-
-/** How the text is indented and how its lines end, for edits of it. */
-export function formattingOf(text: string) {
-  const [, indent = "  "] = /^([ \t]+)\S/m.exec(text) ?? [];
-  return {
-    insertSpaces: !indent.includes("\t"),
-    tabSize: indent.includes("\t") ? 1 : indent.length,
-    eol: text.includes("\r\n") ? "\r\n" : "\n",
-  };
 }

@@ -18,7 +18,7 @@ import {
 import { callWebApi, toSlackError } from "@sekisho/verification/slack/api/web-call.ts";
 import { lacksCredentials } from "../aws/aws-failure.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
-import { describeHeldSecret } from "../slack-secrets.ts";
+import { describeHeldSecret, isPlaceholder } from "../slack-secrets.ts";
 import { CheckEnded, type Finding, failure, need, ok, skip, warning } from "./check.ts";
 import type { Subject } from "./targets.ts";
 
@@ -40,6 +40,10 @@ export async function requireSecret(
     throw stop(`cannot be read${why}`);
   });
   if (value.trim() === "") throw stop("is empty");
+  if (isPlaceholder(value)) {
+    const what = `${formatSecretName(reference)} is still the placeholder of an example.`;
+    throw new CheckEnded(failure(what, "Write the real value in its place."));
+  }
   return value.trim();
 }
 

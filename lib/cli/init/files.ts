@@ -8,38 +8,52 @@ import { packageName } from "../package-name.ts";
 /** Nobody's account, to be replaced. */
 export const exampleAccount = "111111111111";
 
-/** The accounts and the region of the stages `dev` and `prod`, both zones in one account. */
-export type InitSettings = {
-  account: string;
-  region: string;
-  /** False if another agent is added to the configuration. Default: true. */
-  hasAgentFile?: boolean;
-  /** False for an agent that no stage can reach. Default: true. */
-  hasStages?: boolean;
+/** The account and the region of the stages `dev` and `prod`, both zones in one account. */
+type StagePlace = { account: string; region: string };
+
+type ProjectSettings = {
+  /** False if another agent is added to the configuration. */
+  hasAgentFile: boolean;
+  /** Undefined without stages. */
+  stages: StagePlace | undefined;
+};
+
+/** The scripts of a project. Only an agent file can be watched. */
+export const projectScripts: Readonly<Record<string, string>> = {
+  start: "sekisho start",
+  dev: "sekisho start --watch",
+  doctor: "sekisho doctor",
 };
 
 /** Returns the text of each file by its path in the new project. */
-export function projectFiles(settings: InitSettings): Record<string, string> {
-  const { hasAgentFile = true } = settings;
+export function projectFiles(settings: ProjectSettings): Record<string, string> {
   return {
     "sekisho.config.json": formatJson(createConfig(settings)),
-    ...(hasAgentFile && { "agent.ts": agentFile }),
+    ...(settings.hasAgentFile && { "agent.ts": agentFile }),
+    ".env.example": environmentFile,
+  };
+}
+
+/** Returns the text of each further file that a deploy to AWS needs. */
+export function awsFiles(place: StagePlace): Record<string, string> {
+  return {
     "app.ts": appFile,
     "cdk.json": formatJson({ app: "node app.ts", output: "cdk.out", context: readCdkContext() }),
     "tsconfig.json": formatJson(typescriptSettings),
-    ".env.example": environmentFile,
-    ".gitignore": ["node_modules/", ".env", ".sekisho/", "cdk.out/", ""].join("\n"),
-    ".github/workflows/deploy.yml": createWorkflow(settings),
+    ".github/workflows/deploy.yml": createWorkflow(place),
   };
+}
+
+/** The lines of `.gitignore`. */
+export function ignoredPaths(aws: StagePlace | undefined): string[] {
+  return ["node_modules/", ".env", ".sekisho/", ...(aws ? ["cdk.out/"] : [])];
 }
 
 function formatJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-function createConfig(settings: InitSettings): object {
-  const { account, region, hasAgentFile = true, hasStages = true } = settings;
-  const verification = { account, region };
+function createConfig({ hasAgentFile, stages }: ProjectSettings): object {
   return {
     $schema: `./node_modules/${packageName}/sekisho.config.schema.json`,
     allowlist: [],
@@ -48,12 +62,14 @@ function createConfig(settings: InitSettings): object {
       routes: [{ destination: "home" }],
       execution: { agent: "./agent.ts" },
     }),
-    ...(hasStages && {
-      stages: {
-        dev: { verification, execution: { kind: "lambda" } },
-        prod: { verification, execution: { kind: "lambda" }, production: true },
-      },
-    }),
+    ...(stages && { stages: createStages(stages) }),
+  };
+}
+
+export function createStages(verification: StagePlace): object {
+  return {
+    dev: { verification, execution: { kind: "lambda" } },
+    prod: { verification, execution: { kind: "lambda" }, production: true },
   };
 }
 
@@ -111,7 +127,7 @@ const actions = {
     "aws-actions/configure-aws-credentials@e6de054238d6b7531b4efff3b6587d9aade6a06c # v6.2.3",
 };
 
-function createWorkflow({ account, region }: InitSettings): string {
+function createWorkflow({ account, region }: StagePlace): string {
   const setUp = `      - uses: ${actions.checkout}
         with: { persist-credentials: false }
       - uses: ${actions.node}

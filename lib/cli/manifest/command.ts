@@ -10,8 +10,8 @@ const placeholderUrl = "https://YOUR-TUNNEL.example";
 export const manifest = defineCommand({
   name: "manifest",
   about: `
-Prints the Slack app manifest. To create an app from it, open https://api.slack.com/apps, "Create New App", "From a
-manifest". The manifest requests only the scopes that the configuration uses. When the configuration changes, print it
+Prints the Slack app manifest. To create an app from it, open the link that --open prints (also without the option on a
+terminal), or https://api.slack.com/apps, "Create New App", "From a manifest". The manifest requests only the scopes that the configuration uses. When the configuration changes, print it
 again and paste it under "App Manifest" of the app. It holds the address of a deployed stage, or a placeholder if the
 configuration has no stages.`,
   options: {
@@ -24,6 +24,9 @@ configuration has no stages.`,
       "the https address at which Slack reaches the Verification zone, without a path, instead of a stage",
     ),
     name: option("NAME", "the app's name, at most 35 characters (Sekisho)"),
+    open: flag(
+      "prints the link to Slack's form with this manifest too, to stderr; it opens nothing by itself",
+    ),
   },
   async run(run) {
     const { values } = run;
@@ -49,10 +52,22 @@ configuration has no stages.`,
       address === undefined
         ? await readEventsUrl(run, chooseStage(config, stage))
         : new URL("/slack/events", address).href;
-    run.print(JSON.stringify(slackManifest({ name, config, eventsUrl, socket }), null, 2));
+    const slackApp = slackManifest({ name, config, eventsUrl, socket });
+    run.print(JSON.stringify(slackApp, null, 2));
+    if (values.open || process.stdout.isTTY) run.note(linkText(slackApp, isPlaceholder && !socket));
     return exitCodes.success;
   },
 });
+
+/** The form of Slack that a manifest fills in: https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests#sharing */
+const formUrl = "https://api.slack.com/apps?new_app=1&manifest_json=";
+
+function linkText(manifest: object, lacksAddress: boolean): string {
+  if (lacksAddress)
+    return "No link, because the manifest has no address yet. Give --socket, --url or --stage.";
+  const link = `${formUrl}${encodeURIComponent(JSON.stringify(manifest))}`;
+  return `\nCreate the app in a browser where you are signed in to Slack:\n${link}`;
+}
 
 /** Loads the CloudFormation client only when it is needed, because that takes a while. */
 async function readEventsUrl({ signal }: CommandRun, namedStage: NamedStage): Promise<string> {

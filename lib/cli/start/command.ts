@@ -1,5 +1,6 @@
 /** `sekisho start`: runs both zones on this machine. */
 import { mkdtempSync, rmSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Environment, readEnvironment } from "@sekisho/config/environment.ts";
@@ -10,9 +11,15 @@ import {
   listAuthenticatorSecrets,
   listCardSecrets,
 } from "@sekisho/execution/config/execution-secrets.ts";
-import { openFakeSlack, startBothZones } from "@sekisho/local/both-zones.ts";
+import {
+  type BothZones,
+  openFakeSlack,
+  type SlackConnection,
+  startBothZones,
+} from "@sekisho/local/both-zones.ts";
 import { handleAgentErrors } from "@sekisho/local/execution-zone.ts";
 import { lockFolder } from "@sekisho/local/folder-lock.ts";
+import { isVisit } from "@sekisho/local/landing.ts";
 import { createPage } from "@sekisho/local/page/page.ts";
 import { createStepRecorder } from "@sekisho/local/recorder/step-recorder.ts";
 import { createTaskWatch } from "@sekisho/local/recorder/task-watch.ts";
@@ -20,7 +27,8 @@ import { isAnySet } from "@sekisho/local/slack-installation.ts";
 import { openRealSlack } from "@sekisho/local/socket-mode-choice.ts";
 import { createLocalLog } from "@sekisho/local/terminal-log.ts";
 import { takeSharedPage } from "@sekisho/local/watch/supervise.ts";
-import { createDoor, type SharedPage } from "@sekisho/local/web/door.ts";
+import { createDoor, type Door, type SharedPage } from "@sekisho/local/web/door.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { sanitizeLines } from "@sekisho/runtime/untrusted-input.ts";
 import type { Page } from "@sekisho/verification/ingress/server.ts";
 import { unescapeMrkdwn } from "@sekisho/verification/slack/context/mrkdwn.ts";
@@ -49,9 +57,9 @@ export const start = defineCommand({
 Runs both zones on 127.0.0.1 until Ctrl-C, with a page that replaces Slack. The Verification zone listens on port 3000
 (SEKISHO_PORT), the Execution zone on 8080 (SEKISHO_EXECUTION_PORT). Tasks are stored in .sekisho/ and survive a restart.
 
-With SLACK_APP_TOKEN and SLACK_BOT_TOKEN set, it uses the real Slack over Socket Mode, which needs no tunnel. With
-SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN set, the real Slack sends its events to /slack/events through a tunnel. With
-either, there is no page.`,
+With SLACK_APP_TOKEN and SLACK_BOT_TOKEN set, it uses the real Slack over Socket Mode, which needs no tunnel. The
+operators' page then shows each task and its timeline. With SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN set, the real Slack
+sends its events to /slack/events through a tunnel. The tunnel would lead to the page too, so use sekisho operate instead.`,
   options: {
     once: option("TEXT", "runs one task, prints the answer and exits"),
     watch: flag(
@@ -116,49 +124,30 @@ async function withFakeSlack(run: CommandRun, settings: Given): Promise<number> 
     log: log("sekisho"),
     file: join(storeFolderOf(run), "fake-slack.json"),
   });
-  const secrets = [slack.signingSecret, slack.botToken].filter((step) => step !== undefined);
-  const stepRecorder = createStepRecorder({
-    secrets: await Promise.all(secrets.map((step) => step())),
-  });
-  const door = createDoor({ shared: settings.sharedPage });
+  const view = await createView(run, { ...settings, slack, fakeSlack: slack });
+  const { door, stepRecorder } = view;
   const page = createPage({ fakeSlack, stepRecorder, door });
-  const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
+  const pages: Page = async (...exchange) =>
+    !(await isStranger(exchange[0], door)) &&
+    ((await page.handle(...exchange)) || (await view.page(...exchange)));
   try {
-    let operators: PageBesideRun | undefined;
-    const pages: Page = async (...exchange) =>
-      (await page.handle(...exchange)) || (await operators?.handle(...exchange)) || false;
+    const { observe, tap } = view;
     const zones = await startBothZones({
       ...common(run, settings),
-      slack,
-      log,
-      page: pages,
-      observe,
-      tap,
+      ...{ slack, log, page: pages, observe, tap },
     });
     const close = async () => {
       page.close();
-      await operators?.close();
+      await view.close();
       await zones.close();
     };
     await closeWhenStopped(run, close, () => {
-      operators = openPageBesideRun({
-        config: settings.location,
-        store: join(storeFolderOf(run), "verification.db"),
-        executionPort: Number(new URL(zones.executionUrl).port),
-        steps: stepRecorder.steps,
-        fakeSlack: slack,
-        door,
-        log: log("sekisho"),
-      });
-      run.print(`Verification zone: ${zones.verificationUrl}`);
-      run.print(`Execution zone:    ${zones.executionUrl}`);
-      if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
-      run.print("Open these pages in a browser. Anyone with these addresses can use them:");
-      run.print(
-        `Local page:        ${door.address(`${zones.verificationUrl}/`)}   (in place of Slack)`,
-      );
+      view.open(zones);
+      const address = door.address(`${zones.verificationUrl}/`);
+      run.print(`Local page:        ${address}   (open it in a browser: it replaces Slack)`);
       run.print(`Operators' page:   ${door.address(`${zones.verificationUrl}/operate/`)}`);
-      run.print("Ctrl-C stops everything.");
+      printAddresses(run, zones);
+      run.print("Ctrl-C stops everything. Anyone with the addresses of the pages can use them.");
     });
     return exitCodes.success;
   } finally {
@@ -166,20 +155,84 @@ async function withFakeSlack(run: CommandRun, settings: Given): Promise<number> 
   }
 }
 
+/** The operators' page is beside the real Slack, unless a tunnel leads to the port on which it would be. */
 async function withRealSlack(run: CommandRun, settings: Given): Promise<number> {
   const { config } = settings;
   const { access, text } = await openRealSlack({ config, signal: run.signal });
   const slack = { apiUrl: config.slack.apiUrl, ...access, extraRules: [] };
-  const zones = await startBothZones({ ...common(run, settings), slack, log: logsOf(settings) });
-  await closeWhenStopped(run, zones.close, () => {
-    run.print(
-      `Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`,
-    );
-    run.print(`Execution zone:    ${zones.executionUrl}`);
-    if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
+  const hasTunnel = access.appToken === undefined || config.slack.install !== undefined;
+  const view = hasTunnel ? undefined : await createView(run, { ...settings, slack });
+  const zones = await startBothZones({
+    ...common(run, settings),
+    ...{ slack, log: logsOf(settings) },
+    ...(view && {
+      page: async (...exchange) =>
+        !(await isStranger(exchange[0], view.door)) && view.page(...exchange),
+      observe: view.observe,
+      tap: view.tap,
+    }),
+  });
+  const close = async () => {
+    await view?.close();
+    await zones.close();
+  };
+  await closeWhenStopped(run, close, () => {
+    view?.open(zones);
+    const address = view?.door.address(`${zones.verificationUrl}/operate/`);
+    if (address !== undefined)
+      run.print(`Operators' page:   ${address}   (each task and its timeline, beside Slack)`);
+    printAddresses(run, zones, "/slack/events   (the real Slack)");
+    if (address === undefined)
+      run.print(`Operators' page:   ${sekisho} operate   (in a second terminal)`);
     run.print(text({ port: zones.verificationPort }));
   });
   return exitCodes.success;
+}
+
+function printAddresses(run: CommandRun, zones: BothZones, eventsPath = ""): void {
+  run.print(`Verification zone: ${zones.verificationUrl}${eventsPath}`);
+  run.print(`Execution zone:    ${zones.executionUrl}`);
+  if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
+}
+
+type Viewed = Given & {
+  slack: Pick<SlackConnection, "signingSecret" | "botToken" | "appToken">;
+  fakeSlack?: Pick<SlackConnection, "apiUrl" | "botToken">;
+};
+
+/** The operators' page with the steps of this run. It answers from `open` on, when the zones have made the file of tasks. */
+async function createView(run: CommandRun, { slack, fakeSlack, ...settings }: Viewed) {
+  const readers = [slack.signingSecret, slack.botToken, slack.appToken];
+  const secrets = await Promise.all(readers.map((read) => read?.()));
+  const stepRecorder = createStepRecorder({
+    secrets: secrets.filter((secret) => secret !== undefined),
+  });
+  const door = createDoor({ shared: settings.sharedPage });
+  let operators: PageBesideRun | undefined;
+  const page: Page = async (...exchange) => (await operators?.handle(...exchange)) ?? false;
+  return {
+    ...{ door, stepRecorder, page },
+    ...createTaskWatch({ add: stepRecorder.add }),
+    open(zones: BothZones) {
+      operators = openPageBesideRun({
+        config: settings.location,
+        store: join(storeFolderOf(run), "verification.db"),
+        executionPort: Number(new URL(zones.executionUrl).port),
+        steps: stepRecorder.steps,
+        ...{ fakeSlack, door, log: logsOf(settings)("sekisho") },
+      });
+    },
+    close: async () => operators?.close(),
+  };
+}
+
+/** True for a browser without a session: the zone tells it where the address with the token is. */
+async function isStranger(request: IncomingMessage, door: Door): Promise<boolean> {
+  if (!isVisit(request)) return false;
+  return door.admit(request).then(
+    () => false,
+    () => true,
+  );
 }
 
 /** Runs one task. Uses free ports and a temporary folder, so that it can run beside another `sekisho start`. */
