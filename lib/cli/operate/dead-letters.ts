@@ -1,4 +1,5 @@
 /** Lists messages and answers to try again: the dead letters of a stage, or the undelivered answers of one machine. */
+import type { DeadLetterRow, RedrivenTask } from "@sekisho/local/web/operators-api.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { encodeQueueMessage } from "@sekisho/verification/task/encode-message.ts";
 import type { QueueMessage } from "@sekisho/verification/task/messages.ts";
@@ -14,20 +15,6 @@ import { createReadTaskState, createSend, redrive } from "../dead-letters/redriv
 import type { TaskZone } from "../tasks/stored-task.ts";
 import { describeOutcome } from "../tasks/text.ts";
 import { isUndelivered } from "./task-row.ts";
-
-/** A row of the list. It holds no text of a message. */
-type DeadLetterRow = {
-  key: string;
-  /** Null if the message cannot be read. */
-  requestId: string | null;
-  kind: string;
-  keptAtMs: number;
-  /** The state of its task, or "none" if it was never begun. */
-  task: string;
-  reason: string;
-};
-
-type RedrivenTask = { requestId: string; task: string };
 
 export type DeadLetters = {
   /** Explains the list, and what a redrive does. */

@@ -1,9 +1,14 @@
 /** The operators' page: its documents, what it reads, and what it does. */
-
 import { uuidPattern } from "@sekisho/contracts/envelope.ts";
 import { type Admission, Refusal } from "@sekisho/local/web/admission.ts";
 import { createEventStreams } from "@sekisho/local/web/event-streams.ts";
-import { documentHandler, fileRoutes, sharedRoutes } from "@sekisho/local/web/files.ts";
+import { appDocument, sharedRoutes } from "@sekisho/local/web/files.ts";
+import type {
+  DeadLettersView,
+  DestinationsView,
+  RedriveResult,
+  Where,
+} from "@sekisho/local/web/operators-api.ts";
 import {
   createSite,
   type Handler,
@@ -26,9 +31,7 @@ export type OperatorsPage = Site & {
   close(): void;
 };
 
-const folder = new URL("../../local/console/page/", import.meta.url);
 const home = "/operate/";
-const path = `${home}page/`;
 const signInPath = `${home}sign-in`;
 /** An open list must ask for admission again after this time. Its token may have been revoked. */
 const streamMs = 5 * 60_000;
@@ -43,6 +46,8 @@ const redriveSchema = z.union([
 type PageOptions = {
   source: ConsoleSource;
   admission: Admission;
+  /** The address of the local page, if the same server has it. */
+  localPage?: string | undefined;
   pollMs?: number | undefined;
   log: Log;
 };
@@ -50,6 +55,7 @@ type PageOptions = {
 export function createOperatorsPage({
   source,
   admission,
+  localPage,
   pollMs,
   log,
 }: PageOptions): OperatorsPage {
@@ -59,18 +65,28 @@ export function createOperatorsPage({
   const streams = createEventStreams();
 
   const api: Routes = {
-    "GET where": () => ({ name: source.name, signsIn: admission.signIn !== undefined }),
+    "GET where": (): Where => ({
+      name: source.name,
+      signsIn: admission.signIn !== undefined,
+      localPage,
+    }),
     "GET live": (exchange) => streams.open(exchange, { watch: live.watch, endsInMs: streamMs }),
-    "GET destinations": () => health.view(),
-    "POST destinations/check": async ({ json }) => {
+    "GET destinations": (): Promise<DestinationsView> => health.view(),
+    "POST destinations/check": async ({ json }): Promise<DestinationsView> => {
       const checkRequest = checkSchema.safeParse(await json()).data;
       if (checkRequest === undefined)
         throw new Refusal(400, "Give the names of destinations, or none to check all.");
       await health.check(checkRequest.names);
       return health.view();
     },
-    "GET dead-letters": async () => ({ about: deadLetters.about, rows: await deadLetters.list() }),
-    "POST dead-letters/redrive": async ({ json, visitor: { operator } }) => {
+    "GET dead-letters": async (): Promise<DeadLettersView> => ({
+      about: deadLetters.about,
+      rows: await deadLetters.list(),
+    }),
+    "POST dead-letters/redrive": async ({
+      json,
+      visitor: { operator },
+    }): Promise<RedriveResult> => {
       const redriveRequest = redriveSchema.safeParse(await json()).data;
       if (redriveRequest === undefined) throw new Refusal(400, "Give request IDs, or all: true.");
       const redrivenTasks = await deadLetters.redrive(
@@ -84,7 +100,7 @@ export function createOperatorsPage({
     ...createTaskRoutes({ source, log }),
   };
 
-  const form = documentHandler({ folder, path, name: "sign-in", title: "Sign in to Sekisho" });
+  const form = appDocument({ page: "sign-in", title: "Sign in · Sekisho operators" });
   const { signOut } = admission;
   const site = createSite({
     home,
@@ -96,13 +112,11 @@ export function createOperatorsPage({
       [`GET ${signInPath}`]: (exchange) =>
         admission.signIn === undefined ? redirect(exchange.response, home) : form(exchange),
       [`POST ${signInPath}`]: signIn({ admission }),
-      ...fileRoutes({ folder, path, names: ["sign-in.js", "page.css"] }),
     },
     routes: {
       "GET /": ({ response }) => redirect(response, home),
       "GET /operate": ({ response }) => redirect(response, home),
-      [`GET ${home}`]: documentHandler({ folder, path, name: "main", title: "Sekisho operators" }),
-      ...fileRoutes({ folder, path }),
+      [`GET ${home}`]: appDocument({ page: "operators", title: "Sekisho operators" }),
       ...(signOut && {
         [`POST ${home}sign-out`]: async ({ request, response, json }) => {
           await json();
