@@ -70,7 +70,7 @@ function Card({ destination, onCheck }: { destination: Destination; onCheck(): v
       <div class="view-head">
         <h3>{name}</h3>
         <span class={`chip${look}`}>{state}</span>
-        <button type="button" class="quiet" aria-label={`Check ${name} now`} onClick={onCheck}>
+        <button type="button" class="quiet" aria-label={`Check now: ${name}`} onClick={onCheck}>
           Check now
         </button>
       </div>

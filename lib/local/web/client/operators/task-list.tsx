@@ -36,6 +36,15 @@ export const emptyList = (): ListState => ({
   older: new Map(),
 });
 
+const columns = [
+  "State",
+  "Request",
+  "Destination",
+  "Person, channel",
+  "Next step or outcome",
+  "Age",
+];
+
 export type ListProps = {
   live: LiveTasks;
   list: ListState;
@@ -59,7 +68,7 @@ export function TaskList({ live, list, setList }: ListProps) {
   }
   function move(by: number): void {
     const all = links();
-    const index = all.findIndex((link) => link === document.activeElement);
+    const index = all.findIndex((link) => link.matches(":focus"));
     if (index === -1) focusCurrent();
     else all[Math.min(Math.max(index + by, 0), all.length - 1)]?.focus();
   }
@@ -75,7 +84,11 @@ export function TaskList({ live, list, setList }: ListProps) {
   });
   const filterKeys: Readonly<Record<string, () => void>> = {
     ArrowDown: () => links()[0]?.focus(),
-    Enter: () => (links()[0] ?? document.querySelector<HTMLElement>(".none a"))?.focus(),
+    Enter: () => {
+      const [first] = links();
+      if (first !== undefined) first.focus();
+      else document.querySelector<HTMLElement>(".none a")?.click();
+    },
     /** First empties the filter, then leaves it. */
     Escape: () => (list.text === "" ? focusCurrent() : change({ text: "" })),
   };
@@ -103,13 +116,13 @@ export function TaskList({ live, list, setList }: ListProps) {
         />
         {list.show === "mine" && <MemberId me={list.me} onChange={(me) => change({ me })} />}
       </div>
-      <div class="heads" aria-hidden="true">
-        {["State", "Request", "Destination", "Person, channel", "Next step or outcome", "Age"].map(
-          (text) => (
+      {shownRows.length > 0 && (
+        <div class="heads" aria-hidden="true">
+          {columns.map((text) => (
             <span key={text}>{text}</span>
-          ),
-        )}
-      </div>
+          ))}
+        </div>
+      )}
       <ul ref={rowBox} class="tasks panel" aria-label="Tasks">
         {shownRows.map((row) => (
           <Row
@@ -176,7 +189,7 @@ function MemberId({ me, onChange }: { me: string; onChange(me: string): void }) 
   }, []);
   return (
     <label class="soft">
-      My Slack member ID{" "}
+      My Slack member ID
       <input
         ref={field}
         value={me}

@@ -100,7 +100,7 @@ export function TaskView({ id, rows }: { id: string; rows: ReadonlyMap<string, T
       <header class="view-head">
         <div>
           <h2>
-            Task <code>{detail?.row.id ?? shortId(id)}</code>
+            Task <code>{detail?.row.id ?? id}</code>
           </h2>
           {detail !== undefined && (
             <p class={`result ${detail.row.kind}`}>
@@ -190,13 +190,6 @@ function Facts({ detail: { row, task, endedAtMs, traceId } }: { detail: TaskDeta
     Destination: row.destination,
     Person: nameAndId("users", row.user),
     Channel: nameAndId("channels", row.channel),
-    Thread: link ? (
-      <a href={link} target="_blank" rel="noreferrer">
-        {row.thread}
-      </a>
-    ) : (
-      row.thread
-    ),
     Workspace: row.team,
     Asked: <Age atMs={row.receivedAtMs} form="ago" />,
     Took: endedAtMs !== undefined && formatDuration(Math.max(0, endedAtMs - row.receivedAtMs)),
@@ -205,8 +198,15 @@ function Facts({ detail: { row, task, endedAtMs, traceId } }: { detail: TaskDeta
     Calls: calls.filter(Boolean).join(", "),
     Votes: row.votes && `👍 ${row.votes.up}, 👎 ${row.votes.down}`,
     Message: parts.filter(Boolean).join(", "),
-    "Execution zone task ID": row.taskId,
-    Trace: traceId,
+    Thread: link ? (
+      <a href={link} target="_blank" rel="noreferrer">
+        <code>{row.thread}</code>
+      </a>
+    ) : (
+      <code>{row.thread}</code>
+    ),
+    "Execution zone task ID": row.taskId && <code>{row.taskId}</code>,
+    Trace: traceId && <code>{traceId}</code>,
     "Retry of": row.retryOf && <a href={`#/tasks/${row.retryOf}`}>{shortId(row.retryOf)}</a>,
   };
   return (
