@@ -1,5 +1,9 @@
 /** Lists messages and answers to try again: the dead letters of a stage, or the undelivered answers of one machine. */
-import type { DeadLetterRow, RedrivenTask } from "@sekisho/local/web/operators-api.ts";
+import type {
+  DeadLetterRow,
+  DeadLettersView,
+  RedrivenTask,
+} from "@sekisho/local/web/operators-api.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { encodeQueueMessage } from "@sekisho/verification/task/encode-message.ts";
 import type { QueueMessage } from "@sekisho/verification/task/messages.ts";
@@ -17,12 +21,15 @@ import { describeOutcome } from "../tasks/text.ts";
 import { isUndelivered } from "./task-row.ts";
 
 export type DeadLetters = {
-  /** Explains the list, and what a redrive does. */
-  about: string;
-  list(): Promise<DeadLetterRow[]>;
+  view(): Promise<DeadLettersView>;
   /** Without `requestIds`, all that can be read. Resolves to those that are on their way again. */
   redrive(requestIds: readonly string[] | undefined): Promise<RedrivenTask[]>;
 };
+
+const aboutArchive =
+  "Messages that the stage's workers gave up on. The users have been told. A redrive starts tasks that never started. For tasks that have ended, it only delivers the answer again. No agent runs twice.";
+const aboutAnswers =
+  "On one machine there are no dead letters: a task fails at once, and its user is told. This list shows tasks whose answer Slack did not accept. A redrive posts the answer again. No agent runs again.";
 
 type StageArchive = { named: NamedStage; zone: Pick<TaskZone, "store">; signal: AbortSignal };
 
@@ -61,16 +68,14 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
   }
 
   return {
-    about:
-      "Messages that the stage's workers gave up on. The users have been told. A redrive starts tasks that never started. For tasks that have ended, it only delivers the answer again. No agent runs twice.",
-    list: () =>
+    view: () =>
       runInOrder(async () => {
         const { deadLettersUrl: queueUrl } = await readStackOutputs({ ...named, signal });
         const rows: DeadLetterRow[] = [];
         await withDeadLetters({ queueUrl, region, signal }, async (deadLetters) => {
           for (const deadLetter of deadLetters) rows.push(await toRow(parseDeadLetter(deadLetter)));
         });
-        return rows.sort((a, b) => a.keptAtMs - b.keptAtMs);
+        return { about: aboutArchive, rows: rows.sort((a, b) => a.keptAtMs - b.keptAtMs) };
       }),
     redrive: (requestIds) =>
       runInOrder(async () => {
@@ -120,9 +125,7 @@ export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLett
   }
 
   return {
-    about:
-      "On one machine there are no dead letters: a task fails at once, and its user is told. This list shows tasks whose answer Slack did not accept. A redrive posts the answer again. No agent runs again.",
-    async list() {
+    async view() {
       const rows: DeadLetterRow[] = [];
       for await (const task of listUndelivered()) {
         const { id, state, history, receivedAtMs } = task;
@@ -130,7 +133,7 @@ export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLett
         const reason = `Slack did not accept the answer (${describeOutcome(task)})`;
         rows.push({ key: id, requestId: id, kind: "answer", keptAtMs, task: state, reason });
       }
-      return rows;
+      return { about: aboutAnswers, rows };
     },
     async redrive(requestIds) {
       const redrivenTasks: RedrivenTask[] = [];

@@ -60,6 +60,8 @@ export function createOperatorsPage({
   log,
 }: PageOptions): OperatorsPage {
   const { zone, health, deadLetters } = source;
+  const { signIn, signOut } = admission;
+  const form = appDocument({ page: "sign-in", title: "Sign in · Sekisho operators" });
   const explain = createExplain({ log });
   const live = createLiveTasks({ zone, explain, ...(pollMs !== undefined && { pollMs }) });
   const streams = createEventStreams();
@@ -67,41 +69,30 @@ export function createOperatorsPage({
   const api: Routes = {
     "GET where": (): Where => ({
       name: source.name,
-      signsIn: admission.signIn !== undefined,
+      signsIn: signIn !== undefined,
       localPage,
     }),
     "GET live": (exchange) => streams.open(exchange, { watch: live.watch, endsInMs: streamMs }),
     "GET destinations": (): Promise<DestinationsView> => health.view(),
     "POST destinations/check": async ({ json }): Promise<DestinationsView> => {
-      const checkRequest = checkSchema.safeParse(await json()).data;
-      if (checkRequest === undefined)
-        throw new Refusal(400, "Give the names of destinations, or none to check all.");
-      await health.check(checkRequest.names);
+      const wrong = "Give the names of destinations, or none to check all.";
+      await health.check(parseBody(checkSchema, await json(), wrong).names);
       return health.view();
     },
-    "GET dead-letters": async (): Promise<DeadLettersView> => ({
-      about: deadLetters.about,
-      rows: await deadLetters.list(),
-    }),
+    "GET dead-letters": (): Promise<DeadLettersView> => deadLetters.view(),
     "POST dead-letters/redrive": async ({
       json,
       visitor: { operator },
     }): Promise<RedriveResult> => {
-      const redriveRequest = redriveSchema.safeParse(await json()).data;
-      if (redriveRequest === undefined) throw new Refusal(400, "Give request IDs, or all: true.");
-      const redrivenTasks = await deadLetters.redrive(
-        "all" in redriveRequest ? undefined : redriveRequest.requestIds,
-      );
-      for (const { requestId } of redrivenTasks) {
+      const body = parseBody(redriveSchema, await json(), "Give request IDs, or all: true.");
+      const redriven = await deadLetters.redrive("all" in body ? undefined : body.requestIds);
+      for (const { requestId } of redriven)
         log.info("operator_asked", { operation: "redrive", request_id: requestId, operator });
-      }
-      return { redriven: redrivenTasks };
+      return { redriven };
     },
     ...createTaskRoutes({ source, log }),
   };
 
-  const form = appDocument({ page: "sign-in", title: "Sign in · Sekisho operators" });
-  const { signOut } = admission;
   const site = createSite({
     home,
     signInPath,
@@ -110,8 +101,15 @@ export function createOperatorsPage({
     openRoutes: {
       ...sharedRoutes(),
       [`GET ${signInPath}`]: (exchange) =>
-        admission.signIn === undefined ? redirect(exchange.response, home) : form(exchange),
-      [`POST ${signInPath}`]: signIn({ admission }),
+        signIn === undefined ? redirect(exchange.response, home) : form(exchange),
+      // From then on the browser sends the token's session as a cookie that no script can read.
+      [`POST ${signInPath}`]: async ({ request, response, json }) => {
+        const body = await json();
+        if (signIn === undefined) throw new Refusal(404, "This page has no sign-in.");
+        const { token } = parseBody(signInSchema, body, "Enter a token.");
+        response.setHeader("set-cookie", await signIn(request, token));
+        return {};
+      },
     },
     routes: {
       "GET /": ({ response }) => redirect(response, home),
@@ -142,15 +140,10 @@ export function createOperatorsPage({
   };
 }
 
-/** From then on the browser sends the token's session as a cookie that no script can read. */
-function signIn({ admission }: { admission: Admission }): Handler {
-  return async ({ request, response, json }) => {
-    const signIn = signInSchema.safeParse(await json()).data;
-    if (admission.signIn === undefined) throw new Refusal(404, "This page has no sign-in.");
-    if (signIn === undefined) throw new Refusal(400, "Enter a token.");
-    response.setHeader("set-cookie", await admission.signIn(request, signIn.token));
-    return {};
-  };
+function parseBody<T>(schema: z.ZodType<T>, body: unknown, message: string): T {
+  const { data } = schema.safeParse(body);
+  if (data === undefined) throw new Refusal(400, message);
+  return data;
 }
 
 type Explain = (error: unknown) => string;

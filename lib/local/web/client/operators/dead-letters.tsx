@@ -1,7 +1,7 @@
 /** Dead letters: what was given up on, why, and another chance for it. */
 import { useEffect, useState } from "preact/hooks";
 import type { DeadLetterRow, DeadLettersView, RedriveResult } from "../../operators-api.ts";
-import { Problem } from "../elements.tsx";
+import { Button, Problem } from "../elements.tsx";
 import { Age } from "../time.tsx";
 import { act, count, read, shortId, usePage, useProblem } from "./page.tsx";
 
@@ -36,17 +36,10 @@ export function DeadLetters() {
       <div class="view-head">
         <h2>Dead letters</h2>
         <div class="tools">
-          <button type="button" class="quiet" onClick={() => attempt(refresh)}>
-            Refresh
-          </button>
-          <button
-            type="button"
-            class="quiet"
-            disabled={rows.every(({ requestId }) => requestId === null)}
-            onClick={() => redrive()}
-          >
+          <Button onClick={() => attempt(refresh)}>Refresh</Button>
+          <Button disabled={rows.every((row) => row.requestId === null)} onClick={() => redrive()}>
             Redrive all
-          </button>
+          </Button>
         </div>
       </div>
       <p class="soft">{view?.about}</p>
@@ -82,14 +75,9 @@ function Letter({ row: { requestId, kind, keptAtMs, task, reason }, onRedrive }:
       </span>
       <Age atMs={keptAtMs} />
       {requestId !== null && (
-        <button
-          type="button"
-          class="quiet"
-          aria-label={`Redrive ${shortId(requestId)}`}
-          onClick={() => onRedrive(requestId)}
-        >
+        <Button aria-label={`Redrive ${shortId(requestId)}`} onClick={() => onRedrive(requestId)}>
           Redrive
-        </button>
+        </Button>
       )}
     </li>
   );

@@ -1,7 +1,7 @@
 /** The destinations with their health, and the routes that lead to them. */
 import { useRef, useState } from "preact/hooks";
 import type { DestinationsView } from "../../operators-api.ts";
-import { Problem } from "../elements.tsx";
+import { Button, Problem } from "../elements.tsx";
 import { Age, formatDuration } from "../time.tsx";
 import { act, read, usePage, useProblem, useRepeat } from "./page.tsx";
 
@@ -31,9 +31,7 @@ export function Destinations() {
     <>
       <div class="view-head">
         <h2>Destinations</h2>
-        <button type="button" class="quiet" onClick={() => check()}>
-          Check all
-        </button>
+        <Button onClick={() => check()}>Check all</Button>
       </div>
       <Problem text={problem} />
       <ul class="cards" aria-label="Destinations">
@@ -70,9 +68,9 @@ function Card({ destination, onCheck }: { destination: Destination; onCheck(): v
       <div class="view-head">
         <h3>{name}</h3>
         <span class={`chip${look}`}>{state}</span>
-        <button type="button" class="quiet" aria-label={`Check now: ${name}`} onClick={onCheck}>
+        <Button aria-label={`Check now: ${name}`} onClick={onCheck}>
           Check now
-        </button>
+        </Button>
       </div>
       <p>{health?.summary ?? "Not checked yet."}</p>
       <p class="soft">

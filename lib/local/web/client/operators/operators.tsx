@@ -1,12 +1,22 @@
 /** The operators' page: which view is shown, the keys that work everywhere, and the dialogs. */
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Where } from "../../operators-api.ts";
-import { PageHead, Problem } from "../elements.tsx";
+import { Button, PageHead, Problem } from "../elements.tsx";
 import * as server from "../server.ts";
 import { DeadLetters } from "./dead-letters.tsx";
 import { Destinations } from "./destinations.tsx";
 import { useLiveTasks } from "./live-tasks.ts";
-import { Dialog, type DialogContent, goTo, PageContext, read, shortId, useKeys } from "./page.tsx";
+import {
+  Dialog,
+  type DialogContent,
+  goTo,
+  PageContext,
+  type Question,
+  read,
+  shortId,
+  useKeys,
+  useListener,
+} from "./page.tsx";
 import { TaskView } from "./task.tsx";
 import { emptyList, type ListProps, TaskList } from "./task-list.tsx";
 
@@ -22,7 +32,6 @@ export function Operators() {
   const { live, connection } = useLiveTasks(announce);
   const [list, setList] = useState(emptyList);
   const { dialog, showKeys, confirm } = useDialog();
-  const actions = useMemo(() => ({ announce, confirm }), [confirm]);
   const main = useRef<HTMLElement>(null);
   const { title, href, view, keys } = chooseView(hash, { live, list, setList });
 
@@ -42,10 +51,10 @@ export function Operators() {
   }, [hash]);
 
   return (
-    <PageContext.Provider value={actions}>
-      <button type="button" class="quiet skip" onClick={() => main.current?.focus()}>
+    <PageContext.Provider value={{ announce, confirm }}>
+      <Button class="quiet skip" onClick={() => main.current?.focus()}>
         Skip to content
-      </button>
+      </Button>
       <Head href={href} connection={connection} showKeys={showKeys} />
       <Problem text={live.trouble} />
       <main ref={main} tabIndex={-1}>
@@ -84,20 +93,10 @@ function Head({ href, connection, showKeys }: HeadProps) {
           Local page
         </a>
       )}
-      <button
-        type="button"
-        class="quiet"
-        aria-label="Keyboard shortcuts"
-        title="Keyboard shortcuts (?)"
-        onClick={showKeys}
-      >
+      <Button aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)" onClick={showKeys}>
         ?
-      </button>
-      {where?.signsIn && (
-        <button type="button" class="quiet" onClick={signOut}>
-          Sign out
-        </button>
-      )}
+      </Button>
+      {where?.signsIn && <Button onClick={signOut}>Sign out</Button>}
     </PageHead>
   );
 }
@@ -124,11 +123,7 @@ function chooseView(hash: string, props: ListProps) {
 
 function useHash(): string {
   const [hash, setHash] = useState(location.hash);
-  useEffect(() => {
-    const update = () => setHash(location.hash);
-    addEventListener("hashchange", update);
-    return () => removeEventListener("hashchange", update);
-  }, []);
+  useListener(["hashchange"], () => setHash(location.hash));
   return hash;
 }
 
@@ -158,49 +153,37 @@ const keyList = (
   </dl>
 );
 
-/** The functions stay the same, so that nothing is drawn again for them. */
 function useDialog() {
   const [dialog, setDialog] = useState<DialogContent>();
-  const functions = useMemo(() => {
-    async function open(content: Omit<DialogContent, "onClose">): Promise<string> {
-      const { promise, resolve } = Promise.withResolvers<string>();
-      setDialog({ ...content, onClose: resolve });
-      const value = await promise;
-      setDialog(undefined);
-      return value;
-    }
-    return {
-      showKeys: () =>
-        void open({
-          title: "Keyboard shortcuts",
-          body: keyList,
-          answers: [{ label: "Close", look: "primary", value: "" }],
-        }),
-      async confirm({ title, text, yes }: { title: string; text: string; yes: string }) {
-        const no = { label: "Go back", look: "quiet", value: "no" } as const;
-        const answers = [no, { label: yes, look: "primary", value: "yes" } as const];
-        return (await open({ title, body: <p>{text}</p>, answers })) === "yes";
-      },
-    };
-  }, []);
-  return { dialog, ...functions };
+  async function open(content: Omit<DialogContent, "onClose">): Promise<string> {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    setDialog({ ...content, onClose: resolve });
+    const value = await promise;
+    setDialog(undefined);
+    return value;
+  }
+  return {
+    dialog,
+    showKeys() {
+      const close = { label: "Close", look: "primary", value: "" } as const;
+      void open({ title: "Keyboard shortcuts", body: keyList, answers: [close] });
+    },
+    async confirm({ title, text, yes }: Question): Promise<boolean> {
+      const no = { label: "Go back", look: "quiet", value: "no" } as const;
+      const answers = [no, { label: yes, look: "primary", value: "yes" } as const];
+      return (await open({ title, body: <p>{text}</p>, answers })) === "yes";
+    },
+  };
 }
 
 const reportEveryMs = 60_000;
 
 /** Reports activity to the server. Automatic updates of the page do not count, so the session of an idle person ends. */
 function useActivityReports(): void {
-  useEffect(() => {
-    let reportedAtMs = 0;
-    function report(): void {
-      if (Date.now() - reportedAtMs < reportEveryMs) return;
-      reportedAtMs = Date.now();
-      read("where", { "x-operator-active": "1" }).catch(() => {});
-    }
-    const events = ["keydown", "pointerdown", "wheel"];
-    for (const name of events) addEventListener(name, report, { passive: true });
-    return () => {
-      for (const name of events) removeEventListener(name, report);
-    };
-  }, []);
+  const reportedAtMs = useRef(0);
+  useListener(["keydown", "pointerdown", "wheel"], () => {
+    if (Date.now() - reportedAtMs.current < reportEveryMs) return;
+    reportedAtMs.current = Date.now();
+    read("where", { "x-operator-active": "1" }).catch(() => {});
+  });
 }

@@ -29,13 +29,25 @@ export function useProblem() {
   return { problem, attempt };
 }
 
-export function useIsVisible(): boolean {
-  const [isVisible, setIsVisible] = useState(document.visibilityState === "visible");
+/** Listens while the component is on the page. Events of the document bubble to the window. */
+export function useListener<Name extends keyof Events>(
+  names: readonly Name[],
+  listener: (event: Events[Name]) => void,
+): void {
   useEffect(() => {
-    const update = () => setIsVisible(document.visibilityState === "visible");
-    document.addEventListener("visibilitychange", update);
-    return () => document.removeEventListener("visibilitychange", update);
-  }, []);
+    const stop = new AbortController();
+    for (const name of names)
+      addEventListener(name, listener as EventListener, { signal: stop.signal });
+    return () => stop.abort();
+  });
+}
+
+type Events = WindowEventMap & DocumentEventMap;
+
+export function useIsVisible(): boolean {
+  const readVisible = () => document.visibilityState === "visible";
+  const [isVisible, setIsVisible] = useState(readVisible);
+  useListener(["visibilitychange"], () => setIsVisible(readVisible));
   return isVisible;
 }
 
@@ -54,19 +66,14 @@ export function useRepeat(everyMs: number, work: () => void): void {
 
 /** Keys that work unless somebody types, or a dialog is open. */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
-  useEffect(() => {
-    function onKeyDown(event: KeyboardEvent): void {
-      const { target, key, ctrlKey, metaKey, altKey } = event;
-      const isTyping = target instanceof Element && target.matches("input, textarea, select");
-      if (isTyping || ctrlKey || metaKey || altKey || document.querySelector("dialog[open]"))
-        return;
-      const run = keys[key];
-      if (run === undefined) return;
-      event.preventDefault();
-      run();
-    }
-    document.addEventListener("keydown", onKeyDown);
-    return () => document.removeEventListener("keydown", onKeyDown);
+  useListener(["keydown"], (event) => {
+    const { target, key, ctrlKey, metaKey, altKey } = event;
+    const isTyping = target instanceof Element && target.matches("input, textarea, select");
+    if (isTyping || ctrlKey || metaKey || altKey || document.querySelector("dialog[open]")) return;
+    const run = keys[key];
+    if (run === undefined) return;
+    event.preventDefault();
+    run();
   });
 }
 

@@ -1,6 +1,7 @@
 /** The live list of tasks, with its filter. */
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { TaskPage, TaskRow } from "../../operators-api.ts";
+import { Button } from "../elements.tsx";
 import { Age } from "../time.tsx";
 import type { LiveTasks } from "./live-tasks.ts";
 import { type NameOf, useNames } from "./names.ts";
@@ -36,14 +37,7 @@ export const emptyList = (): ListState => ({
   older: new Map(),
 });
 
-const columns = [
-  "State",
-  "Request",
-  "Destination",
-  "Person, channel",
-  "Next step or outcome",
-  "Age",
-];
+const columns = "State|Request|Destination|Person, channel|Next step or outcome|Age".split("|");
 
 export type ListProps = {
   live: LiveTasks;
@@ -240,7 +234,9 @@ function Row({ row, nameOf, isFresh, isCurrent, onFocus }: RowProps) {
   );
 }
 
-function NextStep({ row: { text, nextAtMs, percent, state, polls, attempts, votes } }: RowOnly) {
+function NextStep({
+  row: { text, nextAtMs, percent, state, polls, attempts, votes },
+}: Pick<RowProps, "row">) {
   const isOpen = state !== "done";
   const notes = [
     percent !== undefined && `${Math.round(percent)}%`,
@@ -262,64 +258,53 @@ function NextStep({ row: { text, nextAtMs, percent, state, polls, attempts, vote
   );
 }
 
-type RowOnly = { row: TaskRow };
-
 function None({ list: { show, text, me }, isEmpty }: { list: ListState; isEmpty: boolean }) {
   const id = text.trim().toLowerCase();
-  if (/^[0-9a-f-]{4,36}$/.test(id))
-    return (
-      <p class="none">
-        No matching tasks. <a href={`#/tasks/${id}`}>Search all tasks for {id}</a>
-      </p>
-    );
-  if (show === "mine" && me === "")
-    return <p class="none">Enter your Slack member ID. You can find it in your Slack profile.</p>;
+  const isId = /^[0-9a-f-]{4,36}$/.test(id);
+  const isNobody = show === "mine" && me === "";
   return (
     <p class="none">
-      {isEmpty
-        ? "No tasks yet. They appear here when someone asks in Slack."
-        : "No matching tasks."}
+      {isId && "No matching tasks. "}
+      {isId && <a href={`#/tasks/${id}`}>Search all tasks for {id}</a>}
+      {!isId && (isNobody ? nobodyText : isEmpty ? emptyText : "No matching tasks.")}
     </p>
   );
 }
 
-const noneRead: OlderTasks = { rows: [], pages: 0 };
+const nobodyText = "Enter your Slack member ID. You can find it in your Slack profile.";
+const emptyText = "No tasks yet. They appear here when someone asks in Slack.";
+
 /** The server does not push changes of older tasks, so they are read again. */
 const olderEveryMs = 10_000;
 
 function Older({ live, list: { older }, setList }: ListProps) {
   const { announce } = usePage();
-  const setOlder = (state: string, tasks: OlderTasks, previousTasks: OlderTasks | undefined) =>
+
+  async function load(state: string, goesOn: (tasks: OlderTasks) => boolean): Promise<void> {
+    const previousTasks = older.get(state);
+    const tasks = await readPages(state, goesOn);
     setList((list) => {
       // Somebody may have asked for more meanwhile.
       if (list.older.get(state) !== previousTasks) return list;
       return { ...list, older: new Map(list.older).set(state, tasks) };
     });
+  }
 
-  /** Drops tasks that have left their state or were deleted. */
+  /** Tasks that have left their state, or were deleted, are dropped. */
   useRepeat(olderEveryMs, async () => {
-    for (const [state, previousTasks] of older) {
-      const tasks = await readPages(
-        state,
-        noneRead,
-        ({ pages }) => pages < previousTasks.pages,
-      ).catch(() => undefined);
-      if (tasks !== undefined) setOlder(state, tasks, previousTasks);
-    }
+    for (const [state, { pages }] of older)
+      await load(state, (tasks) => tasks.pages < pages).catch(() => {});
   });
 
-  async function showOlder(state: string): Promise<void> {
-    const knownTasks = older.get(state) ?? noneRead;
-    try {
-      // The first pages may contain only rows that are listed already.
-      const tasks = await readPages(state, knownTasks, ({ rows, pages }) => {
-        const isNew = rows.slice(-100).some(({ id }) => !live.rows.has(id));
-        return pages < knownTasks.pages + 8 && !isNew && rows.length <= live.rows.size + 100;
-      });
-      setOlder(state, tasks, older.get(state));
-    } catch (error) {
-      announce(String(Object(error).message));
-    }
+  function showOlder(state: string): void {
+    const knownPages = older.get(state)?.pages ?? 0;
+    const { rows: liveRows } = live;
+    // The first pages may contain only rows that are listed already.
+    load(state, ({ rows, pages }) => {
+      const isNew = rows.slice(-100).some(({ id }) => !liveRows.has(id));
+      const isEnough = pages >= knownPages + 8 || isNew || rows.length > liveRows.size + 100;
+      return pages <= knownPages || !isEnough;
+    }).catch((error: Error) => announce(error.message));
   }
 
   return (
@@ -327,29 +312,21 @@ function Older({ live, list: { older }, setList }: ListProps) {
       {live.more
         .filter((state) => !older.has(state) || older.get(state)?.cursor !== undefined)
         .map((state) => (
-          <button key={state} type="button" class="quiet" onClick={() => showOlder(state)}>
+          <Button key={state} onClick={() => showOlder(state)}>
             {state === "done" ? "Show older finished tasks" : `Show more tasks that are ${state}`}
-          </button>
+          </Button>
         ))}
     </div>
   );
 }
 
-/** Reads the next page, and further ones while `goesOn`. */
-async function readPages(
-  state: string,
-  knownTasks: OlderTasks,
-  goesOn: (tasks: OlderTasks) => boolean,
-): Promise<OlderTasks> {
-  let tasks = knownTasks;
+/** Reads pages from the newest task on, while `goesOn`. */
+async function readPages(state: string, goesOn: (tasks: OlderTasks) => boolean) {
+  let tasks: OlderTasks = { rows: [], pages: 0 };
   do {
     const cursor = tasks.cursor === undefined ? "" : `&cursor=${encodeURIComponent(tasks.cursor)}`;
     const page = await read<TaskPage>(`tasks?state=${state}${cursor}`);
-    tasks = {
-      rows: [...tasks.rows, ...page.rows],
-      pages: tasks.pages + 1,
-      cursor: page.cursor,
-    };
+    tasks = { ...page, rows: [...tasks.rows, ...page.rows], pages: tasks.pages + 1 };
   } while (tasks.cursor !== undefined && goesOn(tasks));
   return tasks;
 }

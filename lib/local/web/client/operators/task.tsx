@@ -8,7 +8,7 @@ import type {
   TaskRow,
   ThreadLink,
 } from "../../operators-api.ts";
-import { Problem } from "../elements.tsx";
+import { Button, Problem } from "../elements.tsx";
 import { ServerError } from "../server.ts";
 import { Age, formatDuration, useNow } from "../time.tsx";
 import { Timeline } from "../timeline.tsx";
@@ -49,7 +49,7 @@ const actions = {
     text: "The answer is posted in its thread again. No agent runs.",
     yes: "Deliver the answer",
   },
-} satisfies Record<TaskAction, object>;
+} as const satisfies Record<TaskAction, object>;
 
 /** `rows` are the live list's, which say that the task has changed. */
 export function TaskView({ id, rows }: { id: string; rows: ReadonlyMap<string, TaskRow> }) {
@@ -112,9 +112,9 @@ export function TaskView({ id, rows }: { id: string; rows: ReadonlyMap<string, T
           {(Object.keys(actions) as TaskAction[])
             .filter((name) => detail !== undefined && detail.whyNot[name] === undefined)
             .map((name) => (
-              <button key={name} type="button" class={actions[name].look} onClick={() => run(name)}>
+              <Button key={name} look={actions[name].look} onClick={() => run(name)}>
                 {actions[name].label}
-              </button>
+              </Button>
             ))}
         </div>
       </header>
