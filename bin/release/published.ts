@@ -90,7 +90,6 @@ export const publishedPackages: readonly Published[] = [
       "sekisho.config.schema.json",
       "lib/local/web",
       "lib/local/page/client",
-      "lib/local/console/page",
     ],
     hasWebApp: true,
     prebuilt: ["container"],

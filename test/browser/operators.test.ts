@@ -10,7 +10,9 @@ import {
   undelivered,
 } from "../cli/operate/tasks-in-file.ts";
 import { hangMs } from "../tooling/hang.ts";
+import { findAxeViolations } from "./accessibility.ts";
 import { findChromium, openBrowser } from "./browser.ts";
+import { overflow } from "./layout.ts";
 import { openPage, type Person } from "./person.ts";
 import { type Started, startWithPage } from "./started.ts";
 
@@ -36,12 +38,6 @@ const focused = () => page.evaluate("document.activeElement.textContent") as Pro
 const press = async (...keys: string[]) => {
   for (const key of keys) await page.keyboard.press(key);
 };
-
-/** As the style sheet says it, such as `#f4f2ee`. */
-async function colour(name: string): Promise<string> {
-  const value = await page.evaluate(`getComputedStyle(document.body).getPropertyValue("${name}")`);
-  return String(value).trim();
-}
 
 withBrowser("the operators' page in a browser, beside npm start", () => {
   let person: Person;
@@ -117,13 +113,14 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
   });
 
   /** The row of one task. Its text also has ages, which change while a test runs. */
-  const focusedRow = () => page.evaluate("document.activeElement.dataset.key") as Promise<string>;
+  const focusedRow = () =>
+    page.evaluate("document.activeElement.getAttribute('href')") as Promise<string>;
 
   it("supports the keyboard for the list, a task, its steps and frames, and the way back", async () => {
     await rows().nth(1).waitFor();
     await press("j");
     const first = await focusedRow();
-    expect(first).toMatch(/^row\//);
+    expect(first).toMatch(/^#\/tasks\//);
     await press("j");
     expect(await focusedRow()).not.toBe(first);
     await press("k");
@@ -190,28 +187,73 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
       .waitFor();
   });
 
-  it.each([
-    ["light", 1100],
-    ["dark", 1100],
-    ["light", 400],
-    ["dark", 400],
-  ] as const)(
-    "fits every view in the %s scheme into a width of %i, with readable contrast",
-    async (scheme, width) => {
+  it("draws a task that is not found, with a way back and without actions", async () => {
+    await page.goto(`${startedSite.url}/operate/#/tasks/00000000-0000-5000-8000-000000000000`);
+    await page.getByText("There is no task 00000000-0000-5000-8000-000000000000").waitFor();
+    expect(await page.getByRole("button", { name: /Cancel|Retry/ }).count()).toBe(0);
+    await page.getByRole("link", { name: "← Tasks" }).click();
+    await rows().first().waitFor();
+    complaints.length = 0;
+  });
+
+  it("links to the local page, which links back", async () => {
+    await page.getByRole("link", { name: "Local page" }).click();
+    await page.getByRole("link", { name: "Operators' page" }).click();
+    await rows().first().waitFor();
+  });
+
+  it("signs out on one's own machine, and lets the printed address in again", async () => {
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("Open the address that the command printed").waitFor();
+    expect(await page.title()).toBe("Sign in · Sekisho operators");
+    await page.getByLabel("Token").fill(startedSite.address("/operate/"));
+    await press("Enter");
+    await rows().first().waitFor();
+    complaints.length = 0;
+  });
+
+  const views = ["tasks", "task", "missing", "destinations", "dead-letters", "keys", "cancel"];
+  const screens = (["light", "dark"] as const).flatMap((scheme) =>
+    [1280, 390].map((width) => ({ scheme, width })),
+  );
+
+  /** Waits until there is something to look at. */
+  async function openView(view: string): Promise<void> {
+    const open = page.getByRole("button", { name: /^Open/ });
+    await page.goto(`${startedSite.url}/operate/#/${view === "missing" ? "tasks/0000" : view}`);
+    await page.getByText("live", { exact: true }).waitFor();
+    if (["tasks", "keys", "task", "cancel"].includes(view)) await rows().nth(1).waitFor();
+    if (view === "keys") await press("?");
+    if (view === "task") await rows().last().click();
+    if (view === "cancel") {
+      await open.click();
+      await rows().first().click();
+      await page.getByRole("button", { name: "Cancel" }).click();
+    }
+    if (view === "task" || view === "cancel")
+      await page.getByRole("list", { name: "Steps" }).getByRole("listitem").first().waitFor();
+    if (view === "missing") await page.getByText("No request id").waitFor();
+    if (view === "destinations") await page.getByText("unreachable", { exact: true }).waitFor();
+    if (view === "dead-letters") await page.getByText("No dead letters.").waitFor();
+  }
+
+  it.each(screens)(
+    "draws every view on the screen %j without findings of axe, and nothing out of view",
+    async ({ scheme, width }) => {
+      await person.say("slow 600s");
       await context.close();
       page = await openTab(scheme, width);
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
       await page.goto(startedSite.address("/operate/"));
-      for (const path of ["tasks", "destinations", "dead-letters"]) {
-        await page.goto(`${startedSite.url}/operate/#/${path}`);
-        await page.getByText("live", { exact: true }).waitFor();
-        expect(
-          await page.evaluate("document.documentElement.scrollWidth - innerWidth"),
-        ).toBeLessThanOrEqual(0);
+      for (const view of views) {
+        await openView(view);
+        expect({ view, findings: await findAxeViolations(page) }).toEqual({ view, findings: [] });
+        expect({ view, overflow: await overflow(page) }).toEqual({ view, overflow: 0 });
+        await page.goto("about:blank");
       }
-      const [ground = "", ...inks] = await Promise.all(
-        ["--ground", "--ink", "--soft", "--bad", "--good"].map(colour),
-      );
-      for (const ink of inks) expect(ratio(ground, ink)).toBeGreaterThan(4);
+      await page.goto(`${startedSite.url}/operate/sign-in`);
+      await rows().first().waitFor();
+      complaints.length = 0;
     },
   );
 });
@@ -244,6 +286,41 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     // The sign-in form asks whether one is known already, of which the browser complains.
     complaints.length = 0;
   }
+
+  it.each(["light", "dark"] as const)(
+    "draws the sign-in in the %s scheme without findings of axe",
+    async (colorScheme) => {
+      await page.emulateMedia({ colorScheme });
+      await page.goto(`${site.url}/operate/`);
+      await page.getByText("This page needs the token of an operator.").waitFor();
+      for (const width of [1280, 390]) {
+        await page.setViewportSize({ width, height: 700 });
+        expect([await findAxeViolations(page), await overflow(page)]).toEqual([[], 0]);
+      }
+      complaints.length = 0;
+    },
+  );
+
+  it("shows hostile values as text, and has no link to a local page", async () => {
+    await signIn();
+    const hostile = `<img src=x onerror="document.title='owned'">`;
+    await page.route("**/operate/api/names?*", (route) =>
+      route.fulfill({ json: { users: { U1: hostile }, channels: { C1: hostile } } }),
+    );
+    await page.route("**/operate/api/dead-letters", (route) =>
+      route.fulfill({ status: 502, body: hostile }),
+    );
+    await page.goto(`${site.url}/operate/#/tasks/${requestIdOf(1)}`);
+    await page.getByText(`${hostile} (U1)`).waitFor();
+    await page.goto(`${site.url}/operate/#/dead-letters`);
+    await page.getByRole("alert").getByText(hostile).waitFor();
+    expect(await page.locator("main img, main script").count()).toBe(0);
+    expect(await page.title()).toBe("Dead letters · Sekisho operators");
+    expect(await page.getByRole("link", { name: "Local page" }).count()).toBe(0);
+    await page.unrouteAll();
+    await context.clearCookies();
+    complaints.length = 0;
+  });
 
   it("shows further tasks of a state in their current state, not the one at the time of the request", async () => {
     const numbers = Array.from({ length: 260 }, (_, at) => 100 + at);
@@ -308,17 +385,3 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     expect(await context.cookies()).toEqual([]);
   });
 });
-
-/** WCAG 2.2, contrast of two colours as #rrggbb. */
-function ratio(one: string, other: string): number {
-  const [light = 0, dark = 0] = [one, other].map(luminance).sort((a, b) => b - a);
-  return (light + 0.05) / (dark + 0.05);
-}
-
-function luminance(colour: string): number {
-  const parts = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255);
-  const [red = 0, green = 0, blue = 0] = parts.map((part) =>
-    part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4,
-  );
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}

@@ -217,11 +217,41 @@ const operators: readonly Shot[] = [
   },
 ];
 
-const dead: Shot = {
-  name: "operators-dead-letters",
-  isExtra: true,
-  stage: (_person, page) => openOperators(page, "dead-letters"),
-};
+const moreOperators: readonly Shot[] = [
+  {
+    name: "operators-dead-letters",
+    isExtra: true,
+    stage: (_person, page) => openOperators(page, "dead-letters"),
+  },
+  {
+    name: "operators-missing-task",
+    isExtra: true,
+    async stage(_person, page) {
+      await openOperators(page, "tasks/00000000-0000-5000-8000-000000000000");
+      await page.getByText("There is no task").waitFor();
+    },
+  },
+  {
+    name: "operators-cancel",
+    isExtra: true,
+    async stage(person, page) {
+      await person.say("slow 60s");
+      await openOperators(page, "tasks");
+      await page.locator(".row.open").first().click();
+      await page.getByRole("button", { name: "Cancel" }).click();
+      await page.getByRole("dialog").waitFor();
+    },
+  },
+  {
+    name: "operators-signed-out",
+    isExtra: true,
+    async stage(_person, page) {
+      await openOperators(page, "tasks");
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByText("Open the address that the command printed").waitFor();
+    },
+  },
+];
 
 const pictures = { type: "png", animations: "disabled", caret: "hide" } as const;
 const languages = { en: undefined, ja: "UHANAKO" } as const;
@@ -278,7 +308,7 @@ const { values, positionals: only } = parseArgs({
 const folder = values.all ?? fileURLToPath(new URL("../../docs/images/", import.meta.url));
 mkdirSync(folder, { recursive: true });
 const browser = await openBrowser();
-for (const shot of [...shots, ...more, ...operators, dead]) {
+for (const shot of [...shots, ...more, ...operators, ...moreOperators]) {
   if (only.length > 0 ? !only.includes(shot.name) : shot.isExtra && values.all === undefined)
     continue;
   await (values.all === undefined ? picture(shot, folder) : allPictures(shot, folder));

@@ -3,23 +3,9 @@
 import { authorizerOf, protocolOf, toAddress } from "@sekisho/config/destination-address.ts";
 import type { Destination } from "@sekisho/config/destination-schema.ts";
 import type { Route } from "@sekisho/config/schema.ts";
+import type { DestinationRow } from "@sekisho/local/web/operators-api.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { formatDuration } from "../tasks/text.ts";
-
-export type DestinationRow = {
-  name: string;
-  transport: Destination["transport"];
-  protocol: ReturnType<typeof protocolOf>;
-  address: string;
-  /** The address of the messages, where the configuration overrides the one in the agent card. */
-  url?: string | undefined;
-  authorizer: string;
-  idempotent: boolean;
-  deadlineMs: number;
-  /** The routes that lead here and the choice that it is in each. Both count from 1. */
-  routes: { position: number; choice: number }[];
-  needsDeploy: boolean;
-};
 
 type RowSource = {
   name: string;

@@ -1,4 +1,9 @@
 /** Lists messages and answers to try again: the dead letters of a stage, or the undelivered answers of one machine. */
+import type {
+  DeadLetterRow,
+  DeadLettersView,
+  RedrivenTask,
+} from "@sekisho/local/web/operators-api.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { encodeQueueMessage } from "@sekisho/verification/task/encode-message.ts";
 import type { QueueMessage } from "@sekisho/verification/task/messages.ts";
@@ -15,27 +20,16 @@ import type { TaskZone } from "../tasks/stored-task.ts";
 import { describeOutcome } from "../tasks/text.ts";
 import { isUndelivered } from "./task-row.ts";
 
-/** A row of the list. It holds no text of a message. */
-type DeadLetterRow = {
-  key: string;
-  /** Null if the message cannot be read. */
-  requestId: string | null;
-  kind: string;
-  keptAtMs: number;
-  /** The state of its task, or "none" if it was never begun. */
-  task: string;
-  reason: string;
-};
-
-type RedrivenTask = { requestId: string; task: string };
-
 export type DeadLetters = {
-  /** Explains the list, and what a redrive does. */
-  about: string;
-  list(): Promise<DeadLetterRow[]>;
+  view(): Promise<DeadLettersView>;
   /** Without `requestIds`, all that can be read. Resolves to those that are on their way again. */
   redrive(requestIds: readonly string[] | undefined): Promise<RedrivenTask[]>;
 };
+
+const aboutArchive =
+  "Messages that the stage's workers gave up on. The users have been told. A redrive starts tasks that never started. For tasks that have ended, it only delivers the answer again. No agent runs twice.";
+const aboutAnswers =
+  "On one machine there are no dead letters: a task fails at once, and its user is told. This list shows tasks whose answer Slack did not accept. A redrive posts the answer again. No agent runs again.";
 
 type StageArchive = { named: NamedStage; zone: Pick<TaskZone, "store">; signal: AbortSignal };
 
@@ -74,16 +68,14 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
   }
 
   return {
-    about:
-      "Messages that the stage's workers gave up on. The users have been told. A redrive starts tasks that never started. For tasks that have ended, it only delivers the answer again. No agent runs twice.",
-    list: () =>
+    view: () =>
       runInOrder(async () => {
         const { deadLettersUrl: queueUrl } = await readStackOutputs({ ...named, signal });
         const rows: DeadLetterRow[] = [];
         await withDeadLetters({ queueUrl, region, signal }, async (deadLetters) => {
           for (const deadLetter of deadLetters) rows.push(await toRow(parseDeadLetter(deadLetter)));
         });
-        return rows.sort((a, b) => a.keptAtMs - b.keptAtMs);
+        return { about: aboutArchive, rows: rows.sort((a, b) => a.keptAtMs - b.keptAtMs) };
       }),
     redrive: (requestIds) =>
       runInOrder(async () => {
@@ -133,9 +125,7 @@ export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLett
   }
 
   return {
-    about:
-      "On one machine there are no dead letters: a task fails at once, and its user is told. This list shows tasks whose answer Slack did not accept. A redrive posts the answer again. No agent runs again.",
-    async list() {
+    async view() {
       const rows: DeadLetterRow[] = [];
       for await (const task of listUndelivered()) {
         const { id, state, history, receivedAtMs } = task;
@@ -143,7 +133,7 @@ export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLett
         const reason = `Slack did not accept the answer (${describeOutcome(task)})`;
         rows.push({ key: id, requestId: id, kind: "answer", keptAtMs, task: state, reason });
       }
-      return rows;
+      return { about: aboutAnswers, rows };
     },
     async redrive(requestIds) {
       const redrivenTasks: RedrivenTask[] = [];

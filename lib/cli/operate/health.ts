@@ -1,16 +1,9 @@
 /** Checks the health of each destination while somebody looks at the page: once a minute, or on request. */
+import type { DestinationHealth, DestinationsView } from "@sekisho/local/web/operators-api.ts";
 import type { DestinationCheck } from "@sekisho/verification/checks/check-destination.ts";
-import { type DestinationRow, toDestinationRow } from "../destinations/describe.ts";
+import { toDestinationRow } from "../destinations/describe.ts";
 import type { EffectiveConfig } from "../destinations/effective-config.ts";
 import { formatRouteKey, orderText } from "../destinations/route-key.ts";
-
-type Health = { checkedAtMs: number; health: Omit<DestinationCheck, "name" | "address"> };
-
-type DestinationsView = {
-  destinations: (DestinationRow & { checking: boolean } & Partial<Health>)[];
-  routes: { position: number; fits: string; leads: string }[];
-  routesFromFile: boolean;
-};
 
 export type HealthBoard = {
   /** Returns the results that are known now. Starts the checks that are due. */
@@ -38,7 +31,7 @@ export function createHealthBoard({
   own,
   now = Date.now,
 }: HealthOptions): HealthBoard {
-  const healths = new Map<string, Health>();
+  const healths = new Map<string, DestinationHealth>();
   const checking = new Set<string>();
   let cachedConfig: { atMs: number; effective: Promise<EffectiveConfig> } | undefined;
 
@@ -74,7 +67,7 @@ export function createHealthBoard({
   return {
     async view() {
       const effective = await readCached();
-      const { config, notDeployed, routesFromFile } = effective;
+      const { config, notDeployed } = effective;
       const { destinations, routes } = config;
       startChecks(effective, Object.keys(destinations), dueMs);
       return {
@@ -88,7 +81,6 @@ export function createHealthBoard({
           fits: formatRouteKey(route),
           leads: orderText(route.destination),
         })),
-        routesFromFile,
       };
     },
     async check(names) {

@@ -1,15 +1,10 @@
 /** The live list of tasks. One poll serves all viewers, and no poll runs without a viewer. */
 import { setTimeout } from "node:timers/promises";
+import type { TaskListUpdate, TaskRow } from "@sekisho/local/web/operators-api.ts";
 import { openStates } from "@sekisho/verification/task/buckets.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { TaskZone } from "../tasks/stored-task.ts";
-import { type TaskRow, toTaskRow } from "./task-row.ts";
-
-/** `more` names the states of which there are more tasks than are listed. */
-export type TaskListUpdate =
-  | { type: "all"; rows: TaskRow[]; more: string[] }
-  | { type: "change"; rows: TaskRow[]; gone: string[]; more: string[] }
-  | { type: "trouble"; text: string };
+import { toTaskRow } from "./task-row.ts";
 
 export type LiveTasks = {
   /** Calls back with all that is known, then with each change, until the returned function is called. */

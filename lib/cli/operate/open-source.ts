@@ -66,19 +66,16 @@ export function openLocalSource({
   const file = zoneFile({ directory: config.directory, store });
   const localZone = openLocalZone({ file, config: () => loadConfig(config), busyTimeoutMs });
   const zone = openLocalTaskZone({ zone: localZone, signal });
-  const names =
-    fakeSlack === undefined
-      ? createSlackNames({ connect: slackConnectionOf(localZone) })
-      : fakeNames(fakeSlack);
-  return {
+  const connect = slackConnectionOf(localZone);
+  return createSource({
     name: "this machine",
     zone,
-    readTimeline: createReadTimeline({ at: { file }, steps, signal }),
+    at: { file },
+    names: fakeSlack === undefined ? createSlackNames({ connect }) : fakeNames(fakeSlack),
     health: openHealth({ config, stage: undefined, executionPort, signal }),
     deadLetters: createUndeliveredAnswers({ zone }),
-    names,
-    close: closeBoth({ names, zone }),
-  };
+    ...{ steps, signal },
+  });
 }
 
 type StageOptions = { config: ConfigLocation; stage: string; signal: AbortSignal };
@@ -93,16 +90,15 @@ export async function openStageSource({
   const namedStage = chooseStage(file, stage);
   const stageZone = await openStageZone({ config: file, stage, signal });
   const zone = await openTaskZone({ zone: stageZone, signal });
-  const names = createSlackNames({ connect: slackConnectionOf(stageZone) });
-  return {
+  return createSource({
     name: `stage ${namedStage.stageName}`,
     zone,
-    readTimeline: createReadTimeline({ at: namedStage, signal }),
+    at: namedStage,
+    names: createSlackNames({ connect: slackConnectionOf(stageZone) }),
     health: openHealth({ config, stage, executionPort: undefined, signal }),
     deadLetters: createArchivedDeadLetters({ named: namedStage, zone, signal }),
-    names,
-    close: closeBoth({ names, zone }),
-  };
+    signal,
+  });
 }
 
 /** Without links, because those of the fake Slack lead nowhere. */
@@ -113,24 +109,24 @@ function fakeNames({ apiUrl, botToken }: NonNullable<LocalRun["fakeSlack"]>): Sl
   return { ...names, find: (wantedNames) => names.find({ ...wantedNames, threads: [] }) };
 }
 
-function closeBoth({ names, zone }: Pick<ConsoleSource, "names" | "zone">): () => Promise<void> {
-  return async () => {
-    names.close();
-    await zone.close();
-  };
-}
-
-type TimelineOptions = {
+type SourceParts = Omit<ConsoleSource, "readTimeline" | "close"> & {
   at: ExecutionTarget;
-  steps?: (() => readonly RecordedStep[]) | undefined;
+  steps?: LocalRun["steps"];
   signal: AbortSignal;
 };
 
-function createReadTimeline({ at, steps, signal }: TimelineOptions): ConsoleSource["readTimeline"] {
-  return async ({ task }) => {
-    const { task: execution, note } = await readExecutionRecord({ at, task, signal });
-    const sources = { task, execution, steps: steps?.() ?? [], nowMs: Date.now() };
-    return { timeline: createRecordedTimeline(sources), note };
+function createSource({ at, steps, signal, ...parts }: SourceParts): ConsoleSource {
+  return {
+    ...parts,
+    async readTimeline({ task }) {
+      const { task: execution, note } = await readExecutionRecord({ at, task, signal });
+      const sources = { task, execution, steps: steps?.() ?? [], nowMs: Date.now() };
+      return { timeline: createRecordedTimeline(sources), note };
+    },
+    async close() {
+      parts.names.close();
+      await parts.zone.close();
+    },
   };
 }
 

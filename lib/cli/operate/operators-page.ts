@@ -1,9 +1,14 @@
 /** The operators' page: its documents, what it reads, and what it does. */
-
 import { uuidPattern } from "@sekisho/contracts/envelope.ts";
 import { type Admission, Refusal } from "@sekisho/local/web/admission.ts";
 import { createEventStreams } from "@sekisho/local/web/event-streams.ts";
-import { documentHandler, fileRoutes, sharedRoutes } from "@sekisho/local/web/files.ts";
+import { appDocument, sharedRoutes } from "@sekisho/local/web/files.ts";
+import type {
+  DeadLettersView,
+  DestinationsView,
+  RedriveResult,
+  Where,
+} from "@sekisho/local/web/operators-api.ts";
 import {
   createSite,
   type Handler,
@@ -26,9 +31,7 @@ export type OperatorsPage = Site & {
   close(): void;
 };
 
-const folder = new URL("../../local/console/page/", import.meta.url);
 const home = "/operate/";
-const path = `${home}page/`;
 const signInPath = `${home}sign-in`;
 /** An open list must ask for admission again after this time. Its token may have been revoked. */
 const streamMs = 5 * 60_000;
@@ -43,6 +46,8 @@ const redriveSchema = z.union([
 type PageOptions = {
   source: ConsoleSource;
   admission: Admission;
+  /** The address of the local page, if the same server has it. */
+  localPage?: string | undefined;
   pollMs?: number | undefined;
   log: Log;
 };
@@ -50,42 +55,44 @@ type PageOptions = {
 export function createOperatorsPage({
   source,
   admission,
+  localPage,
   pollMs,
   log,
 }: PageOptions): OperatorsPage {
   const { zone, health, deadLetters } = source;
+  const { signIn, signOut } = admission;
+  const form = appDocument({ page: "sign-in", title: "Sign in · Sekisho operators" });
   const explain = createExplain({ log });
   const live = createLiveTasks({ zone, explain, ...(pollMs !== undefined && { pollMs }) });
   const streams = createEventStreams();
 
   const api: Routes = {
-    "GET where": () => ({ name: source.name, signsIn: admission.signIn !== undefined }),
+    "GET where": (): Where => ({
+      name: source.name,
+      signsIn: signIn !== undefined,
+      localPage,
+    }),
     "GET live": (exchange) => streams.open(exchange, { watch: live.watch, endsInMs: streamMs }),
-    "GET destinations": () => health.view(),
-    "POST destinations/check": async ({ json }) => {
-      const checkRequest = checkSchema.safeParse(await json()).data;
-      if (checkRequest === undefined)
-        throw new Refusal(400, "Give the names of destinations, or none to check all.");
-      await health.check(checkRequest.names);
+    "GET destinations": (): Promise<DestinationsView> => health.view(),
+    "POST destinations/check": async ({ json }): Promise<DestinationsView> => {
+      const wrong = "Give the names of destinations, or none to check all.";
+      await health.check(parseBody(checkSchema, await json(), wrong).names);
       return health.view();
     },
-    "GET dead-letters": async () => ({ about: deadLetters.about, rows: await deadLetters.list() }),
-    "POST dead-letters/redrive": async ({ json, visitor: { operator } }) => {
-      const redriveRequest = redriveSchema.safeParse(await json()).data;
-      if (redriveRequest === undefined) throw new Refusal(400, "Give request IDs, or all: true.");
-      const redrivenTasks = await deadLetters.redrive(
-        "all" in redriveRequest ? undefined : redriveRequest.requestIds,
-      );
-      for (const { requestId } of redrivenTasks) {
+    "GET dead-letters": (): Promise<DeadLettersView> => deadLetters.view(),
+    "POST dead-letters/redrive": async ({
+      json,
+      visitor: { operator },
+    }): Promise<RedriveResult> => {
+      const body = parseBody(redriveSchema, await json(), "Give request IDs, or all: true.");
+      const redriven = await deadLetters.redrive("all" in body ? undefined : body.requestIds);
+      for (const { requestId } of redriven)
         log.info("operator_asked", { operation: "redrive", request_id: requestId, operator });
-      }
-      return { redriven: redrivenTasks };
+      return { redriven };
     },
     ...createTaskRoutes({ source, log }),
   };
 
-  const form = documentHandler({ folder, path, name: "sign-in", title: "Sign in to Sekisho" });
-  const { signOut } = admission;
   const site = createSite({
     home,
     signInPath,
@@ -94,15 +101,20 @@ export function createOperatorsPage({
     openRoutes: {
       ...sharedRoutes(),
       [`GET ${signInPath}`]: (exchange) =>
-        admission.signIn === undefined ? redirect(exchange.response, home) : form(exchange),
-      [`POST ${signInPath}`]: signIn({ admission }),
-      ...fileRoutes({ folder, path, names: ["sign-in.js", "page.css"] }),
+        signIn === undefined ? redirect(exchange.response, home) : form(exchange),
+      // From then on the browser sends the token's session as a cookie that no script can read.
+      [`POST ${signInPath}`]: async ({ request, response, json }) => {
+        const body = await json();
+        if (signIn === undefined) throw new Refusal(404, "This page has no sign-in.");
+        const { token } = parseBody(signInSchema, body, "Enter a token.");
+        response.setHeader("set-cookie", await signIn(request, token));
+        return {};
+      },
     },
     routes: {
       "GET /": ({ response }) => redirect(response, home),
       "GET /operate": ({ response }) => redirect(response, home),
-      [`GET ${home}`]: documentHandler({ folder, path, name: "main", title: "Sekisho operators" }),
-      ...fileRoutes({ folder, path }),
+      [`GET ${home}`]: appDocument({ page: "operators", title: "Sekisho operators" }),
       ...(signOut && {
         [`POST ${home}sign-out`]: async ({ request, response, json }) => {
           await json();
@@ -128,15 +140,10 @@ export function createOperatorsPage({
   };
 }
 
-/** From then on the browser sends the token's session as a cookie that no script can read. */
-function signIn({ admission }: { admission: Admission }): Handler {
-  return async ({ request, response, json }) => {
-    const signIn = signInSchema.safeParse(await json()).data;
-    if (admission.signIn === undefined) throw new Refusal(404, "This page has no sign-in.");
-    if (signIn === undefined) throw new Refusal(400, "Enter a token.");
-    response.setHeader("set-cookie", await admission.signIn(request, signIn.token));
-    return {};
-  };
+function parseBody<T>(schema: z.ZodType<T>, body: unknown, message: string): T {
+  const { data } = schema.safeParse(body);
+  if (data === undefined) throw new Refusal(400, message);
+  return data;
 }
 
 type Explain = (error: unknown) => string;

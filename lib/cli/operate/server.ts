@@ -55,7 +55,7 @@ export function openPageBesideRun({
 }: LocalRun & { door: Door; log: Log }): PageBesideRun {
   const stop = new AbortController();
   const source = openLocalSource({ ...run, signal: stop.signal });
-  const { handle, close } = createOperatorsPage({ source, admission: door, log });
+  const { handle, close } = createOperatorsPage({ source, admission: door, localPage: "/", log });
   return {
     handle,
     async close() {

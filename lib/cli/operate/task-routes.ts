@@ -1,6 +1,14 @@
 /** The task routes of the page. An action only queues a message, and the worker does the rest. */
 
 import { Refusal } from "@sekisho/local/web/admission.ts";
+import type {
+  ActionResult,
+  NamesById,
+  TaskAction,
+  TaskDetail,
+  TaskPage,
+  ThreadLink,
+} from "@sekisho/local/web/operators-api.ts";
 import type { Handler, Routes } from "@sekisho/local/web/site.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
 import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
@@ -9,6 +17,7 @@ import { listWantedNames, namesOf } from "../names/named-task.ts";
 import { cancelRefusal, sendCancel } from "../tasks/cancel-task.ts";
 import { findTask } from "../tasks/find-task.ts";
 import { retryRefusal, sendRetry } from "../tasks/retry-task.ts";
+import type { TaskZone } from "../tasks/stored-task.ts";
 import { toTaskView } from "../tasks/task-view.ts";
 import { redriveRefusal, sendRedrive } from "./dead-letters.ts";
 import type { ConsoleSource } from "./open-source.ts";
@@ -17,6 +26,32 @@ import { toTaskRow } from "./task-row.ts";
 const pageSize = 100;
 const states: readonly string[] = taskSchema.shape.state.options;
 const idPattern = /^[0-9a-f-]{4,36}$/;
+
+type Action = {
+  /** Undefined if the action is possible. */
+  refusal(task: Task): string | undefined;
+  explain?(refusal: string): string;
+  run(target: { zone: TaskZone; task: Task }): Promise<ActionResult>;
+};
+
+const actions: Record<TaskAction, Action> = {
+  cancel: {
+    refusal: cancelRefusal,
+    explain: (outcome) => `can no longer be canceled (${outcome}).`,
+    run: (target) => sendCancel(target).then(() => ({ text: "Cancel requested." })),
+  },
+  retry: {
+    refusal: retryRefusal,
+    async run(target) {
+      const { requestId } = await sendRetry(target);
+      return { requestId, text: "Retried as a new task." };
+    },
+  },
+  redrive: {
+    refusal: redriveRefusal,
+    run: (target) => sendRedrive(target).then(() => ({ text: "Delivery requested." })),
+  },
+};
 
 type TaskRouteOptions = {
   source: Pick<ConsoleSource, "zone" | "readTimeline" | "names">;
@@ -34,19 +69,22 @@ export function createTaskRoutes({
     throw new Refusal(404, "No task has this ID.");
   }
 
-  function action(operation: string, run: (task: Task) => Promise<object>): Handler {
-    return async ({ parts, json, visitor: { operator } }) => {
+  function createAction([operation, { refusal, explain, run }]: [string, Action]) {
+    const handler: Handler = async ({ parts, json, visitor: { operator } }) => {
       await json();
       const task = await find(parts);
-      const result = await run(task);
+      const reason = refusal(task);
+      if (reason !== undefined) throw new Refusal(409, `This task ${explain?.(reason) ?? reason}`);
+      const result = await run({ zone, task });
       log.info("operator_asked", { operation, request_id: task.id, operator });
-      return { ...result, later: zone.describeDelay() };
+      return { ...result, later: zone.describeDelay() } satisfies ActionResult;
     };
+    return [`POST tasks/*/${operation}`, handler] as const;
   }
 
   return {
     /** A page of the tasks of one `state`, newest first, and after the first page with its `cursor`. */
-    async "GET tasks"({ query }) {
+    async "GET tasks"({ query }): Promise<TaskPage> {
       const state = query.get("state") ?? "";
       if (!states.includes(state))
         throw new Refusal(400, `A state is needed: ${states.join(", ")}.`);
@@ -61,64 +99,38 @@ export function createTaskRoutes({
       return { rows: tasks.map((task) => toTaskRow({ task, nowMs: Date.now() })), cursor };
     },
 
-    async "GET tasks/*"({ parts }) {
+    async "GET tasks/*"({ parts }): Promise<TaskDetail> {
       const task = await find(parts);
       const nowMs = Date.now();
       return {
-        nowMs,
         row: toTaskRow({ task, nowMs }),
         task: toTaskView({ task, nowMs }),
         endedAtMs: task.history.find(({ state }) => state === "done")?.atMs,
         traceId: readTraceId(task.trace),
         ...(await readTimeline({ task })),
-        whyNot: {
-          cancel: cancelRefusal(task),
-          retry: retryRefusal(task),
-          redrive: redriveRefusal(task),
-        },
+        whyNot: Object.fromEntries(
+          Object.entries(actions).map(([name, { refusal }]) => [name, refusal(task)]),
+        ),
       };
     },
 
     /** The thread in Slack. By itself, because Slack may take a while to answer. */
-    async "GET tasks/*/link"({ parts }) {
+    async "GET tasks/*/link"({ parts }): Promise<ThreadLink> {
       const task = await find(parts);
       const { threads } = listWantedNames([task]);
       return { link: namesOf({ task, names: await names.find({ threads }) }).link };
     },
 
-    /** The names of people and channels, by id. Those that Slack does not give are left out. */
-    async "GET names"({ query }) {
-      const foundNames = await names.find({
-        users: readIds(query, "users"),
-        channels: readIds(query, "channels"),
-      });
+    async "GET names"({ query }): Promise<NamesById> {
+      const [users, channels] = [readIds(query, "users"), readIds(query, "channels")];
+      const foundNames = await names.find({ users, channels });
       return {
         users: Object.fromEntries(foundNames.users),
         channels: Object.fromEntries(foundNames.channels),
       };
     },
 
-    "POST tasks/*/cancel": action("cancel", async (task) => {
-      const whyNot = cancelRefusal(task);
-      if (whyNot !== undefined)
-        throw new Refusal(409, `This task can no longer be canceled (${whyNot}).`);
-      await sendCancel({ zone, task });
-      return { text: "Cancel requested." };
-    }),
-
-    "POST tasks/*/retry": action("retry", async (task) => {
-      const whyNot = retryRefusal(task);
-      if (whyNot !== undefined) throw new Refusal(409, `This task ${whyNot}`);
-      const { requestId } = await sendRetry({ zone, task });
-      return { requestId, text: "Retried as a new task." };
-    }),
-
-    "POST tasks/*/redrive": action("redrive", async (task) => {
-      const whyNot = redriveRefusal(task);
-      if (whyNot !== undefined) throw new Refusal(409, `This task ${whyNot}`);
-      await sendRedrive({ zone, task });
-      return { text: "Delivery requested." };
-    }),
+    ...Object.fromEntries(Object.entries(actions).map(createAction)),
   };
 }
 

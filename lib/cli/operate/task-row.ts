@@ -1,34 +1,8 @@
-/** One row of the live list: a task's ids, states and times, never its texts. */
+/** One row of the live list. */
+import type { TaskRow } from "@sekisho/local/web/operators-api.ts";
 import { hasFailedDelivery, type Task } from "@sekisho/verification/task/task.ts";
 import { countVotes } from "@sekisho/verification/usage/entry.ts";
 import { describeNextStep, describeOutcome } from "../tasks/text.ts";
-
-export type TaskRow = {
-  id: string;
-  state: Task["state"];
-  /** `open` is under way. `stopped` neither failed nor has an answer: refused or canceled. */
-  kind: "open" | "good" | "bad" | "stopped";
-  /** The outcome, or what is next. */
-  text: string;
-  receivedAtMs: number;
-  changedAtMs: number;
-  /** The planned time of the next step. Not a promise. */
-  nextAtMs?: number | undefined;
-  destination?: string | undefined;
-  team: string;
-  channel: string;
-  user: string;
-  thread: string;
-  taskId?: string | undefined;
-  attempts: number;
-  polls: number;
-  percent?: number | undefined;
-  /** Its answer could not be posted in the thread. */
-  undelivered?: true;
-  retryOf?: string | undefined;
-  /** How many people found the answer helpful, and how many did not. */
-  votes?: { up: number; down: number };
-};
 
 export function toTaskRow({ task, nowMs }: { task: Task; nowMs: number }): TaskRow {
   const { team, channel, user } = task.message;

@@ -144,7 +144,10 @@ export function createTokenAdmission({
 }
 
 function unknownVisitor(): Refusal {
-  return new Refusal(401, "Sign in, or send Authorization: Bearer with a token.");
+  return new Refusal(
+    401,
+    "This page needs the token of an operator. Scripts send it as Authorization: Bearer.",
+  );
 }
 
 /** Rethrows an unexpected error, so that no failure admits anybody. */

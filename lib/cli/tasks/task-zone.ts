@@ -93,7 +93,7 @@ export function openLocalTaskZone({
     costOfSearch: undefined,
     describeDelay() {
       if (isFolderLocked({ folder: dirname(file) })) return undefined;
-      return "`sekisho start` does not run here. Unless `sekisho verification` runs, this takes effect at the next start.";
+      return "sekisho start does not run here. Unless sekisho verification runs, this takes effect at the next start.";
     },
   };
 }

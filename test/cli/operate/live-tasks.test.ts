@@ -1,7 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
-import { createLiveTasks, type TaskListUpdate } from "@sekisho/sekisho/operate/live-tasks.ts";
+import type { TaskListUpdate } from "@sekisho/local/web/operators-api.ts";
+import { createLiveTasks } from "@sekisho/sekisho/operate/live-tasks.ts";
 import type { TaskZone } from "@sekisho/sekisho/tasks/stored-task.ts";
 import { openLocalTaskZone } from "@sekisho/sekisho/tasks/task-zone.ts";
 import { openLocalZone } from "@sekisho/sekisho/zone/local-zone.ts";

@@ -11,7 +11,7 @@ import { type OperateServer, startOperateServer } from "@sekisho/sekisho/operate
 import { taskSchema } from "@sekisho/verification/task/task.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import type { AwsServices } from "../../doubles/aws/json-services.ts";
-import { markup, readScripts, type Visitor, visit } from "../../local/web/ask.ts";
+import { type Visitor, visit } from "../../local/web/ask.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { anAsk, aWake } from "../aws/dead-letter-bodies.ts";
 import { openAwsPlace, type TestPlace } from "../tasks/places.ts";
@@ -69,19 +69,13 @@ describe("the operators' page on loopback", () => {
     expect(headers["content-security-policy"]).not.toMatch(/unsafe|\*|https?:/);
     expect(body).not.toMatch(/<style|style=|<script[^>]*>[^<]|\son\w+=/);
     const loaded = [...body.matchAll(/(?:src|href)="(\/[^"]*)"/g)].map(([, path = ""]) => path);
-    expect(loaded).toEqual(["/web/common.css", "/operate/page/page.css", "/operate/page/main.js"]);
+    expect(loaded).toEqual(["/web/app.css", "/web/app.js"]);
     for (const path of loaded) expect(await ask(path)).toMatchObject({ status: 200 });
     expect(await ask("/")).toMatchObject({ status: 303, headers: { location: "/operate/" } });
     expect(await ask("/operate")).toMatchObject({
       status: 303,
       headers: { location: "/operate/" },
     });
-  });
-
-  it("inserts text only as text, by scripts without HTML from its own server", async () => {
-    const scripts = await readScripts(visitor, "/operate/page/main.js");
-    expect(scripts.size).toBeGreaterThan(8);
-    for (const text of scripts.values()) expect(text).not.toMatch(markup);
   });
 
   it("answers 405 for another method and 404 for an unknown address", async () => {

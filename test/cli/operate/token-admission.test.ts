@@ -75,11 +75,14 @@ describe("the operators' page outside loopback", () => {
       expect(await ask(path)).toMatchObject({ status: 200 });
     }
     for (const path of [
-      "page/main.js",
-      "page/list-view.js",
       "api/where",
       "api/live",
+      "api/tasks?state=waiting",
       `api/tasks/${requestIdOf(1)}`,
+      `api/tasks/${requestIdOf(1)}/link`,
+      "api/names?users=U1",
+      "api/destinations",
+      "api/dead-letters",
       "else",
     ]) {
       expect(await ask(`/operate/${path}`)).toMatchObject({
@@ -88,7 +91,7 @@ describe("the operators' page outside loopback", () => {
       });
     }
     expect(await post(cancel, {})).toMatchObject({ status: 401 });
-    expect(await post("/web/dom.js", {})).toMatchObject({ status: 401 });
+    expect(await post("/web/app.js", {})).toMatchObject({ status: 401 });
     expect(await tasks.queued()).toEqual([]);
   });
 

@@ -1,7 +1,12 @@
 /** The web app. The document names the page that it shows (`data-page`): the local page, the operators' page, or the sign-in. */
 import { type ComponentType, render } from "preact";
+import { Operators } from "./operators/operators.tsx";
+import { SignIn } from "./sign-in.tsx";
 
-const pages: Readonly<Record<string, ComponentType>> = {};
+const pages: Readonly<Record<string, ComponentType>> = {
+  operators: Operators,
+  "sign-in": SignIn,
+};
 
 const root = document.getElementById("app");
 const Page = pages[root?.dataset.page ?? ""];

@@ -1,5 +1,5 @@
 /** Elements that every page uses. Text goes in as text, never as HTML. */
-import type { ComponentChildren } from "preact";
+import type { ButtonHTMLAttributes, ComponentChildren } from "preact";
 import type { DisplayNode } from "../display-node.ts";
 import type { ConnectionState } from "./server.ts";
 
@@ -39,6 +39,15 @@ export function PageHead(props: {
       </p>
     </header>
   );
+}
+
+type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
+  look?: "quiet" | "primary" | "danger";
+};
+
+/** A button that submits nothing. */
+export function Button({ look = "quiet", ...attributes }: ButtonProps) {
+  return <button type="button" class={look} {...attributes} />;
 }
 
 /** What went wrong last, read out at once. */
