@@ -13,6 +13,7 @@ import {
 import { openFakeSlack, startBothZones } from "@sekisho/local/both-zones.ts";
 import { handleAgentErrors } from "@sekisho/local/execution-zone.ts";
 import { lockFolder } from "@sekisho/local/folder-lock.ts";
+import { listExamples } from "@sekisho/local/page/examples.ts";
 import { createPage } from "@sekisho/local/page/page.ts";
 import { createStepRecorder } from "@sekisho/local/recorder/step-recorder.ts";
 import { createTaskWatch } from "@sekisho/local/recorder/task-watch.ts";
@@ -121,7 +122,8 @@ async function withFakeSlack(run: CommandRun, settings: Given): Promise<number> 
     secrets: await Promise.all(secrets.map((step) => step())),
   });
   const door = createDoor({ shared: settings.sharedPage });
-  const page = createPage({ fakeSlack, stepRecorder, door });
+  const examples = listExamples(settings.config);
+  const page = createPage({ fakeSlack, stepRecorder, door, examples });
   const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
   try {
     let operators: PageBesideRun | undefined;
