@@ -89,7 +89,6 @@ export const publishedPackages: readonly Published[] = [
       "cdk.json",
       "sekisho.config.schema.json",
       "lib/local/web",
-      "lib/local/page/client",
     ],
     hasWebApp: true,
     prebuilt: ["container"],

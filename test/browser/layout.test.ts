@@ -1,6 +1,7 @@
 /** Both pages on a wide screen and on a phone, light and dark: readable, and nothing out of view. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
+import { listAxeFindings } from "./axe.ts";
 import { findChromium, openBrowser } from "./browser.ts";
 import { faintTexts, overflow, rowsOf } from "./layout.ts";
 import { openPage } from "./person.ts";
@@ -39,19 +40,38 @@ withBrowser("the pages", () => {
   };
 
   it.each(screens)(
-    "fits the conversation into the screen %j with readable texts",
+    "fits the conversation into the screen %j for everybody to use",
     async (screen) => {
       await page.goto(site.address("/"));
-      await page.getByText("connected", { exact: true }).waitFor();
+      await page.getByText("live", { exact: true }).waitFor();
       await show(screen);
+      expect(await listAxeFindings(page)).toEqual([]);
       expect(await faintTexts(page)).toEqual([]);
-      expect([await overflow(page), await rowsOf(page, "#channels button")]).toEqual([0, 1]);
+      expect(await overflow(page)).toBe(0);
+      const conversations = page.getByRole("navigation", { name: "Conversations" });
+      expect(await rowsOf(conversations.getByRole("button"))).toBe(1);
       const send = await page.getByRole("button", { name: "Send" }).boundingBox();
-      expect((send?.y ?? Infinity) + (send?.height ?? 0)).toBeLessThanOrEqual(
-        page.viewportSize()?.height ?? 0,
-      );
+      const bottom = (send?.y ?? Infinity) + (send?.height ?? 0);
+      const height = page.viewportSize()?.height ?? 0;
+      expect(bottom).toBeLessThanOrEqual(height);
+      expect(bottom).toBeGreaterThan(height - 60);
     },
   );
+
+  it.each(screens)("shows the timeline on the screen %j for everybody to use", async (screen) => {
+    await page.goto(site.address("/"));
+    await page.getByText("live", { exact: true }).waitFor();
+    await show(screen);
+    const steps = page.getByRole("list", { name: "Steps" });
+    const isNarrow = screen.width === 390;
+    expect(await steps.isVisible()).toBe(!isNarrow);
+    if (isNarrow) await page.getByRole("button", { name: "Timeline", exact: true }).click();
+    await steps.getByText("execute_task").first().click();
+    await steps.locator("pre").first().waitFor();
+    expect(await listAxeFindings(page)).toEqual([]);
+    expect(await faintTexts(page)).toEqual([]);
+    expect(await overflow(page)).toBe(0);
+  });
 
   it.each(
     screens.flatMap((screen) =>
@@ -69,7 +89,7 @@ withBrowser("the pages", () => {
       }
       await show(screen);
       expect(await faintTexts(page)).toEqual([]);
-      expect([await overflow(page), await rowsOf(page, "nav a")]).toEqual([0, 1]);
+      expect([await overflow(page), await rowsOf(page.locator("nav a"))]).toEqual([0, 1]);
     },
   );
 

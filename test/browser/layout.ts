@@ -1,5 +1,5 @@
 /** Checks that the texts on a page are readable and that everything fits on the screen. */
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 
 /** Runs in the browser. Lists each visible text whose contrast is below 4.5:1 (WCAG 2.2, 1.4.3), except in what is disabled. */
 const listFaintTexts = `(() => {
@@ -54,9 +54,9 @@ export async function overflow(page: Page): Promise<number> {
 }
 
 /** How many rows the elements stand in. */
-export async function rowsOf(page: Page, selector: string): Promise<number> {
-  const tops = await page
-    .locator(selector)
-    .evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().top)));
+export async function rowsOf(elements: Locator): Promise<number> {
+  const tops = await elements.evaluateAll((all) =>
+    all.map((each) => Math.round(each.getBoundingClientRect().top)),
+  );
   return new Set(tops).size;
 }

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import type { Browser, Page } from "playwright-core";
 import { hangMs } from "../tooling/hang.ts";
 import { findChromium, howToInstall, openBrowser } from "./browser.ts";
@@ -45,10 +46,26 @@ withBrowser("the page in a browser", () => {
     await person.thread().getByText("I'm the echo agent.").waitFor();
     expect(await person.thread().locator(".message").count()).toBe(2);
     await person.thread().getByTitle(":white_check_mark:").waitFor();
+    await person.thread().getByText("agent: local").waitFor();
     const steps = page.getByRole("list", { name: "Steps" });
     await steps.getByText("Slack sent a signed event").waitFor();
-    await steps.getByText("execute_task").first().waitFor();
-    await page.locator("#summary").getByText("done").waitFor();
+    await page.getByText(/^Answered in \d+\.\d\d s: your agent /).waitFor();
+    // A call is one row, and holds its request and its response.
+    const call = steps.locator("details", { hasText: "execute_task" });
+    await call.locator("summary").click();
+    expect(await call.locator("pre").allInnerTexts()).toEqual([
+      expect.stringContaining('"method": "execute_task"'),
+      expect.stringContaining('"status": "success"'),
+    ]);
+  });
+
+  it("shows the timeline of the conversation that is open", async () => {
+    const request = () => page.getByText(/^Request /).innerText();
+    const shownRequest = await request();
+    await person.goTo("# random");
+    await page.getByText("Send a message to see every step of its task.").waitFor();
+    await person.goTo("# general");
+    expect(await request()).toBe(shownRequest);
   });
 
   it("renders Markdown and shows HTML as text", async () => {
@@ -63,14 +80,14 @@ withBrowser("the page in a browser", () => {
 
   it("shows the agent's question and keeps the focus on a button when the page is redrawn", async () => {
     await person.say("ask me");
-    const yes = person.thread().getByRole("button", { name: "Yes", exact: true });
+    const question = page.getByRole("article").filter({ hasText: "ask me" }).last();
+    const yes = question.getByRole("button", { name: "Yes", exact: true });
     await yes.focus();
-    const drawn = await yes.elementHandle();
-    site.fakeSlack.postAsOtherBot({ channel: "CRANDOM", text: "news from elsewhere" });
-    await drawn?.waitForElementState("hidden");
+    site.fakeSlack.postAsOtherBot({ channel: workspace.channel.id, text: "news from elsewhere" });
+    await page.getByText("news from elsewhere").waitFor();
     expect(await page.locator(":focus").innerText()).toBe("Yes");
     await page.keyboard.press("Enter");
-    await person.thread().getByText("I'm the echo agent.").waitFor();
+    await question.getByText("I'm the echo agent.").waitFor();
     expect(await yes.count()).toBe(0);
   });
 
@@ -118,7 +135,7 @@ withBrowser("the page in a browser", () => {
       .thread()
       .getByText(/✔ Signed in — @You/)
       .waitFor();
-    await page.locator("#summary").getByText("done").waitFor();
+    await page.getByText(/^Answered in/).waitFor();
     for (const frame of await page.getByRole("list", { name: "Steps" }).locator("summary").all())
       await frame.click();
     expect(await page.content()).not.toMatch(link);
@@ -154,6 +171,40 @@ withBrowser("the page in a browser", () => {
     await person.goTo("# general");
   });
 
+  it("draws plans, tables and blocks that it does not know, and links only to websites", async () => {
+    const card = (status: string) => ({
+      type: "task_card",
+      task_id: status,
+      title: `card ${status}`,
+      status,
+    });
+    const cell = (text: string) => ({ type: "raw_text", text });
+    const link = { type: "link", url: "javascript:alert(1)", text: "rich link" };
+    site.fakeSlack.postAsOtherBot({
+      channel: workspace.channel.id,
+      text: "the fallback",
+      blocks: [
+        { type: "plan", title: "The plan", tasks: [card("complete"), card("in_progress")] },
+        {
+          type: "table",
+          rows: [
+            [cell("Road"), cell("Gate")],
+            [cell("Tokaido"), cell("<b>Hakone</b>")],
+          ],
+        },
+        { type: "rich_text", elements: [{ type: "rich_text_section", elements: [link] }] },
+        { type: "block_of_tomorrow", text: "words of tomorrow" },
+      ],
+    });
+    const message = page.getByRole("article").last();
+    await message.getByText("✓ card complete").waitFor();
+    await message.getByText("▸ card in_progress").waitFor();
+    expect(await message.getByRole("cell").allInnerTexts()).toEqual(["Tokaido", "<b>Hakone</b>"]);
+    await message.getByText("words of tomorrow").waitFor();
+    await message.getByText("rich link").waitFor();
+    expect(await message.locator("a").count()).toBe(0);
+  });
+
   it("suggests the agent's prompts in the direct messages", async () => {
     await person.goTo("Direct");
     await page.getByRole("button", { name: "Introduce yourself" }).press("Enter");
@@ -181,7 +232,10 @@ withBrowser("the page in a browser", () => {
   it("accepts a reply to a question as text in the thread", async () => {
     await person.say("ask me");
     await person.thread().getByRole("button", { name: "Yes", exact: true }).waitFor();
-    await person.reply("as you like");
+    await person.press("Reply in thread");
+    await person.thread().getByText("You are replying here").waitFor();
+    await page.getByText(/^Replying to “@Sekisho ask me”/).waitFor();
+    await person.type("as you like");
     await person.thread().getByText("I'm the echo agent.").waitFor();
   });
 
@@ -204,7 +258,7 @@ withBrowser("the page in a browser", () => {
       .thread()
       .getByText(/cancel+ed|stopped/i)
       .waitFor();
-    await page.locator("#summary").getByText("done").waitFor();
+    await page.getByText(/^Stopped after/).waitFor();
   });
 
   it("tells a person without access whom to ask", async () => {
@@ -221,6 +275,9 @@ withBrowser("the page in a browser", () => {
     expect(await person.thread().locator(".message").last().innerText()).not.toMatch(
       /Error|-32|execution_failed/,
     );
+    await page.getByText(/^Failed after/).waitFor();
+    // The steps before and after the failure succeeded.
+    expect(await page.locator(".step.failed").count()).toBe(1);
   });
 
   it("sends a file to the agent and offers a file of the agent for download", async () => {

@@ -5,6 +5,8 @@ export type Person = {
   /** Writes in the conversation itself, also after a reply in a thread. */
   say(text: string): Promise<void>;
   reply(text: string): Promise<void>;
+  /** Writes wherever the field leads. */
+  type(text: string): Promise<void>;
   /** The thread of the latest message in the conversation. */
   thread(): Locator;
   press(label: string): Promise<void>;
@@ -13,7 +15,7 @@ export type Person = {
 
 export async function openPage({ page, url }: { page: Page; url: string }): Promise<Person> {
   await page.goto(url);
-  await page.getByText("connected", { exact: true }).waitFor();
+  await page.getByText("live", { exact: true }).waitFor();
   const thread = () => page.getByRole("article").last();
   const press = (label: string) =>
     thread().getByRole("button", { name: label, exact: true }).click();
@@ -33,6 +35,7 @@ export async function openPage({ page, url }: { page: Page; url: string }): Prom
       await press("Reply in thread");
       await type(text);
     },
+    type,
     thread,
     press,
     goTo: (place) => page.getByRole("navigation").getByRole("button", { name: place }).click(),

@@ -267,7 +267,7 @@ async function show(
   const site = await startWithPage();
   const page = await browser.newPage({ viewport, colorScheme: shot.scheme ?? "light" });
   const person = await openPage({ page, url: site.address("/") });
-  if (writer !== undefined) await page.locator("#person").selectOption(writer);
+  if (writer !== undefined) await page.getByLabel("Write as").selectOption(writer);
   await shot.stage(person, page);
   await page.waitForTimeout(700);
   return {

@@ -1,8 +1,10 @@
 /** Starts what `npm start` runs, with a folder and ports of its own: both zones, the fake Slack, and the page. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseConfig } from "@sekisho/config/load.ts";
 import type { FakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { listExamples } from "@sekisho/local/page/examples.ts";
 import { createPage, type LocalPage } from "@sekisho/local/page/page.ts";
 import { createStepRecorder } from "@sekisho/local/recorder/step-recorder.ts";
 import { createTaskWatch } from "@sekisho/local/recorder/task-watch.ts";
@@ -50,7 +52,8 @@ export async function startWithPage(): Promise<Started> {
     extraRules: rules,
     level: "error",
     attach(fakeSlack) {
-      page = createPage({ fakeSlack, stepRecorder, door });
+      const examples = listExamples(parseConfig({ json: config }));
+      page = createPage({ fakeSlack, stepRecorder, door, examples });
       return {
         ...createTaskWatch({ add: stepRecorder.add }),
         page: async (...exchange) =>

@@ -2,7 +2,7 @@
 import { uuidPattern } from "@sekisho/contracts/envelope.ts";
 import { type Admission, Refusal } from "@sekisho/local/web/admission.ts";
 import { createEventStreams } from "@sekisho/local/web/event-streams.ts";
-import { appDocument, sharedRoutes } from "@sekisho/local/web/files.ts";
+import { appDocument, clientRoutes } from "@sekisho/local/web/files.ts";
 import type {
   DeadLettersView,
   DestinationsView,
@@ -99,7 +99,7 @@ export function createOperatorsPage({
     isOwn: (address) => address === "/" || /^\/(operate|web)(\/|$)/.test(address),
     admission,
     openRoutes: {
-      ...sharedRoutes(),
+      ...clientRoutes(),
       [`GET ${signInPath}`]: (exchange) =>
         signIn === undefined ? redirect(exchange.response, home) : form(exchange),
       // From then on the browser sends the token's session as a cookie that no script can read.

@@ -20,6 +20,7 @@ import {
 import { handleAgentErrors } from "@sekisho/local/execution-zone.ts";
 import { lockFolder } from "@sekisho/local/folder-lock.ts";
 import { isVisit } from "@sekisho/local/landing.ts";
+import { listExamples } from "@sekisho/local/page/examples.ts";
 import { createPage } from "@sekisho/local/page/page.ts";
 import { createStepRecorder } from "@sekisho/local/recorder/step-recorder.ts";
 import { createTaskWatch } from "@sekisho/local/recorder/task-watch.ts";
@@ -126,7 +127,8 @@ async function withFakeSlack(run: CommandRun, settings: Given): Promise<number> 
   });
   const view = await createView(run, { ...settings, slack, fakeSlack: slack });
   const { door, stepRecorder } = view;
-  const page = createPage({ fakeSlack, stepRecorder, door });
+  const examples = listExamples(settings.config);
+  const page = createPage({ fakeSlack, stepRecorder, door, examples });
   const pages: Page = async (...exchange) =>
     !(await isStranger(exchange[0], door)) &&
     ((await page.handle(...exchange)) || (await view.page(...exchange)));

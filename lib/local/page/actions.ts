@@ -7,16 +7,17 @@ import { type RecordedSlack, recordPost, recordSignedRequest } from "../recorder
 import { Refusal } from "../web/admission.ts";
 import type { Handler, Routes } from "../web/site.ts";
 
-const personSchema = z.string().default(workspace.person);
+const user = z.string().default(workspace.person);
+const reference = { channel: z.string(), ts: z.string() };
 const messageSchema = z
   .object({
     text: z.string().trim().max(40_000),
     channel: z.string().default(workspace.channel.id),
     thread_ts: z.string().optional(),
-    user: personSchema,
+    user,
     file_ids: z.array(z.string()).max(10).default([]),
     /** A message that the person forwards. The text is the comment. */
-    forward: z.object({ channel: z.string(), ts: z.string() }).optional(),
+    forward: z.object(reference).optional(),
   })
   .refine(
     ({ text, file_ids, forward }) => text !== "" || file_ids.length > 0 || forward !== undefined,
@@ -33,199 +34,135 @@ const alertSchema = z.object({
     .default([]),
 });
 const clickSchema = z.object({
-  channel: z.string(),
-  ts: z.string(),
+  ...reference,
   action_id: z.string(),
   value: z.string().optional(),
-  user: personSchema,
+  user,
 });
-const directMessagesSchema = z.object({ user: personSchema });
-const shortcutSchema = z.object({ channel: z.string(), ts: z.string(), user: personSchema });
 const modalSchema = z.object({
   id: z.string(),
   filled_in: z.record(z.string(), z.union([z.string(), z.array(z.string())])).default({}),
 });
 
-const modalClickSchema = z.object({ id: z.string(), label: z.string() });
+const noThread = "This channel or thread does not exist.";
+const noModal = "This dialog is no longer open.";
 
-/** A slash command at the beginning of what somebody typed. */
-const command = /^(\/[a-z0-9_-]+)(?:\s+|$)/;
-/** A mention as somebody types it. In a thread it may be left out. */
-const mention = /^@sekisho\b[,:]?\s*/i;
-
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
-export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): Routes {
-  function post(body: z.output<typeof messageSchema>, eventsUrl: string): object {
-    const { text, channel, thread_ts: threadTs, user, file_ids: fileIds, forward } = body;
-    const [typedCommand, name] = forward === undefined ? (command.exec(text) ?? []) : [];
-    if (
-      typedCommand !== undefined &&
-      name !== undefined &&
-      threadTs === undefined &&
-      fileIds.length === 0
-    ) {
-      const sentForm = fakeSlack.command({
-        eventsUrl,
-        command: name,
-        text: text.slice(typedCommand.length),
-        channel,
-        user,
-      });
-      const step = {
-        title: `Slack sent the command ${name}`,
-        detail: { channel, user, command: name },
-      };
-      recordSignedRequest({ ...sentForm, ...step, stepRecorder });
-      return { request_id: sentForm.requestId };
-    }
-    const unaddressed = text.replace(mention, "");
-    const forwards = forward === undefined ? [] : [forward];
-    const message = { eventsUrl, text: unaddressed, channel, user, fileIds, forwards };
-    const isReply = threadTs !== undefined && unaddressed === text;
-    const postedMessage = isReply
-      ? fakeSlack.reply({ ...message, threadTs })
-      : fakeSlack.ask({ ...message, threadTs });
-    recordPost({ postedMessage, stepRecorder });
-    return { request_id: postedMessage.requestId, ts: postedMessage.message.ts };
-  }
-
-  function postAlert(
-    { channel, ...alert }: z.output<typeof alertSchema>,
-    eventsUrl: string,
-  ): object {
-    return { ts: fakeSlack.postAlert({ eventsUrl, channel, alert }).message.ts };
-  }
-
-  function click(body: z.output<typeof clickSchema>, eventsUrl: string): object {
-    const { channel, ts, action_id: actionId, value, user } = body;
-    const { delivered, requestId } = fakeSlack.clickButton({
-      eventsUrl,
-      channel,
-      ts,
-      actionId,
-      value,
-      user,
-    });
-    if (requestId !== undefined) {
-      const step = {
-        title: "Slack sent a button click",
-        detail: { channel, user, action_id: actionId },
-      };
-      recordSignedRequest({ requestId, delivered, ...step, stepRecorder });
-    }
-    return {};
-  }
-
-  function ask(body: z.output<typeof shortcutSchema>, eventsUrl: string): object {
-    fakeSlack.useShortcut({ eventsUrl, ...body, callbackId: askAboutShortcut });
-    return {};
-  }
-
-  async function submit(
-    { id, filled_in: filledIn }: z.output<typeof modalSchema>,
-    eventsUrl: string,
-  ): Promise<object> {
-    const { status, errors } = await fakeSlack.submitModal({ eventsUrl, id, filledIn });
-    if (status !== 200) throw new Refusal(502, "We had some trouble connecting. Try again.");
-    return { errors };
-  }
-
-  function clickInModal(
-    { id, label }: z.output<typeof modalClickSchema>,
-    eventsUrl: string,
-  ): object {
-    fakeSlack.clickModalButton({ eventsUrl, id, label });
-    return {};
-  }
-
-  function close({ id }: z.output<typeof modalSchema>): object {
-    fakeSlack.closeModal(id);
-    return {};
-  }
-
-  function openDirectMessages(
-    { user }: z.output<typeof directMessagesSchema>,
-    eventsUrl: string,
-  ): object {
-    fakeSlack.openHome({ eventsUrl, user, tab: "messages" });
-    return {};
-  }
-
-  const noThread = "This channel or thread does not exist.";
-  const noButton = "The message no longer has this button.";
-  const noModal = "This dialog is no longer open.";
-  const noAlert =
-    "Enter a title, a text and at most 20 fields of up to 3,000 characters, and choose a channel.";
-  const noText = "Enter a message of 1 to 40,000 characters.";
+export function createActionRoutes(slack: RecordedSlack): Routes {
+  const { fakeSlack } = slack;
   return {
     "POST /local/messages": action({
       schema: messageSchema,
-      invalid: noText,
+      invalid: "Enter a message of 1 to 40,000 characters.",
       impossible: noThread,
-      run: post,
+      run: (body, eventsUrl) => sendMessage(slack, body, eventsUrl),
     }),
     "POST /local/alerts": action({
       schema: alertSchema,
-      invalid: noAlert,
-      impossible: noAlert,
-      run: postAlert,
+      impossible:
+        "Enter a title, a text and at most 20 fields of up to 3,000 characters, and choose a channel.",
+      run: ({ channel, ...alert }, eventsUrl) => {
+        return { ts: fakeSlack.postAlert({ eventsUrl, channel, alert }).message.ts };
+      },
     }),
     "POST /local/clicks": action({
       schema: clickSchema,
-      invalid: noButton,
-      impossible: noButton,
-      run: click,
+      impossible: "The message no longer has this button.",
+      run: (body, eventsUrl) => click(slack, body, eventsUrl),
     }),
     "POST /local/shortcuts": action({
-      schema: shortcutSchema,
-      invalid: noThread,
+      schema: z.object({ ...reference, user }),
       impossible: noThread,
-      run: ask,
+      run: (body, eventsUrl) =>
+        void fakeSlack.useShortcut({ eventsUrl, ...body, callbackId: askAboutShortcut }),
     }),
     "POST /local/modals": action({
       schema: modalSchema,
-      invalid: noModal,
       impossible: noModal,
-      run: submit,
+      async run({ id, filled_in: filledIn }, eventsUrl) {
+        const { status, errors } = await fakeSlack.submitModal({ eventsUrl, id, filledIn });
+        if (status !== 200) throw new Refusal(502, "We had some trouble connecting. Try again.");
+        return { errors };
+      },
     }),
     "POST /local/modals/clicks": action({
-      schema: modalClickSchema,
-      invalid: noModal,
+      schema: z.object({ id: z.string(), label: z.string() }),
       impossible: noModal,
-      run: clickInModal,
+      run: (body, eventsUrl) => void fakeSlack.clickModalButton({ eventsUrl, ...body }),
     }),
     "POST /local/modals/close": action({
       schema: modalSchema,
-      invalid: noModal,
       impossible: noModal,
-      run: close,
+      run: ({ id }) => fakeSlack.closeModal(id),
     }),
     "POST /local/direct-messages": action({
-      ...{ schema: directMessagesSchema, invalid: noThread, impossible: noThread },
-      run: openDirectMessages,
+      schema: z.object({ user }),
+      impossible: noThread,
+      run: (body, eventsUrl) => void fakeSlack.openHome({ eventsUrl, ...body, tab: "messages" }),
     }),
   };
 }
 
+/** A slash command at the beginning of what somebody typed. */
+const commandPattern = /^(\/[a-z0-9_-]+)(?:\s+|$)/;
+/** A mention as somebody types it. In a thread it may be left out. */
+const mention = /^@sekisho\b[,:]?\s*/i;
+
+function sendMessage(
+  { fakeSlack, stepRecorder }: RecordedSlack,
+  body: z.output<typeof messageSchema>,
+  eventsUrl: string,
+): object {
+  const { text, thread_ts: threadTs, file_ids: fileIds, forward, ...author } = body;
+  const isPlain = threadTs === undefined && fileIds.length === 0 && forward === undefined;
+  const [typedCommand, command] = isPlain ? (commandPattern.exec(text) ?? []) : [];
+  if (typedCommand !== undefined && command !== undefined) {
+    const commandText = text.slice(typedCommand.length);
+    const sentForm = fakeSlack.command({ eventsUrl, command, text: commandText, ...author });
+    const title = `Slack sent the command ${command}`;
+    recordSignedRequest({ ...sentForm, title, detail: { ...author, command }, stepRecorder });
+    return { request_id: sentForm.requestId };
+  }
+  const unaddressed = text.replace(mention, "");
+  const forwards = forward === undefined ? [] : [forward];
+  const message = { eventsUrl, text: unaddressed, ...author, fileIds, forwards };
+  const isReply = threadTs !== undefined && unaddressed === text;
+  const postedMessage = isReply
+    ? fakeSlack.reply({ ...message, threadTs })
+    : fakeSlack.ask({ ...message, threadTs });
+  recordPost({ postedMessage, stepRecorder });
+  return { request_id: postedMessage.requestId, ts: postedMessage.message.ts };
+}
+
+function click(
+  { fakeSlack, stepRecorder }: RecordedSlack,
+  { action_id: actionId, ...body }: z.output<typeof clickSchema>,
+  eventsUrl: string,
+): void {
+  const { requestId, delivered } = fakeSlack.clickButton({ eventsUrl, actionId, ...body });
+  if (requestId === undefined) return;
+  const detail = { channel: body.channel, user: body.user, action_id: actionId };
+  const title = "Slack sent a button click";
+  recordSignedRequest({ requestId, delivered, title, detail, stepRecorder });
+}
+
 type Action<Schema extends z.ZodType> = {
   schema: Schema;
-  invalid: string;
+  /** For the person if the fake Slack throws, because it has no such channel, thread or button. */
   impossible: string;
-  run: (body: z.output<Schema>, eventsUrl: string) => object | Promise<object>;
+  /** The same if the body is malformed. */
+  invalid?: string;
+  /** The result is the answer's JSON. */
+  run: (body: z.output<Schema>, eventsUrl: string) => unknown;
 };
 
-/** `impossible` is the message if the fake Slack throws, because it has no such channel, thread or button. */
-function action<Schema extends z.ZodType>({
-  schema,
-  invalid,
-  impossible,
-  run,
-}: Action<Schema>): Handler {
+function action<Schema extends z.ZodType>(options: Action<Schema>): Handler {
+  const { schema, impossible, invalid = impossible, run } = options;
   return async ({ request, json }) => {
     const body = schema.safeParse(await json());
     if (!body.success) throw new Refusal(400, invalid);
+    const eventsUrl = `http://127.0.0.1:${request.socket.localPort}/slack/events`;
     try {
-      return await run(body.data, `http://127.0.0.1:${request.socket.localPort}/slack/events`);
+      return (await run(body.data, eventsUrl)) ?? {};
     } catch (error) {
       throw error instanceof Refusal ? error : new Refusal(400, impossible);
     }

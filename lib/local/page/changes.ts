@@ -1,26 +1,43 @@
-/** The events that the page in the browser gets: the whole state, then each change. */
+/** The events that the page in the browser gets: everything at first, then each change. */
 import type { FakeSlackChange } from "../fake-slack/state.ts";
-import { channels, people, workspace } from "../fake-slack/workspace.ts";
+import { channels, type FakeSlackChannel, people, workspace } from "../fake-slack/workspace.ts";
 import type { RecordedSlack } from "../recorder/slack-steps.ts";
 import { type RecordedStep, zoneOfStep } from "../recorder/step-recorder.ts";
 import type { EventSource } from "../web/event-streams.ts";
-import { createMrkdwnTree } from "./display-tree.ts";
-import { createMessageView, findDisplayName } from "./message-view.ts";
+import type { LocalChange, LocalEvent, Prompt } from "../web/local-events.ts";
+import { createMrkdwnTree, findDisplayName } from "./display-tree.ts";
+import { createMessageView } from "./message-view.ts";
 import { createModalView } from "./modal-view.ts";
 
-export function createChangeFeed({ fakeSlack, stepRecorder }: RecordedSlack): EventSource {
-  return (send) => {
-    const sendChange = (change: FakeSlackChange) => send(toPageChange(change));
-    const sendStep = (step: RecordedStep) => send(toPageStep(step));
-    send({ type: "reset", ...peopleAndChannels() });
-    for (const message of fakeSlack.messages()) sendChange({ type: "message", message });
-    for (const message of fakeSlack.ephemeralMessages())
-      sendChange({ type: "ephemeral", ...message });
-    for (const status of fakeSlack.statuses()) sendChange({ type: "status", ...status });
-    for (const prompts of fakeSlack.prompts()) sendChange({ type: "prompts", ...prompts });
-    for (const modal of fakeSlack.modals()) sendChange({ type: "modal", user: modal.user, modal });
-    stepRecorder.steps().forEach(sendStep);
-    const stops = [fakeSlack.onChange(sendChange), stepRecorder.onStep(sendStep)];
+type FeedOptions = RecordedSlack & { examples?: readonly Prompt[] };
+
+export function createChangeFeed({
+  fakeSlack,
+  stepRecorder,
+  examples = [],
+}: FeedOptions): EventSource {
+  const stepsSince = fakeSlack.messages().at(-1)?.ts ?? "0";
+  return (sendJson) => {
+    const send = (event: LocalEvent) => sendJson(event);
+    const sendChange = (change: FakeSlackChange) => toLocalChanges(change).forEach(send);
+    const changes: FakeSlackChange[] = [
+      ...fakeSlack.messages().map((message) => ({ type: "message" as const, message })),
+      ...fakeSlack
+        .ephemeralMessages()
+        .map((message) => ({ type: "ephemeral" as const, ...message })),
+      ...fakeSlack.statuses().map((status) => ({ type: "status" as const, ...status })),
+      ...fakeSlack.prompts().map((prompts) => ({ type: "prompts" as const, ...prompts })),
+      ...fakeSlack.modals().map((modal) => ({ type: "modal" as const, user: modal.user, modal })),
+    ];
+    send({
+      type: "reset",
+      ...{ ...listPeopleAndChannels(), examples, stepsSince },
+      changes: [...changes.flatMap(toLocalChanges), ...stepRecorder.steps().map(toStepChange)],
+    });
+    const stops = [
+      fakeSlack.onChange(sendChange),
+      stepRecorder.onStep((step) => send(toStepChange(step))),
+    ];
     return () => {
       for (const stop of stops) stop();
     };
@@ -28,40 +45,38 @@ export function createChangeFeed({ fakeSlack, stepRecorder }: RecordedSlack): Ev
 }
 
 /** The people of the first workspace, and the channels that they are in. */
-function peopleAndChannels() {
-  const isInTeam = ({
-    team,
-    sharedWith,
-    withoutBot,
-  }: {
-    team: string;
-    sharedWith?: string;
-    withoutBot?: true;
-  }) => team === workspace.team && sharedWith === undefined && withoutBot === undefined;
+function listPeopleAndChannels() {
+  const isOurs = ({ team, sharedWith, withoutBot }: Partial<FakeSlackChannel>) =>
+    team === workspace.team && sharedWith === undefined && withoutBot === undefined;
   return {
-    people: people.filter(isInTeam).map(({ id, name, locale }) => ({ id, name, locale })),
+    people: people.filter(isOurs).map(({ id, name, locale }) => ({ id, name, locale })),
     channels: channels
-      .filter(isInTeam)
-      .map(({ id, name, direct, people: who }) => ({ id, name, direct, people: who })),
+      .filter(isOurs)
+      .map(({ id, name, direct, people: members }) => ({ id, name, direct, people: members })),
   };
 }
 
-function toPageChange(change: FakeSlackChange): object {
-  if (change.type === "message")
-    return { type: "message", message: createMessageView(change.message) };
-  if (change.type === "modal")
-    return { ...change, modal: change.modal && createModalView(change.modal) };
-  if (change.type !== "ephemeral") return change;
-  const { text, user, ...fields } = change;
-  return {
-    ...fields,
-    user,
-    name: findDisplayName(user),
-    shown: createMrkdwnTree(text, findDisplayName),
-  };
+/** None for what the page does not show. */
+function toLocalChanges(change: FakeSlackChange): LocalChange[] {
+  switch (change.type) {
+    case "message":
+      return [{ type: "message", message: createMessageView(change.message) }];
+    case "ephemeral": {
+      const { type, text, ...message } = change;
+      const name = findDisplayName(message.user);
+      return [{ type, message: { ...message, name, shown: createMrkdwnTree(text) } }];
+    }
+    case "modal":
+      return [{ ...change, modal: change.modal && createModalView(change.modal) }];
+    case "removed":
+    case "status":
+    case "prompts":
+      return [change];
+    default:
+      return [];
+  }
 }
 
-/** As a step of the timeline that all pages draw. */
-function toPageStep({ kind, detail, ...step }: RecordedStep): object {
-  return { type: "step", step: { ...step, zone: zoneOfStep[kind], frame: detail } };
+function toStepChange({ requestId, kind, detail, ...step }: RecordedStep): LocalChange {
+  return { type: "step", requestId, step: { ...step, zone: zoneOfStep[kind], frame: detail } };
 }

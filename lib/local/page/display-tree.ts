@@ -11,6 +11,14 @@ import type {
   MarkdownBlock,
   Table,
 } from "@sekisho/verification/slack/markdown/nodes.ts";
+import {
+  findFakeChannel,
+  findFakePerson,
+  groups,
+  isOwnBot,
+  otherBot,
+  workflow,
+} from "../fake-slack/workspace.ts";
 import type { DisplayNode } from "../web/display-node.ts";
 
 type Tag = Exclude<DisplayNode, string>["tag"];
@@ -150,8 +158,19 @@ function tableTree({ header, rows }: Table): DisplayNode {
 const pieces =
   /(```[\s\S]*?```|`[^`\n]+`|<[^<>\n]+>|(?<![\w*])\*(?!\s)[^*\n]+(?<!\s)\*(?![\w*])|(?<![\w_])_(?!\s)[^_\n]+(?<!\s)_(?![\w_])|(?<![\w~])~(?!\s)[^~\n]+(?<!\s)~(?![\w~])|:[a-z0-9_+'-]+:)/;
 
+type NameOf = (id: string) => string;
+
+/** The name of a user, a user group or a channel. */
+export function findDisplayName(id: string): string {
+  if (isOwnBot(id)) return "Sekisho";
+  if (id === otherBot.user) return otherBot.name;
+  if (id === workflow.bot) return workflow.name;
+  const group = groups.find((each) => each.id === id);
+  return group?.handle ?? findFakePerson(id)?.name ?? findFakeChannel(id)?.name ?? id;
+}
+
 /** Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text). `nameOf` names a mentioned user or channel. */
-export function createMrkdwnTree(text: string, nameOf: (id: string) => string): DisplayNode[] {
+export function createMrkdwnTree(text: string, nameOf: NameOf = findDisplayName): DisplayNode[] {
   const shownNodes: DisplayNode[] = [];
   let quotedLines: string[] = [];
   const endQuote = () => {
@@ -180,7 +199,7 @@ export function createMrkdwnTree(text: string, nameOf: (id: string) => string): 
   return shownNodes.filter((each) => each !== "");
 }
 
-function inline(text: string, nameOf: (id: string) => string): DisplayNode[] {
+function inline(text: string, nameOf: NameOf): DisplayNode[] {
   return text.split(pieces).flatMap((piece, index): DisplayNode[] => {
     // Every second piece is a match. The text between two may look like one.
     if (index % 2 === 0) return piece === "" ? [] : [decodeSlackEntities(piece)];
@@ -197,7 +216,7 @@ function inline(text: string, nameOf: (id: string) => string): DisplayNode[] {
 }
 
 /** Mentions, dates, broadcasts and links. */
-function special(inner: string, nameOf: (id: string) => string): DisplayNode[] {
+function special(inner: string, nameOf: NameOf): DisplayNode[] {
   const [target = "", label] = inner.split("|");
   if (/^[@#]/.test(target))
     return [createNode("mention", [`${target[0]}${label ?? nameOf(target.slice(1))}`])];

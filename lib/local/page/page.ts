@@ -6,7 +6,8 @@ import { type RecordedSlack, watchFakeSlack } from "../recorder/slack-steps.ts";
 import { Refusal } from "../web/admission.ts";
 import type { Door } from "../web/door.ts";
 import { createEventStreams } from "../web/event-streams.ts";
-import { documentHandler, fileRoutes, sharedRoutes } from "../web/files.ts";
+import { appDocument, clientRoutes } from "../web/files.ts";
+import type { Prompt } from "../web/local-events.ts";
 import { createSite, type Handler, type Site, sendPage } from "../web/site.ts";
 import { createActionRoutes } from "./actions.ts";
 import { createChangeFeed } from "./changes.ts";
@@ -17,36 +18,33 @@ export type LocalPage = Site & { close(): void };
 
 const maxFileBytes = 25 * 1024 * 1024;
 const maxNameLength = 255;
-const folder = new URL("./client/", import.meta.url);
-const path = "/local/client/";
+
+/** `examples` are messages that the page offers. */
+type PageOptions = RecordedSlack & { door: Door; examples?: readonly Prompt[] };
 
 /**
  * The page makes the fake Slack sign requests to the `/slack/events` of the same server. So it answers only its own tab, in a browser
  * that came by the printed address.
  */
-export function createPage({
-  fakeSlack,
-  stepRecorder,
-  door,
-}: RecordedSlack & { door: Door }): LocalPage {
+export function createPage(options: PageOptions): LocalPage {
+  const { fakeSlack, stepRecorder, door } = options;
   const streams = createEventStreams();
-  const watch = createChangeFeed({ fakeSlack, stepRecorder });
+  const watch = createChangeFeed(options);
   watchFakeSlack({ fakeSlack, stepRecorder });
   const site = createSite({
     home: "/",
     isOwn: (address) => address === "/" || /^\/(local|web)\//.test(address),
     admission: door,
-    openRoutes: sharedRoutes(),
+    openRoutes: clientRoutes(),
     routes: {
-      "GET /": documentHandler({
-        ...{ folder, path, name: "client", title: "Sekisho on this machine" },
+      "GET /": appDocument({
+        ...{ page: "local", title: "Sekisho on this machine" },
         // Not 'self', because this host also serves files that people attached.
         sources: (host) => ({
-          code: `http://${host}${path} http://${host}/web/`,
+          code: `http://${host}/web/`,
           images: `data: http://${host}/local/files/`,
         }),
       }),
-      ...fileRoutes({ folder, path }),
       "GET /local/events": (exchange) => streams.open(exchange, { watch }),
       "POST /local/files": receiveFile(fakeSlack),
       "GET /local/files/*": serveFile(fakeSlack),

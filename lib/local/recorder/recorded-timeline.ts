@@ -7,7 +7,11 @@ import { type RecordedStep, zoneOfStep } from "./step-recorder.ts";
 import { createTimeline, type TimelineStep } from "./timeline.ts";
 
 /** `frame` is the message on the wire, with secrets redacted and texts replaced by their lengths. */
-export type FramedStep = TimelineStep & { frame?: unknown };
+export type FramedStep = TimelineStep & {
+  frame?: unknown;
+  call?: string | undefined;
+  canceled?: boolean | undefined;
+};
 
 type Sources = {
   task: Task;
@@ -27,13 +31,16 @@ export function createRecordedTimeline({ task, execution, steps, nowMs }: Source
   ].sort((a, b) => a.atMs - b.atMs);
 }
 
-function toFramedStep({ atMs, kind, title, detail, failed }: RecordedStep): FramedStep {
+function toFramedStep(recordedStep: RecordedStep): FramedStep {
+  const { atMs, kind, title, detail, call, failed, canceled } = recordedStep;
   const step: FramedStep = {
     atMs,
     zone: zoneOfStep[kind],
     title,
     detail: {},
+    ...(call !== undefined && { call }),
     ...(failed === true && { failed }),
+    ...(canceled === true && { canceled }),
   };
   const { next, status, deliveries } = Object(detail) as Record<string, unknown>;
   switch (kind) {

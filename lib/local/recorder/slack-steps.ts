@@ -1,4 +1,5 @@
 /** Records what happens between Slack and the Verification zone as steps: the signed requests, and the calls that post the answer. */
+import { randomUUID } from "node:crypto";
 import { metadataSchema } from "@sekisho/verification/slack/api/post-keys.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import type { FakeSlack } from "../fake-slack/fake-slack.ts";
@@ -75,10 +76,11 @@ export function recordSignedRequest({
   detail,
   stepRecorder,
 }: SignedRequest): void {
-  stepRecorder.add({ requestId, kind: "event", title, detail });
+  const step = { requestId, kind: "event", call: randomUUID() } as const;
+  stepRecorder.add({ ...step, title, detail });
   void delivered.then(({ status, deliveries }) => {
     const answer = status === undefined ? "no response" : `ingress responded ${status}`;
-    stepRecorder.add({ requestId, kind: "event", title: answer, detail: { status, deliveries } });
+    stepRecorder.add({ ...step, title: answer, detail: { status, deliveries } });
   });
 }
 

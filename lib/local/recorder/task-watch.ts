@@ -12,8 +12,11 @@ export type WatchedStep = {
   kind: "claim" | "decision" | "request" | "response";
   title: string;
   detail: unknown;
-  /** The task has an outcome, and it is neither an answer nor a cancel. */
+  /** The request and the response of a call have the same one. */
+  call?: string;
+  /** With this step the task has an outcome, and it is neither an answer nor a cancel. */
   failed?: boolean;
+  canceled?: boolean;
 };
 
 export type TaskWatch = {
@@ -31,11 +34,12 @@ type TaskWatchOptions = { add: (step: WatchedStep) => void; now?: () => number }
 export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): TaskWatch {
   const requestIdOfTask = new Map<string, string>();
   const requestIdOfCall = new Map<string, string>();
+  const failedTasks = new Map<string, true>();
 
-  function remember(taskId: string, requestId: string): void {
-    const [oldest] = requestIdOfTask.keys();
-    if (oldest !== undefined && requestIdOfTask.size >= maxTasks) requestIdOfTask.delete(oldest);
-    requestIdOfTask.set(taskId, requestId);
+  function remember<T>(map: Map<string, T>, id: string, value: T): void {
+    const [oldest] = map.keys();
+    if (oldest !== undefined && map.size >= maxTasks) map.delete(oldest);
+    map.set(id, value);
   }
 
   function requestIdFor({ id, method, body, direction }: TapEntry): string | undefined {
@@ -50,7 +54,7 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
   return {
     observe({ requestId, event, task, effects }) {
       // A task from before a restart was accepted by another process.
-      if (task.call?.taskId !== undefined) remember(task.call.taskId, requestId);
+      if (task.call?.taskId !== undefined) remember(requestIdOfTask, task.call.taskId, requestId);
       const title = formatStepTitle({ text: describeEvent(event), state: task.state });
       const effectTexts = effects.map((effect) =>
         effect.type === "wake"
@@ -58,7 +62,9 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
           : effect.type,
       );
       const kind = event.type === "woken" ? "claim" : "decision";
-      const hasFailed = isFailed(task);
+      // Later steps, such as posting why it failed, succeed.
+      const hasFailed = isFailed(task) && !failedTasks.has(requestId);
+      if (hasFailed) remember(failedTasks, requestId, true);
       add({
         requestId,
         atMs: now(),
@@ -66,6 +72,7 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
         title,
         detail: { event, next: effectTexts },
         ...(hasFailed && { failed: true }),
+        ...(isCanceled(task) && { canceled: true }),
       });
     },
     tap(entry) {
@@ -74,7 +81,7 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
       if (entry.direction === "response") {
         requestIdOfCall.delete(entry.id);
         const taskId = Object(Object(entry.body).result).task_id;
-        if (typeof taskId === "string") remember(taskId, requestId);
+        if (typeof taskId === "string") remember(requestIdOfTask, taskId, requestId);
       }
       add({
         requestId,
@@ -82,6 +89,7 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
         kind: entry.direction,
         title: titleOf(entry),
         detail: entry.body,
+        call: entry.id,
       });
     },
   };

@@ -4,7 +4,11 @@ export type TimelineStep = {
   atMs: number;
   zone: string;
   title: string;
-  failed?: boolean;
+  /** The request and the response of a call have the same one. */
+  call?: string | undefined;
+  failed?: boolean | undefined;
+  /** A person has canceled the task. */
+  canceled?: boolean | undefined;
   detail?: Readonly<Record<string, unknown>>;
   /** What went over the wire: a JSON-RPC request or response. */
   frame?: unknown;

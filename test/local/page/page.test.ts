@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
-import { type Answer, markup, readScripts, type Visitor, visit } from "../web/ask.ts";
+import { type Answer, type Visitor, visit } from "../web/ask.ts";
 import { botToken, serveLocalPage } from "./serve-local-page.ts";
 
 let site: Awaited<ReturnType<typeof serveLocalPage>>;
@@ -20,7 +20,7 @@ describe("the local page", () => {
     const { status, headers, body } = await visitor.ask("/");
     expect(status).toBe(200);
     const policy = String(headers["content-security-policy"]);
-    const code = `${url}/local/client/ ${url}/web/`;
+    const code = `${url}/web/`;
     expect(policy).toContain(
       `default-src 'none'; script-src ${code}; style-src ${code}; img-src data: ${url}/local/files/`,
     );
@@ -30,20 +30,17 @@ describe("the local page", () => {
     const loaded = [...body.matchAll(/(?:src|href)="(?!data:)([^"]*)/g)].map(
       ([, path = ""]) => path,
     );
-    expect(loaded).toEqual([
-      "/web/common.css",
-      "/local/client/page.css",
-      "/local/client/client.js",
-      "/operate/",
-    ]);
+    expect(loaded).toEqual(["/web/app.css", "/web/app.js"]);
   });
 
-  it("inserts text only as text, and serves only its own scripts", async () => {
-    const scripts = await readScripts(visitor, "/local/client/client.js");
-    expect(scripts.size).toBeGreaterThan(5);
-    for (const text of scripts.values()) expect(text).not.toMatch(markup);
-    expect((await visitor.ask("/local/client/page.ts")).status).toBe(404);
-    expect((await visitor.ask("/web/door.ts")).status).toBe(404);
+  it("serves the web app, and no source of it", async () => {
+    const [script, style] = await Promise.all(
+      ["/web/app.js", "/web/app.css"].map((path) => visitor.ask(path)),
+    );
+    expect(script?.headers["content-type"]).toBe("text/javascript; charset=utf-8");
+    expect(style?.headers["content-type"]).toBe("text/css; charset=utf-8");
+    for (const path of ["/web/client/app.tsx", "/web/door.ts", "/local/client/client.js"])
+      expect((await visitor.ask(path)).status).toBe(404);
   });
 
   it("streams the existing messages, and then new ones", async () => {

@@ -38,7 +38,7 @@ const pages = [
       status: 401,
       body: expect.stringContaining("Open the address that the command printed"),
     },
-    reads: ["/local/events", "/local/client/client.js", "/local/files/F0"],
+    reads: ["/local/events", "/local/files/F0"],
     action: "/local/messages",
     body: { text: "hi" },
   },

@@ -1,56 +1,109 @@
-/** The timeline of a task: one line a step, with its detail and the frame that went over the wire inside. */
+/** The timeline of a task: where its time went, and its steps by state and zone, each with its detail and the frames that went over the wire inside. */
+import { groupSteps, type TimelineOutcome, type TimelineRow } from "../timeline-groups.ts";
 import type { TimelineStep } from "../timeline-step.ts";
 
 const zones: Readonly<Record<string, string>> = {
   slack: "Slack",
   verification: "Verification zone",
-  transport: "Transport",
+  transport: "Call of the agent",
   execution: "Execution zone",
   agent: "Agent",
 };
 
-/** `taskId` names the task, so that steps that are open stay open when more come. */
-export function Timeline({ steps, taskId }: { steps: readonly TimelineStep[]; taskId: string }) {
-  const startMs = steps[0]?.atMs ?? 0;
+const outcomes: Readonly<Record<TimelineOutcome, string>> = {
+  open: "Under way for",
+  good: "Answered in",
+  bad: "Failed after",
+  stopped: "Stopped after",
+};
+
+type TimelineProps = {
+  steps: readonly TimelineStep[];
+  /** Names the task, so that steps that are open stay open when more come. */
+  taskId: string;
+  /** How the task ended, where its record says so. */
+  outcome?: TimelineOutcome | undefined;
+};
+
+export function Timeline({ steps, taskId, outcome }: TimelineProps) {
+  const { groups, sum } = groupSteps(steps);
+  const parts = sum.parts.map(({ name, tookMs }) => `${name} ${formatSeconds(tookMs)}`);
+  if (steps.length === 0) return <p class="none">No steps were recorded.</p>;
   return (
-    <ol class="steps" aria-label="Steps">
-      {steps.map((step, index) => (
-        <Step key={`${taskId}/${index}`} step={step} startMs={startMs} />
-      ))}
-    </ol>
+    <>
+      <p class="sum">
+        <strong>{`${outcomes[outcome ?? sum.outcome]} ${formatSeconds(sum.tookMs)}`}</strong>
+        {parts.length > 0 && `: ${parts.join(", ")}`}
+      </p>
+      <ol class="steps" aria-label="Steps">
+        {groups.map(({ zone, state, rows, tookMs }, index) => (
+          <li key={`${taskId}/${index}`} class={`group ${zone}`}>
+            <h3>
+              <span class="dot" />
+              {zones[zone] ?? zone}
+              <span class="chip">{state}</span>
+              <span class="took">{formatSeconds(tookMs)}</span>
+            </h3>
+            <ul>
+              {rows.map((row, position) => (
+                <Row key={position} row={row} startMs={steps[0]?.atMs ?? 0} />
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }
 
-function Step({ step, startMs }: { step: TimelineStep; startMs: number }) {
-  const { atMs, zone, title, detail = {}, failed, frame } = step;
-  const facts = Object.entries(detail);
+function Row({ row, startMs }: { row: TimelineRow; startMs: number }) {
+  const { title, steps, tookMs } = row;
+  const [first] = steps;
+  const atMs = first?.atMs ?? startMs;
+  const hasFailed = steps.some(({ failed }) => failed);
+  const status = steps.map(({ frame }) => readStatus(frame)).find((each) => each !== undefined);
+  const hasDetail = steps.some(
+    ({ detail = {}, frame }) => Object.keys(detail).length > 0 || frame !== undefined,
+  );
   const line = (
     <>
       {title}
-      {failed && <span class="chip bad">failed</span>}
-      <span class="zone">{zones[zone] ?? zone}</span>
+      {status !== undefined && <span class={`chip ${status.kind}`}>{status.text}</span>}
+      {hasFailed && <span class="chip bad">failed</span>}
+      {steps.length > 1 && <span class="took">{formatSeconds(tookMs)}</span>}
     </>
   );
   return (
-    <li class={`step ${zone}${failed ? " failed" : ""}`}>
-      <time title={new Date(atMs).toLocaleTimeString()}>
-        {`+${((atMs - startMs) / 1000).toFixed(2)} s`}
+    <li class={hasFailed ? "step failed" : "step"}>
+      <time dateTime={new Date(atMs).toISOString()} title={new Date(atMs).toLocaleTimeString()}>
+        {`+${formatSeconds(atMs - startMs)}`}
       </time>
-      <span class="dot" />
-      {facts.length === 0 && frame === undefined ? (
-        <div class="plain">{line}</div>
-      ) : (
+      {hasDetail ? (
         <details>
           <summary>{line}</summary>
-          <dl class="facts">
-            {facts.map(([name, value]) => (
-              <Fact key={name} name={name} value={String(value)} />
-            ))}
-          </dl>
-          {frame !== undefined && <pre>{JSON.stringify(frame, null, 2)}</pre>}
+          {steps.map((step, index) => (
+            <Detail key={index} step={step} isPart={steps.length > 1} />
+          ))}
         </details>
+      ) : (
+        <div class="plain">{line}</div>
       )}
     </li>
+  );
+}
+
+function Detail({ step, isPart }: { step: TimelineStep; isPart: boolean }) {
+  const { title, detail = {}, frame } = step;
+  return (
+    <>
+      {isPart && <p class="soft">{title}</p>}
+      <dl class="facts">
+        {Object.entries(detail).map(([name, value]) => (
+          <Fact key={name} name={name} value={String(value)} />
+        ))}
+      </dl>
+      {frame !== undefined && <pre>{JSON.stringify(frame, null, 2)}</pre>}
+    </>
   );
 }
 
@@ -61,4 +114,24 @@ export function Fact({ name, value }: { name: string; value: string }) {
       <dd>{value}</dd>
     </div>
   );
+}
+
+type Frame = {
+  result?: { status?: unknown };
+  error?: { message?: unknown; data?: { reason?: unknown } };
+  failed?: unknown;
+  status?: unknown;
+};
+
+/** The outcome of a response, shown without opening the step. */
+function readStatus(frame: unknown): { text: string; kind: "" | "bad" } | undefined {
+  const { result, error, failed, status }: Frame = Object(frame);
+  const good = result?.status ?? status;
+  if (good !== undefined) return { text: String(good), kind: "" };
+  const bad = error?.data?.reason ?? failed ?? error?.message;
+  return bad === undefined ? undefined : { text: String(bad), kind: "bad" };
+}
+
+function formatSeconds(ms: number): string {
+  return `${(ms / 1000).toFixed(2)} s`;
 }
