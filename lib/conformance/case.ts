@@ -1,4 +1,5 @@
 /** The type of a case, and what it gets to work with. */
+import type { TestAsker } from "./asker.ts";
 import type { FileServer } from "./file-server.ts";
 import type { Observation, PeerOfCase } from "./peer.ts";
 import type { SharedTasks, Texts, Waits } from "./tasks.ts";
@@ -10,6 +11,8 @@ export type CaseRun = {
   texts: Texts;
   tasks: SharedTasks;
   files: FileServer | undefined;
+  /** Makes the tokens that say who asked. Undefined if the endpoint is to get none. */
+  asker: TestAsker | undefined;
   waits: Waits;
   isIdempotent: boolean;
   now: () => number;
@@ -39,6 +42,8 @@ export type ConformanceCase = {
   advice: string;
   /** Runs only under this profile. */
   profile?: Profile;
+  /** Runs only if the endpoint verifies who asked. */
+  needsAsker?: boolean;
   /** The cases that must have passed. Otherwise this one is skipped. */
   needs?: readonly string[];
   /** The cases that must be over first, however they end. */

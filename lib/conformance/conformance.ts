@@ -5,6 +5,7 @@
 import type { Dialect } from "@sekisho/contracts/dialects.ts";
 import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
+import { type AskerZone, createTestAsker, type TestAsker, withAskerTokens } from "./asker.ts";
 import type { CaseRun, ConformanceCase, Profile } from "./case.ts";
 import { conformanceCases } from "./cases/all.ts";
 import { Deviation, NotApplicable } from "./deviation.ts";
@@ -74,6 +75,8 @@ export type ConformanceOptions = {
   profile?: Profile;
   /** True if the endpoint is declared to deduplicate by request id. */
   isIdempotent?: boolean;
+  /** Present if the endpoint verifies who asked. Each request then has a token. */
+  asker?: AskerZone | undefined;
   /** False leaves out the cases that look at a task once more after its end. */
   hasSecondLook?: boolean;
   /** The longest time for the whole run. */
@@ -92,12 +95,13 @@ export async function runConformance(
   options: ConformanceOptions,
 ): Promise<ConformanceReport | { unreachable: string }> {
   const {
-    sender,
+    asker,
     level = "required",
     profile = "https",
     isIdempotent = false,
     hasSecondLook = true,
   } = options;
+  const sender = asker === undefined ? options.sender : withAskerTokens(options.sender, asker);
   const { budgetMs = defaultBudgetMs, interrupt = new AbortController().signal } = options;
   const waits = { ...defaultWaits, ...options.waits };
   const timeOver = AbortSignal.timeout(budgetMs);
@@ -122,10 +126,12 @@ export async function runConformance(
     });
     if (unreachable !== undefined) return { unreachable };
     const cases = (options.cases ?? conformanceCases).filter(
-      (one) => (one.profile ?? profile) === profile,
+      (one) => (one.profile ?? profile) === profile && (!one.needsAsker || asker !== undefined),
     );
     const schedule = createSchedule({
       ...options,
+      sender,
+      asker: asker && createTestAsker(asker),
       peer,
       files,
       waits,
@@ -200,6 +206,7 @@ type TimedReport = CaseReport & { isIdle: boolean; endedAtMs: number };
 
 type ScheduleOptions = {
   sender: Pick<Sender, "sentTokens">;
+  asker: TestAsker | undefined;
   peer: Peer;
   files: FileServer | undefined;
   texts?: Partial<Texts>;
@@ -217,6 +224,7 @@ type ScheduleOptions = {
 function createSchedule(options: ScheduleOptions) {
   const {
     sender,
+    asker,
     peer,
     files,
     waits,
@@ -230,7 +238,13 @@ function createSchedule(options: ScheduleOptions) {
   const texts = { ...defaultTexts, ...options.texts };
   const base = { waits, now, sleep: (ms: number) => sleep(ms, signal), files, texts, isIdempotent };
   const tasks = createSharedTasks({ ...base, openPeer: () => peer.forCase("shared task") }, texts);
-  const sharedParts = { ...base, tasks, observations: peer.observations, findMark: peer.findMark };
+  const sharedParts = {
+    ...base,
+    asker,
+    tasks,
+    observations: peer.observations,
+    findMark: peer.findMark,
+  };
 
   async function runOne(
     one: ConformanceCase,

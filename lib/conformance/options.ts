@@ -1,5 +1,7 @@
 /** The options of a conformance run on a command line, for `sekisho conformance` and for the bundled file. */
+import { readFileSync } from "node:fs";
 import { dialectSchema } from "@sekisho/contracts/dialects.ts";
+import { type AskerZone, readAskerKey } from "./asker.ts";
 import { type ConformanceOptions, defaultBudgetMs, defaultTexts } from "./conformance.ts";
 
 /** An option has a wrong value. The message is for the person who typed it. */
@@ -45,6 +47,13 @@ export const runOptions = {
     "a text at which the agent reads the attachments and sends files",
     defaultTexts.file,
   ),
+  "asker-key": {
+    type: "string",
+    value: "FILE",
+    help: "the endpoint verifies who asked: the private key in PEM (RSA or P-256) that signs the tokens of the run",
+  },
+  "asker-issuer": { type: "string", value: "URL", help: "the issuer of these tokens" },
+  "asker-audience": { type: "string", value: "TEXT", help: "the audience of these tokens" },
   "no-second-look": flag(
     "leaves out the cases that look at tasks once more, 8 to 30 s after their end",
   ),
@@ -81,6 +90,9 @@ type RunValues = {
   "form-text": string;
   "approval-text": string;
   "file-text": string;
+  "asker-key"?: string | undefined;
+  "asker-issuer"?: string | undefined;
+  "asker-audience"?: string | undefined;
   "no-second-look": boolean;
   budget: string;
   "call-timeout": string;
@@ -94,6 +106,7 @@ export function readRunOptions(
   return {
     level: readChoice("--level", values.level, ["required", "strict"]),
     profile: readChoice("--profile", values.profile ?? profile, ["https", "agentcore"]),
+    asker: readAsker(values),
     hasSecondLook: !values["no-second-look"],
     budgetMs: readSeconds("--budget", values.budget, 3600),
     callTimeoutMs: readSeconds("--call-timeout", values["call-timeout"], 600),
@@ -109,6 +122,30 @@ export function readRunOptions(
       file: values["file-text"],
     },
   };
+}
+
+function readAsker({
+  "asker-key": file,
+  "asker-issuer": issuer,
+  "asker-audience": audience,
+}: RunValues): AskerZone | undefined {
+  if (file === undefined && issuer === undefined && audience === undefined) return undefined;
+  if (!file || !issuer || !audience)
+    throw new OptionError("--asker-key, --asker-issuer and --asker-audience need each other.");
+  const key = readAskerKey(readPem(file));
+  if (key === undefined)
+    throw new OptionError(
+      `--asker-key: ${file} is no private key in PEM, of RSA (2048 bits or more) or the curve P-256.`,
+    );
+  return { issuer, audience, key };
+}
+
+function readPem(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new OptionError(`--asker-key: ${file} cannot be read (${Object(error).code}).`);
+  }
 }
 
 export function readDialect(name: string) {

@@ -208,6 +208,8 @@ export type SharedTasks = {
   askingForOtherValues(): Promise<AskingTask>;
   /** A question that should need several people. */
   askingForApprovals(): Promise<AskingTask>;
+  /** A question whose answer must not count without its token. */
+  askingForVerifiedAnswer(): Promise<AskingTask>;
   /** The first slow task, whatever came. Its text is long and unusual too. */
   slow(): Promise<SentTask>;
   /** The first slow task, accepted. */
@@ -277,6 +279,7 @@ export function createSharedTasks(
     askingWithFieldsAgain: share(askForm),
     askingForOtherValues: share(askForm),
     askingForApprovals: share(askWith(texts.approval, "--approval-text")),
+    askingForVerifiedAnswer: share(ask),
     slow,
     accepted: acceptSlow,
     slowEnd: share(async (work) => followTask(work, await acceptSlow())),

@@ -139,7 +139,7 @@ export const packages: readonly Package[] = [
       ["case.ts"],
       ["probe.ts", "tasks.ts"],
       ["expect.ts"],
-      ["peer.ts"],
+      ["asker.ts", "peer.ts"],
       ["sender.ts"],
       ["deviation.ts", "file-server.ts", "leaks.ts", "mask.ts", "raw-json.ts", "strangers.ts"],
     ],

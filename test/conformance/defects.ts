@@ -1,6 +1,8 @@
 /** Endpoints with one defect each, for the test of the tester: the case that names a defect must fail. */
+import { createPublicKey, hash, verify } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
+import { askerHeader } from "@sekisho/contracts/asker.ts";
 import { json, raw } from "../doubles/answers.ts";
 import {
   accepted,
@@ -32,7 +34,7 @@ import {
   votes,
   where,
 } from "./defect.ts";
-import { jwt, otherToken, token } from "./honest-endpoint.ts";
+import { askerZone, jwt, otherToken, token } from "./honest-endpoint.ts";
 
 const slow = says(/^slow/);
 const asks = says(/^ask/);
@@ -692,6 +694,79 @@ const remembering = (x: Exchange, key: (taskId: string) => string = String) =>
   x.changed(({ result }) => {
     if (result?.task_id) x.memory.set(key(result.task_id), result.task_id);
   });
+
+/** The parts of the token that says who asked. */
+function readAskerToken({ request }: Exchange) {
+  const token = request.headers.get(askerHeader) ?? "";
+  const [header, claims] = token
+    .split(".")
+    .map((part) => parse(Buffer.from(part, "base64url").toString()));
+  return { token, header, claims };
+}
+type AskerToken = ReturnType<typeof readAskerToken>;
+/** Serves tasks with a token of which `isTaken` says so. */
+const takingAsker = (isTaken: (token: AskerToken, x: Exchange) => unknown) =>
+  where((x) => {
+    const token = readAskerToken(x);
+    return executes(x) && token.token !== "" && isTaken(token, x);
+  }, success);
+const isForOtherBody = ({ claims }: AskerToken, { text }: Exchange) =>
+  claims.body_sha256 !== hash("sha256", text);
+function isForged({ token, header }: AskerToken): boolean {
+  const [, signature = ""] = /\.([\w-]*)$/.exec(token) ?? [];
+  const signedText = Buffer.from(token.slice(0, -signature.length - 1));
+  const key = { key: createPublicKey(askerZone.key), dsaEncoding: "ieee-p1363" as const };
+  const isSigned = verify("sha256", signedText, key, Buffer.from(signature, "base64url"));
+  return header.alg !== "none" && !isSigned;
+}
+
+const askers = (
+  [
+    ["asker/accepted", "takes no token", refusing(executes, -32078)],
+    [
+      "asker/missing",
+      "breaks down without a token",
+      refusing((x) => executes(x) && readAskerToken(x).token === "", -32603),
+    ],
+    [
+      "asker/expired",
+      "takes an expired token",
+      takingAsker(({ claims }) => claims.exp * 1000 < Date.now()),
+    ],
+    [
+      "asker/early",
+      "takes a token of the future",
+      takingAsker(({ claims }) => claims.iat * 1000 > Date.now() + 60_000),
+    ],
+    [
+      "asker/other-audience",
+      "takes a token for anybody",
+      takingAsker(({ claims }) => claims.aud !== askerZone.audience),
+    ],
+    [
+      "asker/other-issuer",
+      "takes a token of any issuer",
+      takingAsker(({ claims }) => claims.iss !== askerZone.issuer),
+    ],
+    ["asker/other-key", "verifies no signature", takingAsker(isForged)],
+    [
+      "asker/unsigned",
+      "takes the algorithm that the token names",
+      takingAsker(({ header }) => header.alg === "none"),
+    ],
+    ["asker/other-body", "compares no digest", takingAsker(isForOtherBody)],
+    [
+      "asker/replayed",
+      "takes a token twice",
+      takingAsker(({ claims }, x) => x.count(claims.jti) > 1),
+    ],
+    [
+      "asker/answer",
+      "verifies the token of tasks only",
+      where((x) => answers(x) && isForOtherBody(readAskerToken(x), x), success),
+    ],
+  ] as const
+).map(([name, what, how]): Defect => [name, what, how, { asker: askerZone }]);
 
 const acceptedTasks: readonly Defect[] = [
   [
@@ -1392,6 +1467,7 @@ export const defects: readonly Defect[] = [
   ),
   ...texts,
   ...questions,
+  ...askers,
   ...acceptedTasks,
   ...repetitions,
   ...conversations,

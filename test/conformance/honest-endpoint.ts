@@ -1,5 +1,7 @@
 /** An honest endpoint in this process: our own host with the echo agent behind a real socket. The defects change what it does. */
 
+import { createPublicKey, generateKeyPairSync } from "node:crypto";
+import type { AskerZone } from "@sekisho/conformance/asker.ts";
 import {
   type ConformanceOptions,
   type ConformanceReport,
@@ -11,11 +13,14 @@ import { runAgent } from "@sekisho/execution/agents/agent.ts";
 import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
 import type { Authenticator } from "@sekisho/execution/authenticator/authenticator.ts";
 import { createHost, type Host } from "@sekisho/execution/host.ts";
+import { parseUsedToken } from "@sekisho/execution/tasks/used-token.ts";
 import { createPublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
+import { calculateJwkThumbprint, createLocalJWKSet, type JWTVerifyGetKey } from "jose";
 import { type Received, startWebServer } from "../doubles/web-server.ts";
 import { memoryStore } from "../execution/test-host.ts";
 import { afterTest } from "../tooling/cleanup.ts";
 import { hangMs } from "../tooling/hang.ts";
+import { createMemoryTaskStore } from "../world/records.ts";
 
 export const token = "the-Token-of-the-first-caller";
 export const otherToken = "the-Token-of-the-second-caller";
@@ -36,6 +41,27 @@ const authenticator: Authenticator = {
   },
 };
 
+/** The zone whose tokens a host with `asker` requires. */
+export const askerZone: AskerZone = {
+  issuer: "https://asker.example",
+  audience: "conformance",
+  key: generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey,
+};
+
+function createAskerSettings({ issuer, audience, key }: AskerZone) {
+  const readKeys: JWTVerifyGetKey = async (header, token) => {
+    const jwk = createPublicKey(key).export({ format: "jwk" });
+    const kid = await calculateJwkThumbprint(jwk);
+    return createLocalJWKSet({ keys: [{ ...jwk, kid }] })(header, token);
+  };
+  const zones = [{ issuer, clients: ["sekisho"], algorithms: ["RS256", "ES256"] as const }];
+  return {
+    settings: { mode: "required" as const, audience, zones },
+    usedTokens: createMemoryTaskStore({ parse: parseUsedToken }),
+    localKeys: new Map([[issuer, readKeys]]),
+  };
+}
+
 /** The echo agent, with a number of the run in each answer, so that a second run of a request shows. */
 function createNumberedAgent(): Agent {
   const echo = createEchoAgent();
@@ -50,11 +76,15 @@ function createNumberedAgent(): Agent {
 }
 
 /** Answers `accepted` where the agent needs longer than `syncBudgetMs`. */
-export function createHonestHost({ syncBudgetMs = 40, agent = createNumberedAgent() } = {}): Host {
+export function createHonestHost(
+  options: { syncBudgetMs?: number; agent?: Agent; asker?: AskerZone | undefined } = {},
+): Host {
+  const { syncBudgetMs = 40, agent = createNumberedAgent(), asker } = options;
   const host = createHost({
     agent,
     store: memoryStore(),
     authenticator,
+    ...(asker && { asker: createAskerSettings(asker) }),
     syncBudgetMs,
     pollAfterMs: 50,
     publicFetch: createPublicFetch({ allowLoopback: true }),

@@ -2,12 +2,13 @@
 import { hash, randomUUID } from "node:crypto";
 import { askerTokenSeconds, askerTokenType } from "@sekisho/contracts/asker.ts";
 import type { AskerClaims } from "@sekisho/contracts/asker-claims.ts";
-import { createCachedValues } from "../async/cache.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createCachedValues, elapsedMs } from "../async/cache.ts";
 import type { AskerAudience, AskerPerson, AskerSigner, AskerTokens, CallAsker } from "./asker.ts";
 
 /**
- * A token without a digest is used this long. AgentCore refuses one that expires within a minute, and half a minute more is for the way
- * there and for clocks that differ.
+ * A token is sent up to this age. AgentCore refuses one that expires within a minute, and half a minute more is for the way there and for
+ * clocks that differ.
  */
 export const reuseMs = (askerTokenSeconds - 90) * 1000;
 
@@ -26,7 +27,8 @@ export function createAskerTokens(options: {
     claims: Omit<AskerClaims, "iss" | "client_id" | "jti" | "iat" | "exp">,
     signal: AbortSignal,
   ) {
-    const iat = Math.floor(now() / 1000);
+    const startedAtMs = now();
+    const iat = Math.floor(startedAtMs / 1000);
     const { aud, sub, ...others } = claims;
     const payload: AskerClaims = {
       ...{ iss: issuer, aud, sub, client_id: clientId },
@@ -38,6 +40,9 @@ export function createAskerTokens(options: {
         [{ alg: signer.algorithm, kid, typ: askerTokenType }, payload].map(encodeJson).join("."),
       signal,
     });
+    // The process may have been frozen, or its clock set back. The receiver would refuse the token for good.
+    if (elapsedMs(startedAtMs, now()) >= reuseMs)
+      throw new SekishoError("unavailable", { certainty: "undelivered" });
     return `${text}.${Buffer.from(signature).toString("base64url")}`;
   }
 

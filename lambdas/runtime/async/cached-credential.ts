@@ -1,6 +1,7 @@
 /** Caches a credential that expires, such as a token or an assumed role. All callers share one fetch, and it is renewed before it expires. */
 
-import { createCachedValue } from "./cache.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createCachedValue, elapsedMs } from "./cache.ts";
 import { abortable } from "./waiting.ts";
 
 /** `renewAfterMs` defaults to four fifths of the lifetime. */
@@ -40,12 +41,17 @@ export function createCachedCredential<T>(
     random = Math.random,
   } = options;
   async function load() {
+    const startedAtMs = now();
     const signal = AbortSignal.timeout(timeoutMs);
     const fresh = await abortable({ promise: fetch({ signal }), signal });
     const { credential, lifetimeMs, renewAfterMs = lifetimeMs * 0.8 } = fresh;
+    const keepMs = lifetimeMs * 0.95;
+    // A timer may stand still while the process is frozen, so a fetch can end after its credential has expired.
+    if (elapsedMs(startedAtMs, now()) > keepMs)
+      throw new SekishoError("unavailable", { certainty: "undelivered" });
     return {
       value: credential,
-      keepMs: lifetimeMs * 0.95,
+      keepMs,
       refreshAfterMs: renewAfterMs * (1 + random() / 8),
     };
   }

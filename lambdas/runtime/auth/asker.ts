@@ -1,5 +1,7 @@
 /** Sends the asker's token: as the bearer (the authorizer `asker`), or in a header of its own beside another authorizer's credentials. */
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { AskerAudience, AskerTokens } from "../asker/asker.ts";
+import { elapsedMs } from "../async/cache.ts";
 import type { AddedCredentials, Authorizer, OutgoingRequest } from "./authorizer.ts";
 
 type AskerOptions = { tokens: AskerTokens; to: AskerAudience };
@@ -13,11 +15,14 @@ export function createAskerAuthorizer({ tokens, to }: AskerOptions): Authorizer 
   };
 }
 
+/** How long a token may wait for the other authorizer's credentials. More only passes where the process was frozen meanwhile. */
+const maxWaitMs = 30_000;
+
 /** Adds the header to calls that have a person behind them. The other authorizer may sign it. */
 export function withAskerHeader(
-  options: AskerOptions & { authorizer: Authorizer; header: string },
+  options: AskerOptions & { authorizer: Authorizer; header: string; now?: () => number },
 ): Authorizer {
-  const { authorizer, header } = options;
+  const { authorizer, header, now = Date.now } = options;
   const { refresh } = authorizer;
   /** What the other authorizer returned, by which it knows its credentials again. */
   const plainCredentials = new WeakMap<AddedCredentials, AddedCredentials>();
@@ -25,8 +30,11 @@ export function withAskerHeader(
     async authorize(request) {
       if (request.asker === undefined) return authorizer.authorize(request);
       const ownHeaders = { [header]: await issue(options, request) };
+      const issuedAtMs = now();
       const headers = { ...request.headers, ...ownHeaders };
       const credentials = await authorizer.authorize({ ...request, headers });
+      if (elapsedMs(issuedAtMs, now()) >= maxWaitMs)
+        throw new SekishoError("unavailable", { certainty: "undelivered" });
       const allCredentials = { ...credentials, headers: { ...credentials.headers, ...ownHeaders } };
       plainCredentials.set(allCredentials, credentials);
       return allCredentials;

@@ -99,13 +99,20 @@ test: not reachable, no endpoint at this address, or credentials refused.`,
     const another =
       values["other-auth"] === undefined ? undefined : parseAnotherAuth(values["other-auth"]);
     requireSecrets([...listDestinationSecrets(destination), ...listSecretsOf(another)]);
+    const { "asker-key": askerKey } = values;
+    const runValues = {
+      ...values,
+      ...(askerKey && { "asker-key": resolve(run.directory, askerKey) }),
+    };
     const options = {
       ...toUsageError(() =>
-        readRunOptions(values, destination.transport === "agentcore" ? "agentcore" : "https"),
+        readRunOptions(runValues, destination.transport === "agentcore" ? "agentcore" : "https"),
       ),
       dialect: destination.dialect,
       isIdempotent: values.idempotent || destination.idempotent,
     };
+    if (options.asker !== undefined && destination.transport !== "https")
+      throw new UsageError("--asker-key needs an endpoint that is called over https.");
     const junit =
       values.junit === undefined ? undefined : resolveJunit(values.junit, run.directory);
     const { executionPort, logLevel } = readEnvironment();

@@ -2,6 +2,7 @@
 import type { ConformanceCase } from "../case.ts";
 import { acceptedCases, cancelCases, endedCases } from "./accepted.ts";
 import { approvalCases } from "./approvals.ts";
+import { askerCases } from "./asker.ts";
 import { boundCases } from "./bounds.ts";
 import { authenticationCases, headerCases, otherCases } from "./callers.ts";
 import { conversationCases, fileCases } from "./conversations.ts";
@@ -29,6 +30,7 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...replyCases,
   ...questionFieldCases,
   ...approvalCases,
+  ...askerCases,
   ...acceptedCases,
   ...cancelCases,
   ...endedCases,

@@ -51,7 +51,7 @@ const jsonType = /^application\/(([a-z0-9.-]+\+)?json|json-rpc)\s*(;\s*charset="
 /** The statuses of errors, beside 200, that say the same as the error. */
 const statuses = {
   401: ["unauthenticated"],
-  403: ["permission_denied"],
+  403: ["permission_denied", "asker_unverified"],
   413: ["payload_too_large"],
   429: ["rate_limited"],
   503: ["unavailable"],

@@ -6,7 +6,12 @@ import type { JsonReport } from "@sekisho/conformance/reports.ts";
 import { startExecutionServer } from "@sekisho/execution/http/server.ts";
 import { freePort } from "@sekisho/local/free-port.ts";
 import { findEndpoint } from "@sekisho/sekisho/find-endpoint.ts";
-import { createHonestHost, otherToken, token } from "../../conformance/honest-endpoint.ts";
+import {
+  askerZone,
+  createHonestHost,
+  otherToken,
+  token,
+} from "../../conformance/honest-endpoint.ts";
 import { json, raw, silence } from "../../doubles/answers.ts";
 import { startAwsServices } from "../../doubles/aws/json-services.ts";
 import { withGrowingLimit } from "../../doubles/growing-limit.ts";
@@ -21,6 +26,10 @@ const folder = folderOfFile();
 const env = { AGENTS_TOKEN: token };
 const auth = ["--auth", "bearer:AGENTS_TOKEN"];
 const soon = ["--no-second-look"];
+const asker = (file: string) => [
+  ...["--asker-key", file, "--asker-issuer", askerZone.issuer],
+  ...["--asker-audience", askerZone.audience],
+];
 
 /** A busy machine takes so long for the short task that one case takes it for a slow one, which its time limit should have ended. */
 const broken = /^(FAILED|not kept(?! +strict +execute\/timeout-ms\n))/m;
@@ -31,7 +40,9 @@ async function serve(handle: (call: Received) => Promise<Response>): Promise<str
   return server.url;
 }
 
-async function serveHost(settings: { syncBudgetMs: number }): Promise<string> {
+async function serveHost(
+  settings: NonNullable<Parameters<typeof createHonestHost>[0]>,
+): Promise<string> {
   const host = createHonestHost(settings);
   const server = await startExecutionServer({ host, port: 0 });
   afterTest(server.close, () => host.stop({ graceMs: 0 }));
@@ -43,17 +54,21 @@ function conformance(args: string[]) {
 }
 
 describe("sekisho conformance of our own host", () => {
-  it("passes a host that answers at once, skips the cases of slow answers, and exits with 0", async () => {
-    const url = await serveHost({ syncBudgetMs: 5000 });
+  it("passes a host that answers at once and verifies who asked, skips the cases of slow answers, and exits with 0", async () => {
+    const url = await serveHost({ syncBudgetMs: 5000, asker: askerZone });
+    const keyFile = join(folder, "asker.pem");
+    writeFileSync(keyFile, askerZone.key.export({ type: "pkcs8", format: "pem" }));
     const { code, stdout, stderr } = await conformance([
       url,
       ...auth,
       "--slow-text",
       "slow 10ms",
       ...soon,
+      ...asker(keyFile),
     ]);
     expect({ code, stdout }).toMatchObject(printing("passes every required case"));
     expect(stdout).not.toMatch(broken);
+    expect(stdout).toMatch(/^passed +required +asker\/replayed/m);
     expect(stdout).toMatch(
       /^skipped +required +accepted\/result\n.*\n +because +the endpoint answers "slow 10ms" at once/m,
     );
@@ -240,6 +255,9 @@ describe("sekisho conformance with wrong arguments", () => {
     [[url, ...auth, "--profile", "ftp"], '--profile: "ftp" is none of https, agentcore'],
     [[url, ...auth, "--other-auth", "kerberos"], '--other-auth: "kerberos" is none of'],
     [[url, ...auth, "--other-auth", "bearer:NOT_SET"], "NOT_SET is not set"],
+    [[url, ...auth, "--asker-issuer", url], "--asker-audience need each other"],
+    [[url, ...auth, ...asker("/no/such.pem")], "/no/such.pem cannot be read (ENOENT)"],
+    [[url, ...auth, ...asker(__filename)], "is no private key in PEM"],
     [["--destination", "local", "--idempotent"], "--idempotent needs a URL"],
     [[url, ...auth, "--junit", "/no/such/folder/x.xml"], "no folder /no/such/folder"],
     [[url, ...auth, "--junit", folder], `${folder} cannot be written (EISDIR)`],

@@ -50,6 +50,17 @@ describe("a cached credential", () => {
     },
   );
 
+  it("refuses a credential that expired while it was fetched, and fetches the next one", async () => {
+    const { world, credential } = keptFrom((count) => {
+      if (count === 1) world.nowMs += 300_000;
+      return { credential: `c${count}`, ...minutes(5) };
+    });
+    await expect(credential.current()).rejects.toMatchObject({
+      ...{ reason: "unavailable", certainty: "undelivered" },
+    });
+    expect(await credential.current()).toBe("c2");
+  });
+
   it("keeps the credential when its renewal fails, and pauses before the next attempt", async () => {
     const { world, credential } = keptFrom((count) => {
       if (count > 1) throw new Error("the issuer is down");
