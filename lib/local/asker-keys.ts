@@ -12,7 +12,10 @@ import type { AskerConfig } from "@sekisho/config/asker-schema.ts";
 import type { LocalKeys } from "@sekisho/execution/authenticator/asker-token.ts";
 import type { AskerAlgorithm, AskerSigner, AskerTokens } from "@sekisho/runtime/asker/asker.ts";
 import { findCurrentKey } from "@sekisho/runtime/asker/current-key.ts";
+import { isKeyOf } from "@sekisho/runtime/asker/key-kind.ts";
 import { createAskerTokens } from "@sekisho/runtime/asker/tokens.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import { calculateJwkThumbprint, createLocalJWKSet, type JWK, type JWTVerifyGetKey } from "jose";
 import { openKeyFile } from "./key-file.ts";
 
@@ -94,7 +97,14 @@ export async function readLocalPublicKey(options: {
 
 type LocalKey = { key: KeyObject; jwk: JWK; kid: string };
 
-/** Creates the key if the folder has none of this name. A key of the other algorithm is another key. */
+/** The file of a key cannot be used. The message says what to do. */
+export class AskerKeyError extends Error {
+  override name = "AskerKeyError";
+}
+
+/**
+ * Creates the key if the folder has none of this name. A key of the other algorithm is another key. Rejects with an AskerKeyError.
+ */
 async function openKey(options: {
   dataFolder: string;
   id: string;
@@ -102,10 +112,38 @@ async function openKey(options: {
 }): Promise<LocalKey> {
   const { algorithm } = options;
   const file = keyFile(options);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const key = createPrivateKey(openKeyFile({ file, create: () => createPem(algorithm) }));
-  const jwk = createPublicKey(key).export({ format: "jwk" }) as JWK;
+  const key = readPrivateKey({ file, algorithm });
+  const publicKey = createPublicKey(key);
+  if (!isKeyOf({ key: publicKey, algorithm }))
+    throw new AskerKeyError(
+      `${file} does not hold a key for ${algorithm}. Restore it from a copy. ${newKeyText}`,
+    );
+  const jwk = publicKey.export({ format: "jwk" }) as JWK;
   return { key, jwk, kid: await calculateJwkThumbprint(jwk) };
+}
+
+const newKeyText = `If there is none, run ${sekisho} asker rotate --now, which makes a new key.`;
+
+function readPrivateKey(options: { file: string; algorithm: AskerAlgorithm }): KeyObject {
+  const { file, algorithm } = options;
+  let pem: Buffer;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    pem = openKeyFile({ file, create: () => createPem(algorithm) });
+  } catch (cause) {
+    throw new AskerKeyError(
+      `${file} cannot be read or created (${errorKind(cause)}). Check who owns it and its folder.`,
+      { cause },
+    );
+  }
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // The error has no cause, because its message could contain a part of the key.
+    throw new AskerKeyError(
+      `${file} is not a private key in PEM. Restore it from a copy. ${newKeyText}`,
+    );
+  }
 }
 
 function keyFile(options: { dataFolder: string; id: string; algorithm: AskerAlgorithm }): string {
