@@ -14,9 +14,10 @@ import type { AskerAlgorithm, AskerSigner, AskerTokens } from "@sekisho/runtime/
 import { findCurrentKey } from "@sekisho/runtime/asker/current-key.ts";
 import { isKeyOf } from "@sekisho/runtime/asker/key-kind.ts";
 import { createAskerTokens } from "@sekisho/runtime/asker/tokens.ts";
+import { type CachedValue, createCachedValue } from "@sekisho/runtime/async/cache.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { errorKind } from "@sekisho/runtime/error-kind.ts";
-import { calculateJwkThumbprint, createLocalJWKSet, type JWK, type JWTVerifyGetKey } from "jose";
+import { calculateJwkThumbprint, createLocalJWKSet, type JWK } from "jose";
 import { openKeyFile } from "./key-file.ts";
 
 /** The name of the zone in the tokens of one machine. */
@@ -54,33 +55,38 @@ export function openLocalAskerKeys(options: {
 }): LocalKeys | undefined {
   const { asker, dataFolder } = options;
   if (asker === undefined) return undefined;
-  let jwks: Promise<JWTVerifyGetKey> | undefined;
-  const openOnce = () => (jwks ??= readLocalJwks({ asker, dataFolder }).then(createLocalJWKSet));
-  return new Map([[asker.issuer, async (header, token) => (await openOnce())(header, token)]]);
+  const jwks = cacheSuccess(async () =>
+    createLocalJWKSet(await readLocalJwks({ asker, dataFolder })),
+  );
+  return new Map([[asker.issuer, async (header, token) => (await jwks.get())(header, token)]]);
 }
 
 function createFileSigner(options: { asker: AskerConfig; dataFolder: string }): AskerSigner {
   const { asker, dataFolder } = options;
   const { algorithm } = asker;
-  const keys = new Map<string, Promise<LocalKey>>();
-
-  function openOnce(id: string): Promise<LocalKey> {
-    const key = keys.get(id) ?? openKey({ dataFolder, id, algorithm });
-    keys.set(id, key);
-    return key;
-  }
+  const keys = new Map(
+    asker.keys.map(({ id }) => [id, cacheSuccess(() => openKey({ dataFolder, id, algorithm }))]),
+  );
 
   return {
     algorithm,
     async sign({ textOf }) {
       const { id = "" } = findCurrentKey(asker.keys, Date.now()) ?? {};
-      const { key, kid } = await openOnce(id);
+      const currentKey = await keys.get(id)?.get();
+      if (currentKey === undefined) throw new Error("The section asker has no key.");
+      const { key, kid } = currentKey;
       const text = textOf(kid);
       // The form of RFC 7518, section 3.4. RSA ignores it.
       const signature = sign("sha256", Buffer.from(text), { key, dsaEncoding: "ieee-p1363" });
       return { text, signature };
     },
   };
+}
+
+/** A failure is tried again by the next caller, so that a file that was repaired needs no restart. */
+function cacheSuccess<T>(open: () => Promise<T>): CachedValue<T> {
+  const load = async () => ({ value: await open(), keepMs: Number.POSITIVE_INFINITY });
+  return createCachedValue({ load, now: Date.now });
 }
 
 /** The public half of a key. Undefined if the folder has no such key and none is to be created. */

@@ -14,7 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
-import { openLocalAskerTokens } from "@sekisho/local/asker-keys.ts";
+import { openLocalAskerKeys, openLocalAskerTokens } from "@sekisho/local/asker-keys.ts";
 import { readPublished } from "@sekisho/sekisho/asker/issuer.ts";
 import { replaceKeys } from "@sekisho/sekisho/asker/replace-keys.ts";
 import { describeStatus } from "@sekisho/sekisho/asker/status.ts";
@@ -351,6 +351,29 @@ describe("a key file that cannot be used", () => {
     expect(await run("publish", "--to", "out")).toMatchObject(failing(1, `${file} `));
     expect(existsSync(join(folder, "out"))).toBe(false);
     expect(await run("show")).toMatchObject(failing(1, "asker rotate --now"));
+  });
+
+  it("signs and verifies again when it was repaired", async () => {
+    const asker = { issuer: issuer(), algorithm: "ES256" as const, keys: keys.slice(0, 1) };
+    const file = fileOf("ES256");
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, "");
+    const dataFolder = join(folder, ".sekisho");
+    const tokens = openLocalAskerTokens({ asker, dataFolder });
+    const readKey = openLocalAskerKeys({ asker, dataFolder })?.get(asker.issuer);
+    if (tokens === undefined || readKey === undefined) throw new Error("The section is there.");
+    const issue = () =>
+      tokens.issue({
+        to: { audience: "agent", claims: [], subject: "slack" },
+        asker: { person: { team: "T1", user: "U1" }, requestId: "r", isOwnWord: true },
+        body: Buffer.from("{}"),
+        signal: new AbortController().signal,
+      });
+    await expect(issue()).rejects.toThrow(file);
+    const header = { alg: "ES256" };
+    await expect(readKey(header, { payload: "", signature: "" })).rejects.toThrow(file);
+    writeFileSync(file, pemOf(generateKeyPairSync("ec", { namedCurve: "P-256" })));
+    await jwtVerify(await issue(), readKey, { audience: "agent" });
   });
 
   it("show names a key file that is a folder", async () => {
