@@ -185,6 +185,13 @@ describe("the check of the keys that sign who asked", () => {
     );
   });
 
+  it("appears where a destination only trades the token", async () => {
+    const authorizer = { type: "token-exchange", tokenUrl: "http://127.0.0.1:1/", clientId: "us" };
+    const destinations = { peer: { transport: "https", url: peer.url, authorizer } };
+    const text = await check({ asker: { issuer: "http://127.0.0.1:1" }, destinations });
+    expect(text).toContain("Nothing is listening");
+  });
+
   it("appears only where a destination is told", async () => {
     const destinations = { peer: { transport: "https", url: peer.url, authorizer: bearer } };
     expect(await check({ asker: { issuer }, destinations })).toBe("");
