@@ -11,6 +11,7 @@ import {
   isLocalOnly,
   isOwnExecution,
   listAddresses,
+  needsAskerToken,
   ownAudience,
   protocolOf,
   readAudience,
@@ -127,10 +128,10 @@ function destinationProblems({ destinations }: Config): Problem[] {
 function askerProblems({ destinations, asker }: Config): Problem[] {
   if (asker !== undefined) return headerProblems(destinations);
   return Object.entries(destinations).flatMap(([name, destination]): Problem[] => {
+    if (!needsAskerToken(destination)) return [];
     const { type = "none" } = resolveAuthorizerConfig(destination) ?? {};
-    const isNeeded = type === "asker" || type === "token-exchange";
-    if (!isNeeded && destination.asker === undefined) return [];
-    const path = ["destinations", name, isNeeded ? "authorizer" : "asker"];
+    const isForAuthorizer = type === "asker" || type === "token-exchange";
+    const path = ["destinations", name, isForAuthorizer ? "authorizer" : "asker"];
     return [{ path, message: 'needs the section asker, with the "issuer" of the tokens' }];
   });
 }

@@ -81,6 +81,14 @@ export function toAddress(destination: Destination): string | undefined {
 /** The audience of tokens for the Execution zone of this configuration, whose address depends on where it runs. */
 export const ownAudience = "sekisho";
 
+/** True if calls need a token of the person who asked: for the destination, or for an authorization server that trades it. */
+export function needsAskerToken(destination: Destination): boolean {
+  return (
+    destination.asker !== undefined ||
+    resolveAuthorizerConfig(destination)?.type === "token-exchange"
+  );
+}
+
 /** The audience of the asker's tokens for the destination. */
 export function readAudience(destination: Destination): string {
   return destination.asker?.audience ?? findAudience(destination) ?? ownAudience;

@@ -15,7 +15,7 @@ import type { Topic } from "aws-cdk-lib/aws-sns";
 import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
 import { createAlarms, watchRuntime, watchVerification } from "./constructs/alarms.ts";
-import { createAskerKeys, isAnybodyTold } from "./constructs/asker-keys.ts";
+import { createAskerKeys, needsAskerKeys } from "./constructs/asker-keys.ts";
 import { destinationSecrets, permitDestinations } from "./constructs/destination-permissions.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";
 import {
@@ -265,7 +265,7 @@ export class VerificationZone extends Construct {
       deadLetters,
       archive,
       rows: config.telemetry.metrics
-        ? watchTasks({ alarm, stageName, hasAsker: isAnybodyTold(config) })
+        ? watchTasks({ alarm, stageName, hasAsker: needsAskerKeys(config) })
         : [],
     });
 

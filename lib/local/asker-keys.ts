@@ -12,8 +12,12 @@ import type { AskerConfig } from "@sekisho/config/asker-schema.ts";
 import type { LocalKeys } from "@sekisho/execution/authenticator/asker-token.ts";
 import type { AskerAlgorithm, AskerSigner, AskerTokens } from "@sekisho/runtime/asker/asker.ts";
 import { findCurrentKey } from "@sekisho/runtime/asker/current-key.ts";
+import { isKeyOf } from "@sekisho/runtime/asker/key-kind.ts";
 import { createAskerTokens } from "@sekisho/runtime/asker/tokens.ts";
-import { calculateJwkThumbprint, createLocalJWKSet, type JWK, type JWTVerifyGetKey } from "jose";
+import { type CachedValue, createCachedValue } from "@sekisho/runtime/async/cache.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { calculateJwkThumbprint, createLocalJWKSet, type JWK } from "jose";
 import { openKeyFile } from "./key-file.ts";
 
 /** The name of the zone in the tokens of one machine. */
@@ -51,33 +55,38 @@ export function openLocalAskerKeys(options: {
 }): LocalKeys | undefined {
   const { asker, dataFolder } = options;
   if (asker === undefined) return undefined;
-  let jwks: Promise<JWTVerifyGetKey> | undefined;
-  const openOnce = () => (jwks ??= readLocalJwks({ asker, dataFolder }).then(createLocalJWKSet));
-  return new Map([[asker.issuer, async (header, token) => (await openOnce())(header, token)]]);
+  const jwks = cacheSuccess(async () =>
+    createLocalJWKSet(await readLocalJwks({ asker, dataFolder })),
+  );
+  return new Map([[asker.issuer, async (header, token) => (await jwks.get())(header, token)]]);
 }
 
 function createFileSigner(options: { asker: AskerConfig; dataFolder: string }): AskerSigner {
   const { asker, dataFolder } = options;
   const { algorithm } = asker;
-  const keys = new Map<string, Promise<LocalKey>>();
-
-  function openOnce(id: string): Promise<LocalKey> {
-    const key = keys.get(id) ?? openKey({ dataFolder, id, algorithm });
-    keys.set(id, key);
-    return key;
-  }
+  const keys = new Map(
+    asker.keys.map(({ id }) => [id, cacheSuccess(() => openKey({ dataFolder, id, algorithm }))]),
+  );
 
   return {
     algorithm,
     async sign({ textOf }) {
       const { id = "" } = findCurrentKey(asker.keys, Date.now()) ?? {};
-      const { key, kid } = await openOnce(id);
+      const currentKey = await keys.get(id)?.get();
+      if (currentKey === undefined) throw new Error("The section asker has no key.");
+      const { key, kid } = currentKey;
       const text = textOf(kid);
       // The form of RFC 7518, section 3.4. RSA ignores it.
       const signature = sign("sha256", Buffer.from(text), { key, dsaEncoding: "ieee-p1363" });
       return { text, signature };
     },
   };
+}
+
+/** A failure is tried again by the next caller, so that a file that was repaired needs no restart. */
+function cacheSuccess<T>(open: () => Promise<T>): CachedValue<T> {
+  const load = async () => ({ value: await open(), keepMs: Number.POSITIVE_INFINITY });
+  return createCachedValue({ load, now: Date.now });
 }
 
 /** The public half of a key. Undefined if the folder has no such key and none is to be created. */
@@ -94,7 +103,14 @@ export async function readLocalPublicKey(options: {
 
 type LocalKey = { key: KeyObject; jwk: JWK; kid: string };
 
-/** Creates the key if the folder has none of this name. A key of the other algorithm is another key. */
+/** The file of a key cannot be used. The message says what to do. */
+export class AskerKeyError extends Error {
+  override name = "AskerKeyError";
+}
+
+/**
+ * Creates the key if the folder has none of this name. A key of the other algorithm is another key. Rejects with an AskerKeyError.
+ */
 async function openKey(options: {
   dataFolder: string;
   id: string;
@@ -102,10 +118,38 @@ async function openKey(options: {
 }): Promise<LocalKey> {
   const { algorithm } = options;
   const file = keyFile(options);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const key = createPrivateKey(openKeyFile({ file, create: () => createPem(algorithm) }));
-  const jwk = createPublicKey(key).export({ format: "jwk" }) as JWK;
+  const key = readPrivateKey({ file, algorithm });
+  const publicKey = createPublicKey(key);
+  if (!isKeyOf({ key: publicKey, algorithm }))
+    throw new AskerKeyError(
+      `${file} does not hold a key for ${algorithm}. Restore it from a copy. ${newKeyText}`,
+    );
+  const jwk = publicKey.export({ format: "jwk" }) as JWK;
   return { key, jwk, kid: await calculateJwkThumbprint(jwk) };
+}
+
+const newKeyText = `If there is none, run ${sekisho} asker rotate --now, which makes a new key.`;
+
+function readPrivateKey(options: { file: string; algorithm: AskerAlgorithm }): KeyObject {
+  const { file, algorithm } = options;
+  let pem: Buffer;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    pem = openKeyFile({ file, create: () => createPem(algorithm) });
+  } catch (cause) {
+    throw new AskerKeyError(
+      `${file} cannot be read or created (${errorKind(cause)}). Check who owns it and its folder.`,
+      { cause },
+    );
+  }
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // The error has no cause, because its message could contain a part of the key.
+    throw new AskerKeyError(
+      `${file} is not a private key in PEM. Restore it from a copy. ${newKeyText}`,
+    );
+  }
 }
 
 function keyFile(options: { dataFolder: string; id: string; algorithm: AskerAlgorithm }): string {

@@ -26,6 +26,11 @@ const keys = [
 const url = "https://agent.example/";
 const bearer = { type: "bearer", token: { env: "KEY" } };
 const told = { transport: "https", url, authorizer: bearer, asker: true };
+const exchange = {
+  type: "token-exchange",
+  tokenUrl: "https://login.example/token",
+  clientId: "sekisho",
+};
 const untold = { transport: "https", url, authorizer: bearer };
 
 type Json = Record<string, unknown>;
@@ -125,8 +130,14 @@ describe("a stage with a destination that is told who asked", () => {
     },
   );
 
-  it("has an alarm for tokens that cannot be made", () => {
-    const template = verificationOf({ destination: told, asker: { issuer } });
+  it.each<[string, Json]>([
+    ["is told", told],
+    ["trades the token, and is not told itself", { ...untold, authorizer: exchange }],
+    ["gets the token as the bearer", { ...untold, authorizer: { type: "asker" } }],
+  ])("has a key, its permission and an alarm if the destination %s", (_name, destination) => {
+    const template = verificationOf({ destination, asker: { issuer } });
+    template.resourcePropertiesCountIs("AWS::KMS::Key", signingKeys, 1);
+    expect(signStatements(template)).toHaveLength(1);
     template.hasResourceProperties("AWS::CloudWatch::Alarm", {
       MetricName: "sekisho_asker_failures_total",
     });

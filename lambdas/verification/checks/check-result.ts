@@ -65,7 +65,7 @@ export function reasonText({
     case "permission_denied":
       return `It denied access to the caller. ${credentialHint(authorizer)}`;
     case "asker_unverified":
-      return "It takes tasks with a valid token of the person who asked only. Set asker at the destination, compare its audience and asker.issuer with what the destination expects (execution.asker of our own host), and check that the issuer's keys are published.";
+      return "It takes tasks with a valid token of the person who asked only. A command sends none: ask in Slack, or on the local page. If those are refused too, set asker at the destination, compare its audience and asker.issuer with what the destination expects (execution.asker of our own host), and check that the issuer's keys are published.";
     case "rate_limited":
       return "It limits the rate of calls. Try again in a minute.";
     case "unavailable":

@@ -101,7 +101,8 @@ const reasons = {
   too_large: "payload_too_large",
 } as const;
 
-function toSekishoError(error: unknown): unknown {
+/** The error of a request that failed without a response. Other errors stay as they are. */
+export function toSekishoError(error: unknown): unknown {
   if (!(error instanceof HttpError)) return error;
   const { kind, cause } = error;
   return new SekishoError(reasons[kind], {

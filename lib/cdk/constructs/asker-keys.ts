@@ -1,4 +1,5 @@
 /** The keys that sign who asked: one key of KMS for each key of the configuration's section `asker`. */
+import { needsAskerToken } from "@sekisho/config/destination-address.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
 import {
@@ -26,15 +27,13 @@ const administration = [
   ...["kms:ScheduleKeyDeletion", "kms:CancelKeyDeletion", "kms:Verify"],
 ];
 
-/** True if a destination of the stage is told who asked. */
-export function isAnybodyTold({ asker, destinations }: Config): boolean {
-  return (
-    asker !== undefined && Object.values(destinations).some((each) => each.asker !== undefined)
-  );
+/** True if calls of a destination need a token of the person who asked. */
+export function needsAskerKeys({ asker, destinations }: Config): boolean {
+  return asker !== undefined && Object.values(destinations).some(needsAskerToken);
 }
 
 /**
- * Makes the keys, lets the worker sign with them, and returns its environment variable. Empty in a stage that tells nobody who asked.
+ * Makes the keys, lets the worker sign with them, and returns its environment variable. Empty in a stage that needs none.
  *
  * A key that the configuration no longer has is deleted with the waiting time of KMS, in which it can be restored. It is not retained:
  * verifiers have its public half, nothing is encrypted with it, and a retained key would cost a dollar a month after every rotation.
@@ -45,7 +44,7 @@ export function createAskerKeys(
 ): Record<string, string> {
   const { stageName, stage, config } = settings;
   const { asker } = config;
-  if (asker === undefined || !isAnybodyTold(config)) return {};
+  if (asker === undefined || !needsAskerKeys(config)) return {};
   const roleArn = formatVerificationRoleArn({ stageName, ...stage.verification });
   const { keySpec, kmsAlgorithm } = keyKinds[asker.algorithm];
   const conditions = { StringEquals: { "kms:SigningAlgorithm": kmsAlgorithm } };

@@ -1,12 +1,11 @@
 /** `sekisho asker`: publishes, shows and rotates the keys that sign who asked. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { formatVerificationRoleArn } from "@sekisho/cdk/names.ts";
-import type { AskerConfig } from "@sekisho/config/asker-schema.ts";
-import { configPath, loadConfig, parseConfig } from "@sekisho/config/load.ts";
+import { configPath, loadConfig } from "@sekisho/config/load.ts";
 import { localClientId } from "@sekisho/local/asker-keys.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
-import { readTextFile } from "@sekisho/runtime/text-file.ts";
 import { requireVerificationAccount } from "../aws/account.ts";
 import { chooseStage } from "../aws/stage.ts";
 import {
@@ -19,11 +18,10 @@ import {
   option,
   UsageError,
 } from "../command.ts";
-import { openReplacement } from "../destinations/replace-file.ts";
-import { setMember } from "../set-member.ts";
 import { createDocuments } from "./documents.ts";
 import { readPublished } from "./issuer.ts";
 import { type KeySource, readPublicKeys } from "./public-keys.ts";
+import { replaceKeys } from "./replace-keys.ts";
 import { planRotation, type Rotation } from "./rotation.ts";
 import { describeStatus, type KeyStatus } from "./status.ts";
 
@@ -54,7 +52,7 @@ secret. Publish after each change of asker.keys: a new key must be public some h
     for (const [path, text] of createDocuments({ asker, keys })) {
       const file = join(resolve(run.directory, to), path);
       mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, text);
+      writeWhole(file, text);
       run.print(file);
     }
     run.note(
@@ -97,8 +95,9 @@ documents as verifiers do. Then it says what to do next.`,
 const roleTexts = { signs: "signs since", next: "signs from", superseded: "signed from" };
 
 function describeKey({ id, kid = "no key yet", role, from, ageDays, isPublished }: KeyStatus) {
-  const age = role === "next" ? "" : ` (${ageDays} days)`;
-  return `${id}  ${roleTexts[role]} ${from}${age}, ${isPublished ? "published" : "not published"}, kid ${kid}`;
+  const age = ageDays < 0 ? "" : ` (${ageDays} days)`;
+  const roleText = role === "signs" && ageDays < 0 ? "signs before" : roleTexts[role];
+  return `${id}  ${roleText} ${from}${age}, ${isPublished ? "published" : "not published"}, kid ${kid}`;
 }
 
 export const askerRotate = defineCommand({
@@ -126,9 +125,9 @@ that key began to sign, drops the former one. A step that comes too early is ref
       note(`${plan.reason}. Run it again later. If a key has leaked, use --now.`);
       return exitCodes.failed;
     }
+    if (!values["dry-run"]) replaceKeys({ path, before: keys, after: plan.keys });
     for (const { id } of plan.dropped) print(`- asker.keys: ${id}`);
     if (plan.added) print(`+ asker.keys: ${JSON.stringify(plan.added)}`);
-    if (!values["dry-run"]) writeKeys(path, plan.keys);
     for (const text of nextSteps(plan)) note(text);
     return exitCodes.success;
   },
@@ -136,6 +135,17 @@ that key began to sign, drops the former one. A step that comes too early is ref
 
 const noAskerText =
   'The configuration has no section asker. Add "asker": { "issuer": "https://…" }.';
+
+/** The folder may be the one that is served: a verifier reads the old or the new document, and never a part of it. */
+function writeWhole(file: string, text: string): void {
+  const part = `${file}.${randomUUID()}.part`;
+  try {
+    writeFileSync(part, text);
+    renameSync(part, file);
+  } finally {
+    rmSync(part, { force: true });
+  }
+}
 
 function stageOptionOf({ stage: name }: { stage?: string | undefined }): string {
   return name === undefined ? "" : ` --stage ${name}`;
@@ -159,19 +169,6 @@ async function openKeys(
       : formatVerificationRoleArn({ stageName: named.stageName, ...named.stage.verification });
   const keys = await readPublicKeys({ asker, dataFolder, named, creates, signal });
   return { asker, clientId, keys };
-}
-
-/** Changes only this part of the file. */
-function writeKeys(path: string, keys: AskerConfig["keys"]): void {
-  const before = readTextFile(path);
-  const after = setMember(before, ["asker", "keys"], keys);
-  parseConfig({ json: JSON.parse(after), name: path });
-  const replacement = openReplacement({ path });
-  try {
-    replacement.write({ before, after });
-  } finally {
-    replacement.close();
-  }
 }
 
 function nextSteps(plan: Exclude<Rotation, { step: "wait" }>): string[] {

@@ -3,6 +3,8 @@ import { createPublicKey, type KeyObject } from "node:crypto";
 import { formatAskerKeyAlias } from "@sekisho/cdk/names.ts";
 import type { AskerConfig } from "@sekisho/config/asker-schema.ts";
 import { readLocalPublicKey } from "@sekisho/local/asker-keys.ts";
+import type { AskerAlgorithm } from "@sekisho/runtime/asker/asker.ts";
+import { isKeyOf } from "@sekisho/runtime/asker/key-kind.ts";
 import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
 import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
 import { createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
@@ -24,14 +26,14 @@ export type KeySource = {
   signal: AbortSignal;
 };
 
-/** Leaves out keys that do not exist yet. Rejects with an AwsFailure. */
+/** Leaves out keys that do not exist yet. Rejects with an AwsFailure or an AskerKeyError. */
 export async function readPublicKeys(source: KeySource): Promise<PublicKey[]> {
   const { asker, named, dataFolder, creates, signal } = source;
   const { algorithm } = asker;
   const read =
     named === undefined
       ? (id: string) => readLocalPublicKey({ dataFolder, id, algorithm, creates })
-      : openStageKeys({ named, signal });
+      : openStageKeys({ named, algorithm, signal });
   const keys = await Promise.all(
     asker.keys.map(async ({ id }) => {
       const publicKey = await read(id);
@@ -46,8 +48,12 @@ export async function readPublicKeys(source: KeySource): Promise<PublicKey[]> {
   return keys.flat();
 }
 
-function openStageKeys(options: { named: NamedStage; signal: AbortSignal }) {
-  const { named, signal } = options;
+function openStageKeys(options: {
+  named: NamedStage;
+  algorithm: AskerAlgorithm;
+  signal: AbortSignal;
+}) {
+  const { named, algorithm, signal } = options;
   const { stageName, stage } = named;
   const { region } = stage.verification;
   const client = createJsonClient({
@@ -67,6 +73,10 @@ function openStageKeys(options: { named: NamedStage; signal: AbortSignal }) {
       const arn = String(KeyId);
       const der = Buffer.from(String(PublicKey), "base64");
       const key = createPublicKey({ key: der, format: "der", type: "spki" });
+      if (!isKeyOf({ key, algorithm }))
+        throw new AwsFailure(
+          `${input.KeyId} is not a key for ${algorithm}. Deploy the stage, which replaces it, then publish.`,
+        );
       return { kid: arn.slice(arn.lastIndexOf("/") + 1), key };
     } catch (error) {
       const name = errorNameOf(error);

@@ -12,7 +12,7 @@ export type KeyRole = "signs" | "next" | "superseded";
 /** `supersededAt` is the time at which a younger key began to sign. */
 export type RankedKey = AskerKey & { role: KeyRole; supersededAtMs?: number };
 
-/** Oldest first. */
+/** Oldest first. While the time of no key has come, the oldest one signs. */
 export function rankKeys(keys: readonly AskerKey[], nowMs: number): RankedKey[] {
   const byAge = keys.toSorted((a, b) => Date.parse(a.from) - Date.parse(b.from));
   const currentKey = findCurrentKey(byAge, nowMs);
@@ -48,7 +48,8 @@ export function planRotation(request: {
     return { step: "replace", keys: [added], added, dropped: [...keys] };
   }
   const ranked = rankKeys(keys, nowMs);
-  const next = ranked.find(({ role }) => role === "next");
+  // Also one that signs before its time because there is no other: a key that is older than it would sign at once.
+  const next = ranked.find(({ from }) => Date.parse(from) > nowMs);
   if (next !== undefined)
     return {
       step: "wait",

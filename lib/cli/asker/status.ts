@@ -28,12 +28,12 @@ export function describeStatus(options: {
   stageOption: string;
 }): AskerStatus {
   const { asker, publicKeys, published, nowMs, stageOption } = options;
-  const kids = new Map(publicKeys.map(({ id, kid }) => [id, kid]));
+  const keysById = new Map(publicKeys.map((key) => [key.id, key]));
   const keys = rankKeys(asker.keys, nowMs).map((key): KeyStatus => {
-    const kid = kids.get(key.id);
-    const isPublished = kid !== undefined && published.kids.includes(kid);
+    const publicKey = keysById.get(key.id);
+    const isPublished = publicKey !== undefined && isAmong(publicKey, published.keys);
     const ageDays = Math.floor((nowMs - Date.parse(key.from)) / dayMs);
-    return { ...key, kid, isPublished, ageDays };
+    return { ...key, kid: publicKey?.kid, isPublished, ageDays };
   });
   const publish = `Run ${sekisho} asker publish --to DIR${stageOption}, and put the files below ${asker.issuer}.`;
   const create = stageOption === "" ? publish : "Deploy the stage, which creates it.";
@@ -51,6 +51,16 @@ export function describeStatus(options: {
           : `It signs from ${from}, and verifiers must know it some hours before.`;
       return [{ what: `${name} is not among the issuer's keys. ${effect}`, remedy: publish }];
     }),
+    ...neededKeys.flatMap(({ id, role, from }) =>
+      role === "signs" && Date.parse(from) > nowMs
+        ? [
+            {
+              what: `The key ${id} signs already, because no key is to sign before ${from}.`,
+              remedy: `Check the clock of this machine, and "from" in asker.keys.`,
+            },
+          ]
+        : [],
+    ),
     ...neededKeys.flatMap(({ id, role, from, ageDays }) =>
       role === "signs" &&
       from !== defaultKeyTime &&
@@ -66,4 +76,9 @@ export function describeStatus(options: {
     ),
   ];
   return { keys, problems };
+}
+
+/** Also compares the key itself, because verifiers find it by its `kid` and then use what is there. */
+function isAmong({ jwk }: PublicKey, keys: Published["keys"]): boolean {
+  return keys.some((key) => Object.entries(jwk).every(([name, member]) => key[name] === member));
 }

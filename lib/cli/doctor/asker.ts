@@ -1,14 +1,15 @@
 /** Checks the keys that sign who asked, and what their issuer publishes. */
+import { needsAskerToken } from "@sekisho/config/destination-address.ts";
 import { readPublished } from "../asker/issuer.ts";
 import { type KeySource, readPublicKeys } from "../asker/public-keys.ts";
 import { describeStatus } from "../asker/status.ts";
 import { type Finding, ok, warning } from "./check.ts";
 import type { DeployedStage, Machine, Subject } from "./targets.ts";
 
-/** Nobody needs keys where no destination is told. */
+/** Nobody needs keys where no call has a token of the person who asked. */
 export function listAskerChecks({ config: { asker, destinations } }: Subject): string[] {
-  const isTold = Object.values(destinations).some((each) => each.asker !== undefined);
-  return asker !== undefined && isTold ? ["keys and issuer"] : [];
+  const isNeeded = Object.values(destinations).some(needsAskerToken);
+  return asker !== undefined && isNeeded ? ["keys and issuer"] : [];
 }
 
 export function checkMachineKeys({ dataFolder, ...subject }: Machine): Promise<Finding> {

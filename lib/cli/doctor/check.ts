@@ -1,6 +1,7 @@
 /** A row of the table of checks, its finding, and the function that runs the rows at once. */
 
 import { ConfigError } from "@sekisho/config/config-error.ts";
+import { AskerKeyError } from "@sekisho/local/asker-keys.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { EngineFileError } from "@sekisho/runtime/engine/sqlite/file-error.ts";
@@ -143,7 +144,8 @@ function explain(error: unknown): Finding {
     const problems = error.message.replaceAll(/\n\s*- /g, " ");
     return failure(problems, `${sekisho} config check lists every problem.`);
   }
-  if (error instanceof AwsFailure || error instanceof EngineFileError)
+  const forPeople = [AwsFailure, EngineFileError, AskerKeyError];
+  if (error instanceof Error && forPeople.some((kind) => error instanceof kind))
     return parseFailure(error.message);
   const what = `The check itself failed (${errorKind(error)}).`;
   return failure(what, "This is a defect. Please report it.");

@@ -1,12 +1,14 @@
 /** Checks destinations: from this machine with the secrets of its environment, or by the deployed worker of a stage. */
 
-import { isOwnExecution, toAddress } from "@sekisho/config/destination-address.ts";
+import { join } from "node:path";
+import { isOwnExecution, readAudience, toAddress } from "@sekisho/config/destination-address.ts";
 import { readEnvironment } from "@sekisho/config/environment.ts";
 import { listUndeployedChanges } from "@sekisho/config/live-settings.ts";
 import { type ConfigLocation, configDirectory } from "@sekisho/config/load.ts";
 import type { Config } from "@sekisho/config/schema.ts";
 import { readSecret } from "@sekisho/config/secrets.ts";
 import { createStageConfig } from "@sekisho/config/stage-config.ts";
+import { openLocalAskerTokens } from "@sekisho/local/asker-keys.ts";
 import { openDestination } from "@sekisho/local/open-destination.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { createLog } from "@sekisho/runtime/log.ts";
@@ -61,7 +63,13 @@ export async function checkFromHere(request: CheckRequest): Promise<DestinationC
     const { asker } = config;
     const compared = await explainProtected({ result, destination, asker, signal });
     if (compared !== result || destination.transport !== "https") return compared;
-    return explainPublished({ result, authorizer: destination.authorizer, signal });
+    const dataFolder = join(configDirectory(location), ".sekisho");
+    const tokens = openLocalAskerTokens({ asker: config.asker, dataFolder });
+    const to = { audience: readAudience(destination), claims: [], subject: "slack" as const };
+    return explainPublished({
+      ...{ result, authorizer: destination.authorizer, signal },
+      asker: tokens && { tokens, to },
+    });
   }
   const isDown = isOwn && result.health === "unreachable";
   return isDown ? { ...result, summary: `${result.summary} ${startOwnExecution}` } : result;

@@ -17,6 +17,8 @@ type ProtectedResource = {
 
 const maxBytes = 64 * 1024;
 const maxReadMs = 5000;
+/** Shown of a list that a peer may make as long as it likes. */
+const maxServers = 3;
 
 /** The check's result, or a better one if the destination says which tokens it takes. Sends no credential. Never rejects. */
 export async function explainProtected(request: {
@@ -50,7 +52,7 @@ function compareToken(request: {
   const isBearer = resolveAuthorizerConfig(destination)?.type === "asker";
   if (!servers.includes(issuer)) {
     if (!isTold) return undefined;
-    const others = servers.filter(isPlain).join(", ");
+    const others = servers.filter(isPlain).slice(0, maxServers).join(", ");
     return `It refuses us, and takes tokens of ${others || "no server that it names"}, not of ${issuer}. Let it trust ${issuer}, whose discovery document it must be able to read.`;
   }
   const hasOtherAudience = resource !== undefined && resource !== readAudience(destination);
@@ -94,6 +96,7 @@ async function readProtectedResource(
     const metadata = answer.status === 200 ? parseJson(answer.body.toString()) : undefined;
     if (!isJsonObject(metadata)) return undefined;
     const { resource, authorization_servers: servers } = metadata;
+    if (typeof resource === "string" && !isResourceOf({ resource, url })) return undefined;
     return {
       resource: typeof resource === "string" ? resource : undefined,
       servers: Array.isArray(servers) ? servers.map(String) : [],
@@ -102,6 +105,18 @@ async function readProtectedResource(
   } finally {
     http.close();
   }
+}
+
+/**
+ * True for the address itself, and for one above it. Metadata with another resource must not be used (RFC 9728, section 3.3): its
+ * audience could be that of another agent, where the peer could then use our tokens.
+ */
+function isResourceOf({ resource, url }: { resource: string; url: URL }): boolean {
+  const named = URL.parse(resource);
+  if (named?.origin !== url.origin || named.hash !== "") return false;
+  if (named.href === url.href) return true;
+  const folder = named.pathname.replace(/\/?$/, "/");
+  return named.search === "" && (url.pathname.startsWith(folder) || `${url.pathname}/` === folder);
 }
 
 /** A quoted parameter of the challenge of the scheme Bearer (RFC 9110, section 11.6.1). */

@@ -1,6 +1,6 @@
 /** Finds out what a destination is that does not speak our contract, by what agents of other protocols publish at its address. */
 import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
-import { createAuthorizer } from "@sekisho/config/authorizers.ts";
+import { type AuthorizerDependencies, createAuthorizer } from "@sekisho/config/authorizers.ts";
 import { readEnvironment } from "@sekisho/config/environment.ts";
 import { readSecret } from "@sekisho/config/secrets.ts";
 import type { SecretReference } from "@sekisho/config/values.ts";
@@ -19,6 +19,8 @@ const maxReadMs = 5000;
 export function openAuthorized(request: {
   authorizer: AuthorizerConfig;
   url: string;
+  /** For the authorizer `asker`. */
+  asker?: AuthorizerDependencies["asker"];
   readSecret: (reference: SecretReference) => Promise<string>;
 }) {
   const credentials = defaultAwsCredentials();
@@ -40,12 +42,13 @@ export function openAuthorized(request: {
 export async function explainPublished(request: {
   result: DestinationCheck;
   authorizer: AuthorizerConfig;
+  asker: AuthorizerDependencies["asker"];
   signal: AbortSignal;
 }): Promise<DestinationCheck> {
-  const { result, authorizer, signal } = request;
+  const { result, authorizer, asker, signal } = request;
   const url = parseUrl(result.address);
   if (url === null || !isUnclear(result)) return result;
-  const http = openAuthorized({ authorizer, url: url.href, readSecret });
+  const http = openAuthorized({ authorizer, asker, url: url.href, readSecret });
   const limit = AbortSignal.any([signal, AbortSignal.timeout(maxReadMs)]);
   try {
     const read = async (target: URL) => {

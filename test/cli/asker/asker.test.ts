@@ -1,13 +1,22 @@
 /** `sekisho asker`: what it publishes, shows and writes. */
 
-import { createHash, createPublicKey } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "@sekisho/config/load.ts";
-import { openLocalAskerTokens } from "@sekisho/local/asker-keys.ts";
-import type { Published } from "@sekisho/sekisho/asker/issuer.ts";
-import type { PublicKey } from "@sekisho/sekisho/asker/public-keys.ts";
+import { openLocalAskerKeys, openLocalAskerTokens } from "@sekisho/local/asker-keys.ts";
+import { readPublished } from "@sekisho/sekisho/asker/issuer.ts";
+import { replaceKeys } from "@sekisho/sekisho/asker/replace-keys.ts";
 import { describeStatus } from "@sekisho/sekisho/asker/status.ts";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
@@ -16,6 +25,14 @@ import { folderOfFile } from "../../tooling/cleanup.ts";
 import { twoAccounts, verificationAccount } from "../aws/a-stage.ts";
 import { commandHere, failing } from "../aws/command-here.ts";
 
+/** A body that ends in the middle. */
+const brokenBody = () =>
+  new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode("{"));
+      controller.error(new Error("cut"));
+    },
+  });
 const root = folderOfFile();
 const keys = [
   { id: "old", from: "2026-01-01T00:00:00Z" },
@@ -147,7 +164,49 @@ describe("sekisho asker publish", () => {
   });
 });
 
+describe("the published folder", () => {
+  it("never holds a part of a document", async () => {
+    write({ issuer: issuer(), keys: [keys[0]] });
+    await run("publish", "--to", "out");
+    const file = join(folder, "out/.well-known/jwks.json");
+    const oldText = readFileSync(file, "utf8");
+    const reader = openSync(file, "r");
+    write({ issuer: issuer(), keys });
+    await run("publish", "--to", "out");
+    const readText = readFileSync(reader, "utf8");
+    closeSync(reader);
+    expect(readText).toBe(oldText);
+    expect(readFileSync(file, "utf8")).not.toBe(oldText);
+    expect(readdirSync(dirname(file)).sort()).toEqual([
+      "jwks.json",
+      "oauth-authorization-server",
+      "openid-configuration",
+    ]);
+  });
+
+  it("gets no key of a stage for another algorithm than the configured one", async () => {
+    write({ issuer: issuer(), algorithm: "ES256", keys: [keys[0]] });
+    aws.kms.addKey("alias/sekisho-prod-asker-old");
+    const result = await run("publish", "--to", "out", "--stage", "prod");
+    expect(result).toMatchObject(failing(1, "is not a key for ES256. Deploy the stage"));
+    expect(existsSync(join(folder, "out"))).toBe(false);
+  });
+});
+
 describe("sekisho asker show", () => {
+  let other: WebServer;
+  let visits: string[];
+  beforeEach(async () => {
+    visits = [];
+    other = await startWebServer({
+      async handle({ target }) {
+        visits.push(target);
+        return Response.json({ keys: [] });
+      },
+    });
+  });
+  afterEach(() => other.close());
+
   const current = () => new Date(Date.now() - 3600_000).toISOString();
 
   it("has nothing to do when the issuer publishes the keys", async () => {
@@ -167,8 +226,8 @@ describe("sekisho asker show", () => {
     const status = (nowMs: number) =>
       describeStatus({
         ...{ asker, nowMs, stageOption: "" },
-        publicKeys: [{ id: "first", kid: "1" } as PublicKey],
-        published: { kids: ["1"] } as Published,
+        publicKeys: [{ id: "first", kid: "1", jwk: { kid: "1" } }],
+        published: { keys: [{ kid: "1" }] },
       });
     expect(status(Date.UTC(2028, 0)).problems).toEqual([]);
   });
@@ -210,13 +269,117 @@ describe("sekisho asker show", () => {
       "another issuer",
       () => Response.json({ issuer: "https://other.example", jwks_uri: "https://other.example/k" }),
     ],
-    ["is no JSON", "no JSON", () => new Response("<html>")],
+    ["is HTML", "not a JSON object", () => new Response("<html>")],
+    ["fails", "HTTP 500", () => new Response(null, { status: 500 })],
+    ["is huge", "larger than 256 KiB", () => new Response("x".repeat(256 * 1024 + 1))],
+    ["breaks off", "closed the connection", () => new Response(brokenBody())],
+    [
+      "names keys elsewhere",
+      "no jwks_uri below",
+      () => Response.json({ issuer: issuer(), jwks_uri: `${other.url}/keys` }),
+    ],
   ])("says so if the discovery document %s", async (_name, text, answer) => {
     write({ issuer: issuer(), keys: [{ id: "one", from: current() }] });
     await run("publish", "--to", "out");
     upload();
     site.set("/.well-known/openid-configuration", answer());
     expect(await run("show")).toMatchObject({ code: 1, stdout: expect.stringContaining(text) });
+    expect(visits).toEqual([]);
+  });
+
+  it("says that nothing listens where the issuer should be", async () => {
+    write({ issuer: "http://127.0.0.1:1", keys: [{ id: "one", from: current() }] });
+    expect((await run("show")).stdout).toContain("Nothing is listening at 127.0.0.1:1.");
+  });
+
+  it("says that a silent issuer took too long, and is interrupted by its signal", async () => {
+    site.set("/.well-known/openid-configuration", new Response(new ReadableStream()));
+    const { signal } = new AbortController();
+    const published = await readPublished({ issuer: issuer(), timeoutMs: 20, signal });
+    expect(published.problem).toContain("did not answer within 0.02 s");
+    const aborted = readPublished({ issuer: issuer(), signal: AbortSignal.timeout(20) });
+    await expect(aborted).rejects.toThrow("aborted");
+  });
+
+  it("does not take another key with the same kid for ours", async () => {
+    write({ issuer: issuer(), keys: [{ id: "one", from: current() }] });
+    await run("publish", "--to", "out");
+    upload();
+    const [key] = readDocument("jwks.json").keys;
+    const forged = JSON.stringify({ keys: [{ ...key, n: `A${key.n.slice(1)}` }] });
+    site.set("/.well-known/jwks.json", forged);
+    expect((await run("show")).stdout).toContain("The key one, which signs, is not among");
+  });
+
+  it("names a key that signs before its time because there is no other", async () => {
+    const soon = new Date(Date.now() + 3600_000).toISOString();
+    write({ issuer: issuer(), keys: [{ id: "soon", from: soon }] });
+    await run("publish", "--to", "out");
+    upload();
+    const result = await run("show");
+    expect(result).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("! The key soon signs already"),
+    });
+  });
+});
+
+describe("a key file that cannot be used", () => {
+  const fileOf = (algorithm: string) => join(folder, `.sekisho/asker-keys/old-${algorithm}.pem`);
+  const pemOf = ({ privateKey }: { privateKey: KeyObject }) =>
+    String(privateKey.export({ type: "pkcs8", format: "pem" }));
+
+  it.each<[string, string, () => string]>([
+    ["is broken", "RS256", () => "-----BEGIN PRIVATE KEY-----\nx\n"],
+    ["is empty", "ES256", () => ""],
+    [
+      "holds a key for ES256",
+      "RS256",
+      () => pemOf(generateKeyPairSync("ec", { namedCurve: "P-256" })),
+    ],
+    ["is too short", "RS256", () => pemOf(generateKeyPairSync("rsa", { modulusLength: 1024 }))],
+    [
+      "is of another curve",
+      "ES256",
+      () => pemOf(generateKeyPairSync("ec", { namedCurve: "P-384" })),
+    ],
+  ])("publish names the key file, and writes nothing, if it %s", async (_name, algorithm, pem) => {
+    write({ issuer: issuer(), algorithm, keys: [keys[0]] });
+    const file = fileOf(algorithm);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, pem());
+    expect(await run("publish", "--to", "out")).toMatchObject(failing(1, `${file} `));
+    expect(existsSync(join(folder, "out"))).toBe(false);
+    expect(await run("show")).toMatchObject(failing(1, "asker rotate --now"));
+  });
+
+  it("signs and verifies again when it was repaired", async () => {
+    const asker = { issuer: issuer(), algorithm: "ES256" as const, keys: keys.slice(0, 1) };
+    const file = fileOf("ES256");
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, "");
+    const dataFolder = join(folder, ".sekisho");
+    const tokens = openLocalAskerTokens({ asker, dataFolder });
+    const readKey = openLocalAskerKeys({ asker, dataFolder })?.get(asker.issuer);
+    if (tokens === undefined || readKey === undefined) throw new Error("The section is there.");
+    const issue = () =>
+      tokens.issue({
+        to: { audience: "agent", claims: [], subject: "slack" },
+        asker: { person: { team: "T1", user: "U1" }, requestId: "r", isOwnWord: true },
+        body: Buffer.from("{}"),
+        signal: new AbortController().signal,
+      });
+    await expect(issue()).rejects.toThrow(file);
+    const header = { alg: "ES256" };
+    await expect(readKey(header, { payload: "", signature: "" })).rejects.toThrow(file);
+    writeFileSync(file, pemOf(generateKeyPairSync("ec", { namedCurve: "P-256" })));
+    await jwtVerify(await issue(), readKey, { audience: "agent" });
+  });
+
+  it("show names a key file that is a folder", async () => {
+    write({ issuer: issuer(), keys: [keys[0]] });
+    mkdirSync(fileOf("RS256"), { recursive: true });
+    expect(await run("show")).toMatchObject(failing(1, `${fileOf("RS256")} cannot be read`));
   });
 });
 
@@ -249,6 +412,14 @@ describe("sekisho asker rotate", () => {
     write({ issuer: issuer(), keys });
     expect(await run("rotate", "--dry-run")).toMatchObject({ code: 0 });
     expect(readKeys()).toEqual(keys);
+  });
+
+  it("writes nothing if the keys are no longer those of its plan", () => {
+    const path = write({ issuer: issuer(), keys });
+    const text = readFileSync(path, "utf8");
+    const before = [{ id: "old", from: "2026-01-01T00:00:00Z" }];
+    expect(() => replaceKeys({ path, before, after: before })).toThrow("try again");
+    expect(readFileSync(path, "utf8")).toBe(text);
   });
 
   it("replaces all keys with --now, and says what breaks", async () => {

@@ -20,6 +20,12 @@ describe("the next step of a rotation", () => {
     });
   });
 
+  it("adds no key that would sign at once, before a key whose time has not come", () => {
+    expect(plan([{ id: "later", from: "2027-01-01T00:00:00Z" }])).toMatchObject({
+      ...{ step: "wait", reason: expect.stringContaining("later") },
+    });
+  });
+
   it("waits while the former key signed less than a day ago", () => {
     const recent = { id: "recent", from: "2026-11-29T12:00:01Z" };
     expect(plan([recent, old])).toMatchObject({

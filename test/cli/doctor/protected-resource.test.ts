@@ -17,14 +17,16 @@ let peer: WebServer;
 let calls: { target: string; authorization: string | null }[];
 let challenge: () => string;
 let metadata: Record<string, unknown>;
+let answerMetadata: () => Response;
 beforeEach(async () => {
   calls = [];
   challenge = () => `Bearer resource_metadata="${new URL(metadataPath, peer.url).href}"`;
   metadata = { authorization_servers: [issuer] };
+  answerMetadata = () => json(metadata);
   peer = await startWebServer({
     async handle({ target, request }) {
       calls.push({ target, authorization: request.headers.get("authorization") });
-      if (target === metadataPath) return json(metadata);
+      if (target === metadataPath) return answerMetadata();
       return json({}, { status: 401, headers: { "www-authenticate": challenge() } });
     },
   });
@@ -48,10 +50,33 @@ describe("a destination that refuses calls and publishes the metadata of RFC 972
   });
 
   it("gets its resource as audience as advice if the token has another one", async () => {
-    metadata.resource = "https://agent.example/resource";
+    metadata.resource = `${peer.url}/`;
     expect(await findAt({ authorizer: { type: "asker" } })).toContain(
-      'Write "asker": { "audience": "https://agent.example/resource" } into destinations.peer.',
+      `Write "asker": { "audience": "${peer.url}/" } into destinations.peer.`,
     );
+  });
+
+  it.each([
+    ["another host", () => "https://payroll.example/a"],
+    ["another agent of its host", () => `${peer.url}/b`],
+    ["an agent whose path begins alike", () => `${peer.url}/aa`],
+    ["an agent below it", () => `${peer.url}/a/b`],
+    ["its path with another query", () => `${peer.url}/a?agent=b`],
+  ])("gets no advice to send tokens for %s", async (_name, resource) => {
+    metadata.resource = resource();
+    const text = await findAt({ authorizer: { type: "asker" } });
+    expect(text).toMatch(/could not authenticate the caller|refuses/);
+    expect(text).not.toContain(resource());
+  });
+
+  it("fills no screen with the servers that it names", async () => {
+    metadata.authorization_servers = Array.from(
+      { length: 500 },
+      (_, at) => `https://s${at}.example`,
+    );
+    const text = await findAt({ authorizer: bearer, asker: true });
+    expect(text).toContain("takes tokens of https://s0.example");
+    expect(text).not.toContain("https://s499.example");
   });
 
   it("leads to the advice to trust our issuer if it names another server", async () => {
@@ -99,6 +124,24 @@ describe("a destination that refuses calls and publishes the metadata of RFC 972
     expect(calls.filter(({ target }) => target === metadataPath)).toEqual([]);
   });
 
+  it.each<[string, () => Response]>([
+    [
+      "redirects",
+      () => new Response(null, { status: 302, headers: { location: `${peer.url}/elsewhere` } }),
+    ],
+    ["is larger than 64 KiB", () => json({ ...metadata, more: "x".repeat(64 * 1024) })],
+    [
+      "is deeply nested",
+      () => new Response(`{"authorization_servers":${"[".repeat(20_000)}${"]".repeat(20_000)}}`),
+    ],
+  ])("leaves the finding as it was if the metadata %s", async (_name, answer) => {
+    answerMetadata = answer;
+    expect(await findAt({ authorizer: bearer, asker: true })).toMatch(
+      /could not authenticate the caller/,
+    );
+    expect(calls.map(({ target }) => target)).not.toContain("/elsewhere");
+  });
+
   it("leaves the finding as it was without an issuer of ours, or at another server's resource", async () => {
     const plain = /could not authenticate the caller/;
     expect(await findAt({ authorizer: bearer }, null)).toMatch(plain);
@@ -138,8 +181,15 @@ describe("the check of the keys that sign who asked", () => {
 
   it("warns of an issuer that does not answer, and says how to publish", async () => {
     expect(await check({ asker: { issuer: "http://127.0.0.1:1" } })).toMatch(
-      /^warning: .*does not answer.* → .*asker publish --to DIR, and put the files below http:\/\/127\.0\.0\.1:1\./,
+      /^warning: .*Nothing is listening at 127\.0\.0\.1:1\..* → .*asker publish --to DIR, and put the files below http:\/\/127\.0\.0\.1:1\./,
     );
+  });
+
+  it("appears where a destination only trades the token", async () => {
+    const authorizer = { type: "token-exchange", tokenUrl: "http://127.0.0.1:1/", clientId: "us" };
+    const destinations = { peer: { transport: "https", url: peer.url, authorizer } };
+    const text = await check({ asker: { issuer: "http://127.0.0.1:1" }, destinations });
+    expect(text).toContain("Nothing is listening");
   });
 
   it("appears only where a destination is told", async () => {
