@@ -169,7 +169,7 @@ export async function startExecutionZone(
   const pageOf = () => ({
     zone: "Execution zone of sekisho start" as const,
     text: "It runs your agent, and takes tasks from programs.",
-    link: { href: `http://127.0.0.1:${verificationPort?.()}/`, text: "Go to the page for people" },
+    link: { href: `http://127.0.0.1:${verificationPort?.()}/`, text: "Open the page" },
   });
   const cardOf = () => ({
     zone: "Execution zone of sekisho execution" as const,

@@ -176,9 +176,9 @@ export async function startVerificationZone(
     const landing = createLanding(() => ({
       zone: `Verification zone of sekisho ${isWithExecution ? "start" : "verification"}`,
       text: isWithExecution
-        ? "It takes events from Slack. The pages for people open at the addresses that the terminal shows, which hold a token."
+        ? "It takes events from Slack. To open its page, use the address in the terminal, which holds a token."
         : "It takes events from Slack.",
-      link: { href: executionUrl, text: "Go to the Execution zone, which runs the agent" },
+      link: { href: executionUrl, text: "Go to the Execution zone" },
     }));
     const portSetting = isWithExecution ? "SEKISHO_PORT" : "SEKISHO_PORT or --port";
     const listening = startVerificationServer({

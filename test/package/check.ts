@@ -150,7 +150,7 @@ console.log(JSON.stringify(error), decodeError({ error, dialect: "zone" }) insta
     },
   );
   await step("a new project has its files", () => {
-    expectText(run("npx", ["--no-install", "sekisho", "init"]), "npx --no-install sekisho start");
+    expectText(run("npx", ["--no-install", "sekisho", "init", "--aws"]), "npm run dev");
     install(project, ...["execution", "conformance"].map(tarball));
     cpSync(join(import.meta.dirname, "project/server.ts"), join(project, "server.ts"));
   });
@@ -187,7 +187,7 @@ console.log(JSON.stringify(error), decodeError({ error, dialect: "zone" }) insta
     }
   });
   await step("both zones start", async () => {
-    const both = spawn("npx", ["--no-install", "sekisho", "start"], {
+    const both = spawn("npm", ["start"], {
       cwd: project,
       detached: true,
       stdio: ["ignore", "pipe", "inherit"],

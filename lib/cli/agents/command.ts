@@ -38,9 +38,9 @@ task; an endpoint that takes any JSON may take it for a message. An API of model
     print(`${target}: ${seen}.`);
     print(`+ ${field.join(".")}: ${JSON.stringify(entry)}`);
     if (!values["dry-run"]) write({ path, before: oldText, after: added.text });
-    note(
-      `Messages that begin with "${name}:" go there after ${sekisho} destinations set ${name} --word ${name}`,
-    );
+    const command = `${sekisho} destinations set ${name}`;
+    note(`To send it all messages:                        ${command}`);
+    note(`To send it those that begin with "${name}:":    ${command} --word ${name}`);
     return exitCodes.success;
   },
 });

@@ -228,6 +228,13 @@ const problems: Record<string, Problem> = {
       "app token": /^failed: SLACK_APP_TOKEN is not an app token.*32 hexadecimal.* → .*xapp-/,
     },
   },
+  "the placeholder of an example": {
+    env: { ...withSlack, SLACK_BOT_TOKEN: "xoxb-…", SLACK_APP_TOKEN: "xapp-your-token" },
+    found: {
+      "bot token": /^failed: SLACK_BOT_TOKEN is still the placeholder/,
+      "app token": /^failed: SLACK_APP_TOKEN is still the placeholder/,
+    },
+  },
   "an app token that Slack refuses": {
     env: { ...withSlack, SLACK_APP_TOKEN: "xapp-1-another" },
     found: { "app token": /^failed: .*SLACK_APP_TOKEN \(invalid_auth\)\. → .*connections:write/ },
