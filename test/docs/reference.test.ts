@@ -48,10 +48,22 @@ describe("docs/reference/commands.md", () => {
     const options = [...stdout.matchAll(/^ {2}(--[a-z]+(?: [A-Z]+)?) {2}/gm)].map(
       ([, name]) => `\`${name}\``,
     );
-    expect(options).toContain("`--wait`");
-    expect(tablesIn(section)[0]?.map(([name]) => name)).toEqual(options);
-    expect(section).toContain("If the result comes first, it becomes the answer.");
-    expect(section).toMatch(/^Exit code: 0 success/m);
+    const sharedNames = (/^Also: (.+)\.$/m.exec(section)?.[1] ?? "").split(", ");
+    const ownNames = tablesIn(section)[0]?.map(([name]) => name) ?? [];
+    expect(ownNames).toEqual(["`--wait`", "`--json`"]);
+    expect([...ownNames, ...sharedNames]).toEqual(options);
+    expect(section).toMatch(/If the result comes\s+first, it becomes the answer\./);
+    expect(section).toMatch(/^Exit code 1: no such task, it has ended, it did not end in time\.$/m);
+  });
+
+  it("describes each option of several commands once", () => {
+    const [, sharedRows = []] = tablesIn(commandsPage.split("\n## ")[0] ?? "").slice(1);
+    const names = sharedRows.map(([name = ""]) => name);
+    expect(names).toContain("`--config FILE`");
+    const lists = [...commandsPage.matchAll(/^(?:Also|Options): (.+)\.$/gm)].flatMap(
+      ([, list = ""]) => list.split(", "),
+    );
+    expect(lists.filter((name) => !names.includes(name))).toEqual([]);
   });
 });
 
