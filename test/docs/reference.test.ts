@@ -78,7 +78,7 @@ describe("docs/reference/configuration.md", () => {
     const rows = sections.flatMap(keyRows);
     const names = new Set([
       ...sections.map(({ name }) => name),
-      ...rows.flatMap(([path = ""]) => path.replaceAll(/`|\[\]/g, "").split(".")),
+      ...rows.flatMap(([path = ""]) => path.replaceAll(/`|\[\]/g, "").split(/[.,\s]+/)),
     ]);
     expect(keys.length).toBeGreaterThan(150);
     // A secret has a section of its own, which is written by hand.
@@ -92,15 +92,12 @@ describe("docs/reference/configuration.md", () => {
     [
       "slack",
       "`shortcut.name`",
-      [
-        "string, 1 to 24 characters",
-        '"Ask about this", or the same in Japanese where locale is ja',
-      ],
+      ["string, 1–24 characters", '"Ask about this", or the same in Japanese where locale is ja'],
     ],
-    ["limits", "`leaseMs`", ["integer, 500 to 3600000", "`60000` (1 minute)"]],
-    ["routes", "`destination`", ["string or list of strings, 1 to 8 entries", "required"]],
+    ["limits", "`leaseMs`", ["integer, 500–3600000", "`60000` (1 minute)"]],
+    ["routes", "`destination`", ["string or list of strings, 1–8 entries", "required"]],
     ["destinations", "`runtimeArn`", ["`agentcore`", "string", "required"]],
-    ["destinations", "`deadlineMs`", ["all", "integer, 1000 to 28800000", "`14400000` (4 hours)"]],
+    ["destinations", "`deadlineMs`", ["all", "integer, 1000–28800000", "`14400000` (4 hours)"]],
     ["authorizer", "`token`", ["`bearer`", "[secret](#secrets)", "required"]],
     ["allowlist", "`external`", ["`channels` or `people`", "neither"]],
   ])("documents type, bounds and default of the key %s %s", (name, path, cells) => {

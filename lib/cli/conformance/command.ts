@@ -6,6 +6,7 @@ import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
 import { listDestinationSecrets } from "@sekisho/config/destination-address.ts";
 import { readEnvironment } from "@sekisho/config/environment.ts";
 import { configDirectory } from "@sekisho/config/load.ts";
+import { conformanceCases } from "@sekisho/conformance/cases/all.ts";
 import {
   type ConformanceReport,
   defaultBudgetMs,
@@ -13,6 +14,7 @@ import {
 } from "@sekisho/conformance/conformance.ts";
 import { OptionError, readRunOptions, runOptions } from "@sekisho/conformance/options.ts";
 import {
+  formatCaseList,
   formatJsonReport,
   formatJunitReport,
   formatTextReport,
@@ -66,11 +68,15 @@ times, and prints which features it can serve, by its protocol and as seen.`,
   },
   exits: `
 The default texts are made for the agent "echo". A case that the endpoint gives no occasion to test is skipped.
-docs/reference/conformance.md lists the cases.
+--list prints the cases.
 Exit code: 0 every case that counts passed, or the agent answered; 1 one failed, or something leaked; 2 bad usage or configuration; 3 nothing to
 test: not reachable, no endpoint at this address, or credentials refused.`,
   async run(run) {
     const { values, positionals } = run;
+    if (values.list) {
+      run.print(formatCaseList(conformanceCases));
+      return exitCodes.success;
+    }
     if (positionals.length > 1) throw new UsageError("Only one URL can be given.");
     const location = { directory: run.directory, file: values.config };
     const { auth, dialect, destination: name, agent } = values;
