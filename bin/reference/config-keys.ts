@@ -107,25 +107,49 @@ function innerKeys(schema: JsonSchema, path: string): Key[] {
   return keysOf(schema, `${path}.`);
 }
 
-/** The cells of a section's table. Variants that describe a key alike share its row. */
+type Row = {
+  paths: string[];
+  variants: string[];
+  type: string;
+  meaning: string;
+  defaults: Map<string, string[]>;
+};
+
+/**
+ * The cells of a section's table. Keys of one name, type and meaning share a row, in all variants and below all parents. Where
+ * their defaults differ, the row says which variant has which.
+ */
 export function keyRows({ name, kind, variants }: Section): string[][] {
-  const rows = new Map<string, { path: string; variants: string[]; cells: string[] }>();
+  const rows = new Map<string, Row>();
   for (const variant of variants) {
     for (const key of keysOf(variant.schema)) {
-      const cells = cellsOf({ key, section: name });
-      const id = JSON.stringify([key.path, cells]);
-      const row = rows.get(id) ?? { path: key.path, variants: [], cells };
-      rows.set(id, { ...row, variants: [...row.variants, variant.name] });
+      const [type = "", fallback = "", meaning = ""] = cellsOf({ key, section: name });
+      // Below several parents a key shares a row only if it has the same default there.
+      const lastName = key.path.split(".").at(-1);
+      const id = JSON.stringify([lastName, type, meaning, key.path === lastName ? "" : fallback]);
+      const row = rows.get(id) ?? { paths: [], variants: [], type, meaning, defaults: new Map() };
+      row.paths = [...new Set([...row.paths, key.path])];
+      row.variants = [...new Set([...row.variants, variant.name])];
+      row.defaults.set(fallback, [...(row.defaults.get(fallback) ?? []), variant.name]);
+      rows.set(id, row);
     }
   }
-  const paths = [...new Set([...rows.values()].map(({ path }) => path))];
-  const sortedRows = paths.flatMap((path) => [...rows.values()].filter((row) => row.path === path));
-  return sortedRows.map(({ path, variants: rowVariants, cells }) => {
+  const names = [...new Set([...rows.values()].map(({ paths: [path] }) => path))];
+  const sortedRows = names.flatMap((path) =>
+    [...rows.values()].filter(({ paths: [first] }) => first === path),
+  );
+  return sortedRows.map(({ paths, variants: rowVariants, type, meaning, defaults }) => {
     const isForAll = rowVariants.length === variants.length;
-    const kinds = isForAll ? "all" : rowVariants.map((one) => `\`${one}\``).join(", ");
-    return [`\`${path}\``, ...(kind === undefined ? [] : [kinds]), ...cells];
+    const kinds = isForAll ? "all" : codeList(rowVariants);
+    const fallbacks = [...defaults].map(([fallback, names]) =>
+      defaults.size === 1 ? fallback : `${codeList(names)}: ${fallback}`,
+    );
+    const cells = [type, fallbacks.join("; "), meaning];
+    return [codeList(paths), ...(kind === undefined ? [] : [kinds]), ...cells];
   });
 }
+
+const codeList = (names: readonly string[]) => names.map((one) => `\`${one}\``).join(", ");
 
 function cellsOf({ key, section }: { key: Key; section: string }): string[] {
   const { path, schema, isRequired, union } = key;
@@ -136,8 +160,12 @@ function cellsOf({ key, section }: { key: Key; section: string }): string[] {
     union === undefined ? undefined : (sharedTypes.get(union)?.name ?? `${section}.${path}`);
   const fallback = isRequired
     ? "required"
-    : (formatDefault({ path, schema }) ?? statedDefault ?? "none");
-  return [formatType(schema, unionName), escapeProse(fallback), escapeProse(meaning)];
+    : (formatDefault({ path, schema }) ?? statedDefault ?? "");
+  return [
+    formatType(schema, unionName),
+    escapeProse(fallback === "none" ? "" : fallback),
+    escapeProse(meaning),
+  ];
 }
 
 /** The cells of a table of environment variables. */

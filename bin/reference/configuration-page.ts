@@ -8,26 +8,33 @@ import { escapeProse, formatTable } from "./markdown.ts";
 
 /** Pages that explain what a section is for. */
 const further: Record<string, string> = {
-  slack: "[slack.md](slack.md) explains what each of these does for people.",
-  execution:
-    "[agent.md](../how-to/agent.md) explains how to write an agent, and [a2a.md](a2a.md) what `a2a` is for.",
-  telemetry: "[logs-and-metrics.md](logs-and-metrics.md) explains what they produce.",
-  usageHistory: "[personal-data.md](../how-to/personal-data.md) explains what it is for.",
+  slack: "[slack.md](slack.md) explains what these do for people.",
+  execution: "See [agent.md](../how-to/agent.md), and [a2a.md](a2a.md) for `a2a`.",
+  telemetry: "See [logs-and-metrics.md](logs-and-metrics.md).",
+  usageHistory: "See [personal-data.md](../how-to/personal-data.md).",
   routes: "In a stage, `sekisho config push` changes them without a deploy.",
-  destinations: "[move.md](../how-to/move.md) explains how to move execution from one to another.",
-  authorizer: "[move.md](../how-to/move.md) says which one fits which place.",
-  stages: "[deploy.md](../how-to/deploy.md) explains how to deploy one.",
+  destinations: "See [move.md](../how-to/move.md).",
+  authorizer: "See [move.md](../how-to/move.md).",
+  stages: "See [deploy.md](../how-to/deploy.md).",
 };
 
 export function configurationPart(): string {
   const sections = sectionsOf(JSON.parse(configJsonSchema())).map(formatSection);
+  const localRows = variableRows(environmentVariables);
+  const isLocal = (row: string[]) => localRows.some((one) => one.join("|") === row.join("|"));
+  const containerRows = variableRows(containerVariables);
+  const sharedNames = containerRows.filter(isLocal).map(([name]) => name);
+  const head = ["variable", "default", "meaning"];
   const environment = [
     "## Environment variables",
-    "The local commands read these variables. An empty variable counts as unset. The secrets of the configuration are further variables.",
-    formatTable(["variable", "type", "default", "meaning"], variableRows(environmentVariables)),
+    "The local commands read these variables. An empty variable counts as unset. The secrets of the configuration are further variables. Of the names of proxies, those in lower case take precedence.",
+    formatTable(head, localRows),
     "### In a container",
-    "`server.cjs`, which `sekisho execution bundle` writes, reads these variables.",
-    formatTable(["variable", "type", "default", "meaning"], variableRows(containerVariables)),
+    `\`server.cjs\`, which \`sekisho execution bundle\` writes, reads these variables, and as above ${sharedNames.join(", ")}.`,
+    formatTable(
+      head,
+      containerRows.filter((row) => !isLocal(row)),
+    ),
   ];
   return [...sections, ...environment].join("\n\n");
 }

@@ -108,10 +108,11 @@ function joinOr(texts: readonly string[]): string {
 function range(min = 0, max: number = Number.MAX_SAFE_INTEGER, unit = ""): string {
   const unitSuffix = unit === "" ? "" : ` ${unit}`;
   if (max < Number.MAX_SAFE_INTEGER)
-    return `, ${min === 0 && unit !== "" ? "at most" : `${min} to`} ${max}${unitSuffix}`;
-  return min === 0
-    ? ""
-    : `, at least ${min}${min === 1 ? unitSuffix.replace(/ies$/, "y").replace(/s$/, "") : unitSuffix}`;
+    return min === 0 && unit !== ""
+      ? `, at most ${max}${unitSuffix}`
+      : `, ${min}–${max}${unitSuffix}`;
+  // A text or a list that must not be empty needs no words.
+  return min === 0 || (min === 1 && unit !== "") ? "" : `, at least ${min}${unitSuffix}`;
 }
 
 const units: readonly (readonly [

@@ -51,7 +51,7 @@ export const a2aSchema = z
     url: httpUrl()
       .optional()
       .describe(
-        "The public URL to which A2A clients send requests. Default: the host's own address if it listens on loopback. Everywhere else, the host serves A2A only with this key.",
+        "The public URL for A2A clients. Default: the host's own address on loopback; elsewhere no A2A.",
       ),
     name: cardText(256).default("Sekisho").describe("The agent's name on its card."),
     description: cardText(10_000)
@@ -74,7 +74,7 @@ export const a2aSchema = z
       .max(100)
       .optional()
       .describe(
-        "More skills, on the extended card that only authenticated callers can read. Default: no extended card.",
+        "More skills, on the extended card for authenticated callers. Default: no extended card.",
       ),
     provider: providerSchema
       .optional()
@@ -92,19 +92,17 @@ export const a2aSchema = z
       .enum(["1.0", "0.3"])
       .default("0.3")
       .describe(
-        "The card for a client that names no version (no A2A-Version), as clients of 0.3 never do. 0.3: a card that clients of 0.3 and 1.0 read. 1.0: a card of 1.0 only, for clients that check signatures or the schema and name no version.",
+        "The card for clients that name no version. 0.3: both versions read it. 1.0: for clients that check signatures or the schema.",
       ),
     deduplicate: z
       .boolean()
       .default(true)
-      .describe(
-        "A message with a known message id is a repetition and does not run again. Set false only for test kits that reuse ids.",
-      ),
+      .describe("A message with a known message id does not run again. false is for test kits."),
     callers: z
       .array(roleArnSchema)
       .default([])
       .describe(
-        "On AWS: ARNs of roles that may call the Function URL, or a runtime with the protocol a2a, as A2A clients. The Verification zone may always call it.",
+        "On AWS: ARNs of roles that may call as A2A clients, beside the Verification zone.",
       ),
     signature: signatureSchema
       .optional()
@@ -114,7 +112,7 @@ export const a2aSchema = z
         allowLoopback: z
           .boolean()
           .default(false)
-          .describe("Allows push notifications to this machine, also over http. For tests only."),
+          .describe("Allows push to this machine, also over http. For tests."),
       })
       .prefault({})
       .describe("Push notifications to A2A clients."),

@@ -26,17 +26,13 @@ const urlWith = (...names: string[]) =>
     .optional();
 const idleTimeoutSchema = integer(1000, 3600_000)
   .optional()
-  .describe(
-    "The longest silence of an answer, in milliseconds. After it, the task may have run. Default: 120000.",
-  );
+  .describe("The longest silence of an answer. Default: 120000.");
 /** The place at which an agent of another protocol is called: an address, or a runtime of AgentCore. */
 const remoteTarget = {
   url: urlWith("session").describe(
-    "The URL to which requests are posted. {session} in its path or query is replaced by an id of the conversation (a UUID).",
+    "The URL of requests. {session} in path or query is an id of the conversation (a UUID).",
   ),
-  runtimeArn: runtimeArnSchema
-    .optional()
-    .describe("The ARN of the AgentCore runtime that is called instead of a URL."),
+  runtimeArn: runtimeArnSchema.optional().describe("An AgentCore runtime instead of a URL."),
   qualifier: qualifierSchema.optional().describe("The name of the endpoint. Default: DEFAULT."),
   authorizer: authorizerSchema
     .optional()
@@ -111,12 +107,12 @@ const responsesSchema = z
       .boolean()
       .optional()
       .describe(
-        "true: the endpoint keeps the conversation, so that requests do not repeat the thread. false: it keeps nothing. Default: it decides.",
+        "true: the endpoint keeps the conversation. false: it keeps nothing. Default: it decides.",
       ),
     background: z
       .boolean()
       .default(false)
-      .describe("Lets the endpoint, which keeps the response, work without an open connection."),
+      .describe("The endpoint works without an open connection, and keeps the response."),
     headers: headersSchema
       .default({})
       .describe("Further headers of each call, without secrets. Default: none."),
@@ -200,18 +196,16 @@ export const agentSchema = z.union(
               .enum(["1.0", "none"])
               .default("1.0")
               .describe(
-                "The version of AG-UI that requests name. none: for Python servers before November 2025, which refuse the member.",
+                "The version of AG-UI in requests. none: for Python servers before November 2025.",
               ),
           }),
-        ).describe(
-          "Calls an agent that speaks AG-UI, such as one of LangGraph, CrewAI, Mastra, Pydantic AI, Strands, ADK or Agno.",
-        ),
+        ).describe("Calls an agent that speaks AG-UI."),
         withOneTarget(
           z.strictObject({
             type: z.literal("http"),
             ...remoteTarget,
             url: urlWith("session", "conversation").describe(
-              "The URL to which requests are posted. In its path or query, {session} is replaced by an id of the conversation (a UUID), and {conversation} by what is kept of it.",
+              "The URL of requests. {session} and {conversation} in path or query are as in request.",
             ),
             request: templateSchema
               .default({ prompt: "{text}" })
@@ -221,22 +215,22 @@ export const agentSchema = z.union(
             answer: pathSchema
               .optional()
               .describe(
-                "Where the text of the answer is, in a response of JSON or in each event of a stream. Default: the body itself if it is a text, or the first text in result, response, output, answer, text and message.",
+                "The path of the answer, in a response or in each event of a stream. Default: the body itself if it is a text, or the first text in result, response, output, answer, text and message.",
               ),
             question: pathSchema
               .optional()
               .describe(
-                "Where a response of JSON has a question instead of an answer: a text, or an object with a text in question, prompt, message, text or description, and a list of texts in options. Default: the agent asks nothing.",
+                "The path of a question in a response: a text, or an object with a text in question, prompt, message, text or description, and options. Default: the agent asks nothing.",
               ),
             resume: templateSchema
               .optional()
               .describe(
-                "The body of the request that brings the answer to a question, with the same placeholders as request.",
+                "The body that brings the answer to a question, with the placeholders of request.",
               ),
             conversation: pathSchema
               .optional()
               .describe(
-                "Where a response of JSON or an event of a stream has what the next request of the conversation needs, such as the id that the agent gave the conversation. It is kept for 30 days, and is {conversation} in request, resume and url. Default: nothing is kept.",
+                "The path of what the next request of the conversation needs as {conversation}, such as the agent's id. Kept for 30 days. Default: nothing is kept.",
               ),
           }),
         )
@@ -261,14 +255,12 @@ export const agentSchema = z.union(
             actor: z
               .enum(["person", "none"])
               .default("person")
-              .describe(
-                "Whose memory the harness uses. person: each person has their own. none: everybody shares that of the harness.",
-              ),
+              .describe("Whose memory the harness uses: each person's own, or one for everybody."),
             memory: z
               .boolean()
               .default(true)
               .describe(
-                "false for a harness without memory: each message begins a session of its own and brings the messages of the thread.",
+                "false for a harness without memory: each message has its own session and brings the thread.",
               ),
           })
           .describe("Calls a managed harness of Amazon Bedrock AgentCore (InvokeHarness)."),

@@ -16,13 +16,13 @@ export const defaultKeyTime = "2026-01-01T00:00:00Z";
 export const askerSchema = z
   .strictObject({
     issuer: issuerSchema.describe(
-      "The address below which the discovery document and the keys are published (sekisho asker publish). It must outlive every deploy, because all verifiers know it.",
+      "The address of the discovery document and the keys (sekisho asker publish). All verifiers know it.",
     ),
     algorithm: z
       .enum(["RS256", "ES256"])
       .default("RS256")
       .describe(
-        "The signature algorithm. API Gateway and other AWS services take RS256 only. Another one replaces all keys at once, so publish them at once.",
+        "The signature algorithm. AWS services take RS256 only. A change replaces all keys at once.",
       ),
     keys: z
       .array(
@@ -33,9 +33,7 @@ export const askerSchema = z
             .describe("The name of the key."),
           from: z.iso
             .datetime("must be a time such as 2026-11-30T00:00:00Z")
-            .describe(
-              "The time from which the key signs. The newest one whose time has come signs.",
-            ),
+            .describe("When it begins to sign. The newest key signs."),
         }),
       )
       .min(1)
@@ -69,13 +67,13 @@ const askerOptionsSchema = z.strictObject({
     .array(claimSchema)
     .optional()
     .describe(
-      "What else the token says about the person. email: only if it is confirmed in Slack, and never of guests or of people of other organizations. Default: team, user, channel and thread; none if the subject is opaque.",
+      "What the token says. email: only if confirmed in Slack, never of guests or other organizations. Default: team, user, channel and thread; none if the subject is opaque.",
     ),
   subject: z
     .enum(["slack", "opaque"])
     .optional()
     .describe(
-      "The sub claim. slack: slack:TEAM:USER with the ids of Slack. opaque: a digest of them, the same for all calls. Default: slack.",
+      "The sub claim. slack: slack:TEAM:USER. opaque: a constant digest of it. Default: slack.",
     ),
 });
 
@@ -94,7 +92,7 @@ export const destinationAskerSchema = z
   )
   .transform((asker) => toDestinationAsker(asker === true ? {} : asker))
   .describe(
-    "Tells the destination who asked, by a signed token with each call. Needs the section asker. Default: the destination is not told.",
+    "Tells who asked, by a signed token with each call. Needs the section asker. Default: the destination is not told.",
   );
 
 /** The authorizer `asker` sends the token, whether the destination has the section or not. */
@@ -108,7 +106,7 @@ export function withBearerAsker<
 
 /** A zone whose tokens the Execution host takes. */
 const trustedZoneSchema = z.strictObject({
-  issuer: issuerSchema.describe("The issuer of the tokens, compared exactly with their iss claim."),
+  issuer: issuerSchema.describe("The iss claim of the tokens."),
   jwksUrl: httpUrl()
     .optional()
     .describe(
@@ -119,7 +117,7 @@ const trustedZoneSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "The zones that may ask, compared exactly with the client_id claim: the ARN of the Verification zone's role, or sekisho for a zone on one machine. Default: all of the issuer.",
+      "The zones that may ask, by the client_id claim: the ARN of the Verification role, or sekisho on one machine. Default: all of the issuer.",
     ),
   algorithms: z
     .array(z.enum(["RS256", "ES256"]))
@@ -137,7 +135,7 @@ export const executionAskerSchema = z
       modeSchema,
       z.strictObject({
         mode: modeSchema.describe(
-          "required: a task without a valid token of the person who asked is refused. optional: a task may come without a token, but not with a wrong one.",
+          "required: a task needs a valid token. optional: it may come without one, but not with a wrong one.",
         ),
         audience: z
           .string()
@@ -145,7 +143,7 @@ export const executionAskerSchema = z
           .max(1000)
           .optional()
           .describe(
-            "The audience that tokens must have in their aud claim. No other agent may have it. Default: sekisho, which only the destinations of this configuration send.",
+            "The aud claim of the tokens. No other agent may have it. Default: sekisho, which only the destinations of this configuration send.",
           ),
         zones: z
           .array(trustedZoneSchema)
@@ -165,7 +163,7 @@ export const executionAskerSchema = z
   )
   .transform((asker) => (typeof asker === "string" ? { mode: asker } : asker))
   .describe(
-    "Verifies who asked: the token that a Verification zone sends with each message and each answer (asker of the destination). The agent gets the person as context.asker. Default: nobody is verified.",
+    "Verifies who asked, by the token of the destination's asker. The agent gets the person as context.asker. Default: nobody is verified.",
   );
 export type ExecutionAsker = {
   mode: "required" | "optional";

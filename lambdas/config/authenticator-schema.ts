@@ -4,14 +4,8 @@ import { sekisho } from "@sekisho/runtime/command-line.ts";
 import * as z from "zod";
 import { httpUrl, integer, oneOf, roleArnSchema, secretSchema } from "./values.ts";
 
-const issuer = httpUrl().describe(
-  "The issuer of the tokens, compared exactly with their iss claim.",
-);
-const audience = z
-  .string()
-  .min(1)
-  .max(1000)
-  .describe("The audience that tokens must have in their aud claim.");
+const issuer = httpUrl().describe("The iss claim of the tokens.");
+const audience = z.string().min(1).max(1000).describe("The aud claim of the tokens.");
 
 const jwtIssuerSchema = z
   .strictObject({
@@ -29,12 +23,9 @@ const jwtIssuerSchema = z
       .min(1)
       .optional()
       .describe(
-        "For access tokens without an audience, as Amazon Cognito issues them: the admitted clients, compared exactly with the client_id claim. Tokens must have the claim token_use with the value access, and no aud.",
+        "The admitted client_id claims, for access tokens with token_use access and no aud, such as Amazon Cognito's.",
       ),
-    subjects: z
-      .array(z.string().min(1).max(1000))
-      .min(1)
-      .describe("The admitted callers, compared exactly with the sub claim of their tokens."),
+    subjects: z.array(z.string().min(1).max(1000)).min(1).describe("The admitted sub claims."),
     algorithms: z
       .array(
         z.enum([
@@ -53,13 +44,11 @@ const jwtIssuerSchema = z
       .min(1)
       .default(["RS256", "ES256"])
       .describe("The accepted signature algorithms."),
-    clockToleranceSeconds: integer(0, 300)
-      .default(30)
-      .describe("How far the clocks of the issuer and this host may differ, in seconds."),
+    clockToleranceSeconds: integer(0, 300).default(30).describe("How far the clocks may differ."),
     maxLifetimeSeconds: integer(60, 2 * 86_400)
       .default(7200)
       .describe(
-        "The longest accepted lifetime of a token (from iat to exp), in seconds. Google's tokens live for 1 hour, Entra's for up to 95 minutes, those of managed identities for 24 hours.",
+        "The longest lifetime of a token. Google's live 1 hour, Entra's up to 95 minutes, those of managed identities 24 hours.",
       ),
   })
   .refine(({ audience, clients }) => (audience === undefined) !== (clients === undefined), {
@@ -80,9 +69,7 @@ export const authenticatorSchema = z.discriminatedUnion(
         tokens: z
           .array(secretSchema)
           .min(1)
-          .describe(
-            "The accepted tokens, at least 20 characters each. List two while you rotate one.",
-          ),
+          .describe("The accepted tokens, at least 20 characters each."),
       })
       .describe("Admits callers that send one of the shared tokens."),
     z
@@ -110,14 +97,10 @@ export const authenticatorSchema = z.discriminatedUnion(
           .min(1)
           .describe("ARNs of the admitted roles, such as the Verification zone's."),
       })
-      .describe(
-        "Admits AWS roles by tokens of AWS STS, which callers with the authorizer web-identity send.",
-      ),
+      .describe("Admits AWS roles by tokens of AWS STS (authorizer web-identity)."),
     z
       .strictObject({ type: z.literal("platform") })
-      .describe(
-        "Admits every request. Use it only behind a platform that authenticates callers, such as Cloud Run with IAM.",
-      ),
+      .describe("Admits every request. Only behind a platform that authenticates callers."),
   ],
   oneOf("none", "bearer", "jwt", "web-identity", "platform"),
 );

@@ -29,9 +29,7 @@ const scope = z
 
 const clientAuthentication = z
   .enum(["basic", "post"])
-  .describe(
-    "How the client secret is sent: in the Authorization header (basic) or in the form (post).",
-  );
+  .describe("How the secret is sent: Authorization header or form.");
 
 /** RFC 8707, section 2. */
 const resource = z
@@ -78,7 +76,7 @@ export const authorizerSchema = z.discriminatedUnion(
           )
           .optional()
           .describe(
-            "The function behind the Function URL. A stage needs it to get the permission to invoke the function, unless it assumes a role.",
+            "The function behind a Function URL, for the permission to invoke it. Required in a stage without assumeRoleArn.",
           ),
         assumeRoleArn: roleArnSchema
           .optional()
@@ -110,7 +108,7 @@ export const authorizerSchema = z.discriminatedUnion(
           message: "is in another region than authorizer.region; make them equal",
         },
       )
-      .describe("Signs requests with AWS Signature Version 4. Stores no secret."),
+      .describe("Signs requests with AWS Signature Version 4."),
     z
       .strictObject({
         type: z.literal("web-identity"),
@@ -119,18 +117,16 @@ export const authorizerSchema = z.discriminatedUnion(
           .enum(["RS256", "ES384"])
           .default("RS256")
           .describe("The signature algorithm of the token."),
-        durationSeconds: integer(60, 3600)
-          .default(300)
-          .describe("The lifetime of the token, in seconds."),
+        durationSeconds: integer(60, 3600).default(300).describe("The lifetime of the token."),
         tags: z
           .literal(true)
           .optional()
           .describe(
-            "Says who asked by tags of the token: slack_team, slack_user and slack_enterprise. For destinations only. Default: the token says nothing of the person.",
+            "Says who asked, by the tags slack_team, slack_user and slack_enterprise. For destinations only. Default: the token says nothing of the person.",
           ),
         ...stsRegion,
       })
-      .describe("Sends a token that AWS STS issues (GetWebIdentityToken). Stores no secret."),
+      .describe("Sends a token of AWS STS (GetWebIdentityToken)."),
     z
       .strictObject({
         type: z.literal("google"),
@@ -156,7 +152,7 @@ export const authorizerSchema = z.discriminatedUnion(
         scope: scope
           .optional()
           .describe(
-            "Sends an access token with these scopes instead of an ID token, as Google's own APIs expect, such as https://www.googleapis.com/auth/cloud-platform. Default: an ID token.",
+            "Sends an access token with these scopes instead of an ID token, such as https://www.googleapis.com/auth/cloud-platform. Default: an ID token.",
           ),
         tokenAudience: audience
           .optional()
@@ -169,9 +165,7 @@ export const authorizerSchema = z.discriminatedUnion(
         path: ["audience"],
         message: "has no effect with scope, because an access token has no audience; remove one",
       })
-      .describe(
-        "Exchanges a token of AWS STS for a Google ID token or access token (workload identity federation). Stores no secret.",
-      ),
+      .describe("Exchanges a token of AWS STS for one of Google (workload identity federation)."),
     z
       .strictObject({
         type: z.literal("azure"),
@@ -187,9 +181,7 @@ export const authorizerSchema = z.discriminatedUnion(
           .describe("The audience of the AWS token."),
         ...stsRegion,
       })
-      .describe(
-        "Exchanges a token of AWS STS for a token of Entra ID (federated credentials). Stores no secret.",
-      ),
+      .describe("Exchanges a token of AWS STS for one of Entra ID (federated credentials)."),
     z
       .strictObject({
         type: z.literal("oauth-client-credentials"),
@@ -204,7 +196,7 @@ export const authorizerSchema = z.discriminatedUnion(
           .describe("The audience of the token, for servers that require one. Default: none."),
         clientAuthentication: clientAuthentication.default("basic"),
       })
-      .describe("Sends a token of an OAuth 2 server (client credentials grant)."),
+      .describe("Sends a token of an OAuth 2 server (client credentials)."),
     z
       .strictObject({
         type: z.literal("mtls"),
@@ -218,7 +210,7 @@ export const authorizerSchema = z.discriminatedUnion(
     z
       .strictObject({ type: z.literal("asker") })
       .describe(
-        "Sends the token of the person who asked as the bearer, for a peer that needs nothing else, such as AgentCore with a JWT authorizer. The destination's asker says what is in it. Stores no secret.",
+        "Sends the token of who asked (the destination's asker) as the bearer, such as for AgentCore with a JWT authorizer.",
       ),
     z
       .strictObject({
@@ -228,7 +220,7 @@ export const authorizerSchema = z.discriminatedUnion(
           .enum(["token-exchange", "jwt-bearer"])
           .default("token-exchange")
           .describe(
-            "How the server takes the token: as the subject of a token exchange (RFC 8693), or as the assertion of a grant (jwt-bearer, RFC 7523).",
+            "How the server takes the token: as the subject of an exchange (RFC 8693), or as an assertion (RFC 7523).",
           ),
         clientId: z
           .string()
@@ -252,7 +244,7 @@ export const authorizerSchema = z.discriminatedUnion(
         subjectAudience: audience
           .optional()
           .describe(
-            "The audience (aud claim) of the token that is traded in. Some servers expect their issuer. For destinations only. Default: tokenUrl.",
+            "The aud claim of the token that is traded in. Some servers expect their issuer. For destinations only. Default: tokenUrl.",
           ),
       })
       .refine(
@@ -260,7 +252,7 @@ export const authorizerSchema = z.discriminatedUnion(
         { path: ["clientId"], message: "is missing; set it, because there is a clientSecret" },
       )
       .describe(
-        "Trades the token of the person who asked at an authorization server that trusts its issuer, and sends the new token. Agents trade the token that the host has received.",
+        "Trades the token of who asked at an authorization server, and sends the new one. Agents trade the token that the host received.",
       ),
   ],
   oneOf(

@@ -19,19 +19,17 @@ const anyDestination = {
   deadlineMs: integer(1000, 8 * 3600_000)
     .default(4 * 3600_000)
     .describe(
-      "The longest time for a task, in milliseconds. It starts when the task is first in its thread. On AgentCore, a session accepts only tasks that fit into its remaining lifetime.",
+      "The longest time for a task, from its turn in the thread. An AgentCore session accepts only tasks that fit into its remaining life.",
     ),
   callTimeoutMs: integer(100, 600_000)
     .optional()
     .describe(
-      "The time limit for one call that sends a task or a reply, in milliseconds. Raise it for an agent that answers only when its work is done. At most deadlineMs, and in a stage by default at most 405000. Polls keep limits.callTimeoutMs. Default: limits.callTimeoutMs.",
+      "The time limit for a call that sends a task or a reply. Raise it for an agent that answers only when it is done. At most deadlineMs, in a stage by default 405000. Default: limits.callTimeoutMs.",
     ),
   concurrency: z
     .enum(["thread", "parallel"])
     .default("thread")
-    .describe(
-      "thread: runs the tasks of one thread one at a time, in the order of their messages. parallel: runs all at once.",
-    ),
+    .describe("The tasks of one thread run one at a time, in order, or all at once."),
   longPollMs: z
     .union(
       [z.literal("auto"), integer(0, 25_000)],
@@ -39,32 +37,30 @@ const anyDestination = {
     )
     .default("auto")
     .describe(
-      "How long a poll waits at the peer for a change, in milliseconds. Both sides may be billed for this time. 0: polls return at once. auto: 10000 at the Execution host on the same machine (but at most half of the time for a call), 0 elsewhere.",
+      "How long a poll waits for a change; both sides may be billed. auto: 10000 at the host on the same machine (at most half of the time for a call), else 0. Over A2A it needs capabilities.streaming.",
     ),
   sendsAtOnce: integer(1, 1000)
     .optional()
     .describe(
-      "How many tasks one process sends to this destination at once, and a quarter as many polls. At most what the destination's share of the slots allows. Default: limits.sendsPerDestination.",
+      "How many tasks one process sends here at once, and a quarter as many polls, within the destination's share of the slots. Default: limits.sendsPerDestination.",
     ),
   dialect: dialectSchema.default("zone").describe("The dialect of the peer's error codes."),
   idempotent: z
     .boolean()
     .describe(
-      "The peer deduplicates tasks by request id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run.",
+      "The peer deduplicates by request id, also after a restart. If false, a send with an unknown outcome is not repeated.",
     ),
   omitFields: z
     .array(omittableFieldSchema)
     .default([])
-    .describe(
-      "Fields of execute_task that this destination does not get, such as channel. The text is always sent.",
-    ),
+    .describe("Fields of execute_task that this destination does not get."),
   forwardBotToken: z
     .boolean()
     .default(false)
-    .describe("Sends the Slack bot token with each task. Only for agents that need it."),
+    .describe("Sends the bot token with each task, for agents that need it."),
   maxResponseBytes: integer(1024)
     .default(1024 * 1024)
-    .describe("The largest response that is read, in bytes."),
+    .describe("The largest response that is read."),
   questions: z
     .strictObject({
       answerBy: z
@@ -80,11 +76,11 @@ const anyDestination = {
         )
         .default("asker")
         .describe(
-          "Who may answer: the person who asked for the task (asker), everyone who may use the bot there (anyone), or a user group of Slack.",
+          "Who may answer: the person who asked, anyone who may use the bot there, or a user group.",
         ),
       expireAfterMs: integer(1000, 24 * 3600_000)
         .default(8 * 3600_000)
-        .describe("How long a question stays open, in milliseconds."),
+        .describe("How long a question stays open."),
     })
     .prefault({})
     .describe("Questions and approval requests of the agent."),
@@ -96,7 +92,7 @@ const hostAgent = {
   agent: nameSchema
     .optional()
     .describe(
-      "The agent of the Execution host that runs the tasks, by its name in execution.agents there. Default: its main agent, execution.agent.",
+      "The agent there, by its name in execution.agents. Default: its main agent, execution.agent.",
     ),
 };
 
@@ -107,9 +103,7 @@ const eitherProtocol = {
   protocol: z
     .enum(["sekisho", "a2a"])
     .optional()
-    .describe(
-      "What the peer speaks: sekisho, which is Sekisho's own contract, or a2a. Default: sekisho.",
-    ),
+    .describe("What the peer speaks: Sekisho's contract, or A2A. Default: sekisho."),
   version: a2aVersionSchema
     .optional()
     .describe("With the protocol a2a: the version of A2A, as with the transport a2a."),
@@ -181,7 +175,7 @@ export const destinationSchema = z.discriminatedUnion("transport", [
       idempotent: anyDestination.idempotent
         .optional()
         .describe(
-          "The peer deduplicates tasks by request id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without url, false with url.",
+          "The peer deduplicates by request id, also after a restart. If false, a send with an unknown outcome is not repeated. Default: true without url, false with url.",
         ),
     })
     .transform((destination) => ({
@@ -201,9 +195,7 @@ export const destinationSchema = z.discriminatedUnion("transport", [
       url: httpUrl().optional().describe("The URL of the agent. Default: the one in its card."),
       version: a2aVersionSchema
         .default("highest")
-        .describe(
-          "The version of A2A. highest: the highest one that both the card and Sekisho support.",
-        ),
+        .describe("The version of A2A. highest: the highest that both sides support."),
       authorizer: authorizerSchema
         .default({ type: "none" })
         .describe("How calls prove who makes them."),
@@ -211,10 +203,10 @@ export const destinationSchema = z.discriminatedUnion("transport", [
       idempotent: anyDestination.idempotent
         .optional()
         .describe(
-          "The peer deduplicates messages by message id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without card, false with card.",
+          "The peer deduplicates by request id, also after a restart. If false, a send with an unknown outcome is not repeated. Default: true without card, false with card.",
         ),
       longPollMs: anyDestination.longPollMs.describe(
-        "How long a poll waits by the stream of the task for a change, in milliseconds, if the card has capabilities.streaming. Both sides may be billed for this time. 0: polls return at once. auto: 10000 at the Execution host on the same machine (but at most half of the time for a call), 0 elsewhere.",
+        "How long a poll waits for a change; both sides may be billed. auto: 10000 at the host on the same machine (at most half of the time for a call), else 0. Over A2A it needs capabilities.streaming.",
       ),
       forwardBotToken: z
         .literal(false, noBotToken)
@@ -246,18 +238,16 @@ export const destinationSchema = z.discriminatedUnion("transport", [
       stopAfterResult: z
         .boolean()
         .default(false)
-        .describe(
-          "Uses one session per task and stops it after the task, instead of one session per thread that stays warm.",
-        ),
+        .describe("One session per task, stopped after it, instead of a warm one per thread."),
       idleSeconds: idleSecondsSchema
         .default(900)
         .describe(
-          "The idle session timeout of the runtime (`idleRuntimeSessionTimeout`), in seconds. A running task is polled at least twice in that time, unless the agent asks for rarer polls. The default is AWS's own. A stage's own Execution zone has the idleSeconds of the stage.",
+          "The runtime's `idleRuntimeSessionTimeout`, in which a running task is polled at least twice, unless the agent asks for less. A stage's own zone has that of the stage.",
         ),
       idempotent: anyDestination.idempotent
         .optional()
         .describe(
-          "The peer deduplicates tasks by request id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true, and false with the protocol a2a.",
+          "The peer deduplicates by request id, also after a restart. If false, a send with an unknown outcome is not repeated. Default: true, and false with the protocol a2a.",
         ),
     })
     .superRefine(checkProtocol)

@@ -43,19 +43,9 @@ export const environmentVariables = {
     .default("1")
     .describe("1 prints what an agent throws, for its developer."),
   ...logVariables,
-  AWS_REGION: z
-    .string()
-    .optional()
-    .describe(
-      "The AWS region of secrets, models and tokens whose region the configuration does not name.",
-    ),
+  AWS_REGION: z.string().optional().describe("The region, where the configuration names none."),
   AWS_DEFAULT_REGION: z.string().optional().describe("The same, if AWS_REGION is not set."),
-  AWS_SDK_UA_APP_ID: z
-    .string()
-    .optional()
-    .describe(
-      "An ID of up to 50 characters by which CloudTrail shows the calls, beside sekisho/VERSION.",
-    ),
+  AWS_SDK_UA_APP_ID: z.string().optional().describe("An ID of up to 50 characters in CloudTrail."),
   ...proxyVariables,
 };
 

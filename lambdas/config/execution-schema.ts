@@ -33,13 +33,13 @@ export const executionSchema = z
     agent: agentSchema
       .optional()
       .describe(
-        "The agent that runs tasks. echo repeats the message, for first tests. Default: the first of agents, or echo.",
+        "The agent that runs tasks. echo repeats the message. Default: the first of agents, or echo.",
       ),
     agents: z
       .record(nameSchema, agentSchema)
       .default({})
       .describe(
-        "Agents by name. Each is also a destination of its name, for routes and quotas. The tasks of A2A clients name no agent, so execution.agent runs them.",
+        "Agents by name. Each is also a destination of its name. A2A clients get execution.agent.",
       ),
     authenticator: authenticatorSchema
       .default({ type: "none" })
@@ -48,46 +48,38 @@ export const executionSchema = z
     syncBudgetMs: integer(0, 60_000)
       .optional()
       .describe(
-        "How long a call waits for the task's result before it answers `accepted`, in milliseconds. Less than 0.9 times limits.callTimeoutMs. On one machine and in a container it answers 0.3 s after the agent has begun to write its answer, if that is sooner. Default: 1500, because a call that waits keeps a worker of the stage from other people's messages; 20000 on one machine.",
+        "How long a call waits for the result before it answers `accepted`. Less than 0.9 times limits.callTimeoutMs. On one machine and in a container at most until 0.3 s after the first words. Default: 1500; 20000 on one machine.",
       ),
     maxTaskMs: integer(1000, 8 * 3600_000)
       .optional()
       .describe(
-        "The longest time for a task, in milliseconds. Default: the most that the platform allows: 8 hours; on AgentCore 2 minutes less than a session's lifetime; on Lambda 14 minutes.",
+        "The longest time for a task. Default: 8 hours; on AgentCore 2 minutes less than a session's lifetime; on Lambda 14 minutes.",
       ),
     leaseMs: integer(500)
       .default(20_000)
-      .describe(
-        "How long a process's lease on a running task lasts, in milliseconds. It is renewed at half of this time.",
-      ),
+      .describe("How long a lease on a running task lasts. Renewed at half of it."),
     lostAfterMs: integer(0)
       .default(30_000)
-      .describe(
-        "How long after the end of its lease a running task counts as lost, in milliseconds.",
-      ),
+      .describe("When a task counts as lost, after the end of its lease."),
     limits: z
       .strictObject({
         runsPerCaller: integer(1, 100_000)
           .default(1000)
           .describe(
-            "The most concurrent agent runs of one caller in one process. More are refused with rate_limited.",
+            "The most concurrent runs of a caller in one process. More are `rate_limited`.",
           ),
         openCallsPerCaller: integer(1, 100_000)
           .default(1000)
           .describe(
-            "The most open calls of one caller in one process: streams, and calls that wait for a change. More streams are refused with rate_limited; more calls are answered without waiting.",
+            "The most open calls of a caller in one process. More streams are `rate_limited`; more long polls are answered at once.",
           ),
       })
       .prefault({})
-      .describe(
-        "The limits for each caller. The Verification zone counts as one caller, however many people use it.",
-      ),
+      .describe("The limits for each caller. The Verification zone is one caller."),
     a2a: a2aSchema.prefault({}).describe("Serves the Execution host as an A2A agent."),
     dialects: dialectPathsSchema
       .default({})
-      .describe(
-        "More paths that take requests, each with the dialect of its error codes: zone, zone-strict, a2a, a2a-0.3, cleveragents or vapora.",
-      ),
+      .describe("More paths that take requests, each with its dialect of error codes."),
   })
   .refine(
     ({ authenticator, a2a }) => authenticator.type !== "none" || a2a.extendedSkills === undefined,

@@ -4,25 +4,18 @@ import type { Proxies, ProxyServer } from "@sekisho/runtime/http/proxy.ts";
 import * as z from "zod";
 import { ConfigError } from "./config-error.ts";
 
-const isAlsoLowerCase = "The name in lower case takes precedence.";
-
 /** The variables with their meaning. */
 export const proxyVariables = {
   HTTPS_PROXY: z
     .string()
     .optional()
-    .describe(
-      `The proxy for https, as http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. ${isAlsoLowerCase}`,
-    ),
-  HTTP_PROXY: z
-    .string()
-    .optional()
-    .describe(`The same for http. Never used for this machine. ${isAlsoLowerCase}`),
+    .describe("The proxy for https, as http://HOST:PORT or http://USER:PASSWORD@HOST:PORT."),
+  HTTP_PROXY: z.string().optional().describe("The same for http. Never used for this machine."),
   NO_PROXY: z
     .string()
     .optional()
     .describe(
-      `Hosts without a proxy, separated by commas: example.com with its subdomains, example.com:8443, 10.0.0.0/8, or * for all. ${isAlsoLowerCase}`,
+      "Hosts without a proxy, separated by commas: example.com with its subdomains, example.com:8443, 10.0.0.0/8, or * for all.",
     ),
   NODE_USE_ENV_PROXY: z
     .string()

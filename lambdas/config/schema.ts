@@ -15,30 +15,23 @@ export const allowlistRuleSchema = z
     team: slackIdSchema
       .optional()
       .describe(
-        "Matches messages in this workspace (T…), or in this organization (E…) if the app is installed in all of it. Required with slack.install.",
+        "This workspace (T…), or this organization (E…) if the app is installed in all of it. Required with slack.install.",
       ),
-    channel: slackIdSchema.optional().describe("Matches messages in this channel (C…)."),
-    user: slackIdSchema.optional().describe("Matches messages of this user (U…)."),
-    group: slackIdSchema
-      .optional()
-      .describe("Matches messages of the current members of this user group (S…)."),
+    channel: slackIdSchema.optional().describe("This channel (C…)."),
+    user: slackIdSchema.optional().describe("This user (U…)."),
+    group: slackIdSchema.optional().describe("The members of this user group (S…)."),
     bot: botIdSchema
       .optional()
       .describe(
-        "Matches messages of this bot (B…), app (A…) or workflow (Wf…) that mention the bot, in place of user and group. Without it, a rule matches people only.",
+        "This bot (B…), app (A…) or workflow (Wf…), if it mentions the bot. Without it, a rule matches people only.",
       ),
     external: z
       .enum(["channels", "people"])
       .optional()
       .describe(
-        "Also matches in channels that are shared with other organizations (Slack Connect). channels: messages of your own people there; people: those of the other organizations, too. Default: neither.",
+        "Also matches in channels of Slack Connect: for your own people (channels), or for those of other organizations too (people). Default: neither.",
       ),
-    label: z
-      .string()
-      .min(1)
-      .max(80)
-      .optional()
-      .describe("A note that says what the rule is for. Matches nothing."),
+    label: z.string().min(1).max(80).optional().describe("A note. Matches nothing."),
   })
   .refine(
     ({ team, channel, user, group, bot }) => team ?? channel ?? user ?? group ?? bot,
@@ -51,19 +44,17 @@ export const allowlistRuleSchema = z
 export type AllowlistRule = z.infer<typeof allowlistRuleSchema>;
 
 export const routeSchema = z.strictObject({
-  team: slackIdSchema.optional().describe("Matches messages in this workspace (T…)."),
-  channel: slackIdSchema.optional().describe("Matches messages in this channel (C…)."),
+  team: slackIdSchema.optional().describe("This workspace (T…)."),
+  channel: slackIdSchema.optional().describe("This channel (C…)."),
   word: z
     .string()
     .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u, "must be one word without the colon")
     .optional()
-    .describe(
-      "Matches messages that begin with this word and a colon. The agent gets the message without them.",
-    ),
+    .describe("A message that begins with this word and a colon, which the agent does not get."),
   keepsWord: z
     .boolean()
     .optional()
-    .describe("The agent gets the message with the word and the colon. Default: false."),
+    .describe("The agent gets the word and the colon. Default: false."),
   destination: z
     .union(
       [nameSchema, z.array(nameSchema).min(1).max(8)],
@@ -71,13 +62,13 @@ export const routeSchema = z.strictObject({
     )
     .transform((names) => (typeof names === "string" ? [names] : names))
     .describe(
-      "The name of a destination, or up to 8 names in order of preference. A task fails over to the next one only if it certainly never arrived.",
+      "A destination, or several in order of preference: a task fails over only if it certainly never arrived.",
     ),
   sharesHistory: z
     .boolean()
     .optional()
     .describe(
-      "In a thread that changes to another route, the agent of that route gets the answers of this one, too. Default: false.",
+      "Agents of another route get the answers of this one, in a thread that changes to it. Default: false.",
     ),
 });
 export type Route = z.infer<typeof routeSchema>;
@@ -87,9 +78,7 @@ const quotaSchema = z
     tasks: integer(1, 1000)
       .optional()
       .describe("The most tasks within perSeconds. Default: no limit."),
-    perSeconds: integer(1, 86_400)
-      .default(3600)
-      .describe("The period for which tasks counts, in seconds."),
+    perSeconds: integer(1, 86_400).default(3600).describe("The period for which tasks counts."),
     atOnce: integer(1, 1000)
       .optional()
       .describe("The most tasks at the same time. Default: no limit."),
@@ -100,18 +89,14 @@ export type Quota = z.infer<typeof quotaSchema>;
 const filesSchema = z.strictObject({
   maxBytes: integer(1, 100 * 1024 * 1024)
     .default(20 * 1024 * 1024)
-    .describe("The largest file of a message or an answer, in bytes."),
+    .describe("The largest file of a message or an answer."),
   maxCount: integer(0, 20)
     .default(10)
-    .describe(
-      "The most files of one message that the agent gets. 0: files are not sent to the agent.",
-    ),
+    .describe("The most files of one message. 0: none is sent to the agent."),
   canvases: z
     .boolean()
     .default(false)
-    .describe(
-      "The app's manifest asks for the scope canvases:read, so that a canvas of a message is sent as Markdown.",
-    ),
+    .describe("Sends a canvas as Markdown. Scope: canvases:read."),
 });
 
 const limitsSchema = z
@@ -119,32 +104,28 @@ const limitsSchema = z
     concurrency: integer(1, 1000)
       .default(64)
       .describe(
-        "The most tasks that one process handles at once. A call to the Execution zone holds one of these slots. On AWS a process handles at most 10 tasks, and stages.NAME.scale sets the number of processes.",
+        "The most tasks (slots) of one process. On AWS a process has at most 10, and stages.NAME.scale sets the number of processes.",
       ),
     sendsPerDestination: integer(1)
       .optional()
-      .describe(
-        "The most tasks that one process sends to one destination at once, and a quarter as many polls, so that a destination that hangs leaves slots for the others. A destination's sendsAtOnce takes precedence. Neither exceeds the destination's share of the slots. Default: half of concurrency.",
-      ),
+      .describe("The default of the destinations' sendsAtOnce. Default: half of concurrency."),
     sweepAfterMs: integer(1000, 3600_000)
       .default(120_000)
       .describe(
-        "How long after the answer the thread is checked for a duplicate, in milliseconds. A post that timed out can appear up to a minute later, so a shorter time may miss it.",
+        "When the thread is checked for duplicates, after the answer. Below a minute it may miss a late post.",
       ),
     callTimeoutMs: integer(100, 600_000)
       .default(30_000)
-      .describe("The time limit for one call to the Execution zone, in milliseconds."),
+      .describe("The time limit for one call to the Execution zone."),
     leaseMs: integer(500, 3600_000)
       .default(60_000)
-      .describe(
-        "How long a worker's lease on a task lasts, in milliseconds. More than 1.1 times callTimeoutMs. It is renewed during a longer call of a destination.",
-      ),
+      .describe("How long a lease on a task lasts. More than 1.1 times callTimeoutMs."),
     visibilityTimeoutMs: integer(1000, 12 * 3600_000)
       .default(90_000)
-      .describe("The queue's visibility timeout, in milliseconds. More than leaseMs."),
+      .describe("The queue's visibility timeout. More than leaseMs."),
     maxReceiveCount: integer(1, 1000)
       .default(5)
-      .describe("How many times a queue message is delivered before it becomes a dead letter."),
+      .describe("Deliveries of a queue message before it becomes a dead letter."),
     perUser: quotaSchema.optional().describe("The quota for each user. Default: no limit."),
     perChannel: quotaSchema.optional().describe("The quota for each channel. Default: no limit."),
   })
@@ -167,20 +148,15 @@ const usageHistorySchema = z.strictObject({
   retentionDays: integer(0, 3650)
     .default(30)
     .describe(
-      "How long a finished task is kept for reports, in days. The zone itself keeps it for 30 days in any case. 0: it is in no report.",
+      "How long a finished task is in reports. The zone keeps it for 30 days in any case. 0: no reports.",
     ),
-  texts: z
-    .boolean()
-    .default(false)
-    .describe("Also keeps the beginning of the texts of messages and answers."),
+  texts: z.boolean().default(false).describe("Also keeps the beginning of messages and answers."),
 });
 
 const operatorsSchema = z.strictObject({
   authenticator: authenticatorSchema
     .default({ type: "none" })
-    .describe(
-      "How the operators' page authenticates its users. Needed if it does not listen on loopback.",
-    ),
+    .describe("How it authenticates its users. Needed beyond loopback."),
 });
 
 /** Checks each field alone. `parseConfig` also checks the fields against each other. */
@@ -191,24 +167,18 @@ export const configFields = z.strictObject({
     .array(allowlistRuleSchema)
     .default([])
     .describe(
-      "Who may use the bot. A message is allowed if it matches every field of at least one rule, here or of `sekisho allow`. Without any rule, nobody may use the bot.",
+      "Who may use the bot: a message that matches every field of a rule, here or of `sekisho allow`. Without rules, nobody.",
     ),
   files: filesSchema.prefault({}).describe("The limits for files of messages and answers."),
   destinations: z
     .record(nameSchema, destinationSchema)
     .prefault({ local: { transport: "https" } })
-    .describe("The places to which tasks can be sent, by name."),
+    .describe("Where tasks can be sent, by name."),
   routes: z
     .array(routeSchema)
     .prefault([{ destination: "local" }])
-    .describe(
-      "The rules that choose the destination of a message. The first route that matches decides.",
-    ),
-  execution: executionSchema
-    .prefault({})
-    .describe(
-      "Sekisho's own Execution host and its agent. These keys have no effect on agents elsewhere.",
-    ),
+    .describe("The rules that choose the destination of a message. The first match decides."),
+  execution: executionSchema.prefault({}).describe("Sekisho's own Execution host and its agents."),
   asker: askerSchema.optional(),
   limits: limitsSchema
     .prefault({})

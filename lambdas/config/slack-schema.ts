@@ -9,7 +9,7 @@ export const slackIdSchema = z
 export const teamSchema = slackIdSchema
   .optional()
   .describe(
-    "Counts in this workspace (T…), or in this organization (E…) if the app is installed in all of it. Required with slack.install.",
+    "The workspace (T…), or the organization (E…) if the app is installed in all of it. Required with slack.install.",
   );
 export const botIdSchema = z
   .string()
@@ -24,37 +24,33 @@ const emojiSchema = z
 export const slackSchema = z.strictObject({
   signingSecret: secretSchema
     .default({ env: "SLACK_SIGNING_SECRET" })
-    .describe("The app's signing secret, which proves that requests come from Slack."),
-  botToken: secretSchema
-    .default({ env: "SLACK_BOT_TOKEN" })
-    .describe("The bot token (xoxb-…), which calls the Slack Web API."),
+    .describe("The signing secret of the app."),
+  botToken: secretSchema.default({ env: "SLACK_BOT_TOKEN" }).describe("The bot token (xoxb-…)."),
   appToken: secretSchema
     .default({ env: "SLACK_APP_TOKEN" })
-    .describe(
-      "The app-level token (xapp-…) for Socket Mode on one machine, which needs no public address.",
-    ),
+    .describe("The app-level token (xapp-…) for Socket Mode, on one machine only."),
   apiUrl: httpUrl().default("https://slack.com/api/").describe("The URL of the Slack Web API."),
   locale: z
     .enum(["en", "ja", "user"])
     .default("user")
     .describe(
-      "The language of Sekisho's texts in Slack, and of the app's manifest. user: each user's own language, or English if it is not supported; the manifest is in English.",
+      "The language of Sekisho's texts in Slack and of the manifest. user: each user's own, else English; the manifest is in English.",
     ),
   threadReplies: z
     .boolean()
     .default(true)
-    .describe("Takes replies without a mention in threads in which the bot was asked before."),
+    .describe("Takes replies without a mention in threads where the bot was asked."),
   directMessages: z
     .enum(["threads", "one-conversation"])
     .default("threads")
     .describe(
-      "What a conversation in a direct message is. threads: each thread, as in a channel; a message outside of a thread begins a new one. one-conversation: the whole direct message, so that the agent's memory spans all of it; a message outside of a thread has the direct message since the last pause of 30 minutes as its history.",
+      "What a conversation is in a direct message: each thread, or the whole direct message.",
     ),
   helpWord: z
     .boolean()
     .default(true)
     .describe(
-      "Answers a message that is nothing but `help` (`ヘルプ`, `使い方`) with five lines about the bot, which is no task. false: the agent gets it like any other message, which an agent with a `help` of its own needs.",
+      "Answers a message of only `help` (`ヘルプ`, `使い方`) with five lines about the bot. false: the agent gets it.",
     ),
   command: z
     .strictObject(
@@ -67,7 +63,7 @@ export const slackSchema = z.strictObject({
           .enum(["channel", "person"])
           .default("channel")
           .describe(
-            "Where the answer is posted: in a new thread of the channel (channel), or in a direct message (person).",
+            "Where the answer is posted: in a new thread of the channel, or in a direct message.",
           ),
       },
       {
@@ -76,7 +72,7 @@ export const slackSchema = z.strictObject({
       },
     )
     .optional()
-    .describe("Adds a slash command. The app's manifest includes it. Default: none."),
+    .describe("Adds a slash command, also to the manifest. Default: none."),
   shortcut: z
     .strictObject({
       name: z
@@ -85,13 +81,11 @@ export const slackSchema = z.strictObject({
         .max(24)
         .optional()
         .describe(
-          'What the menu of a message calls the shortcut, at most 24 characters. Default: "Ask about this", or the same in Japanese where locale is ja.',
+          'The name in the menu. Default: "Ask about this", or the same in Japanese where locale is ja.',
         ),
     })
     .optional()
-    .describe(
-      "Adds a shortcut to the menu of every message: a person hands the message to the bot, with an instruction if they like. The app's manifest includes it. Default: none.",
-    ),
+    .describe("Adds a shortcut to the menu of every message, also to the manifest. Default: none."),
   assistant: z
     .strictObject({
       description: z
@@ -100,115 +94,91 @@ export const slackSchema = z.strictObject({
         .max(300)
         .optional()
         .describe(
-          "What the bot does, as Slack shows it to people who look for agents. Default: a sentence in the language of locale.",
+          "What the bot does, as Slack shows it. Default: a sentence in the language of locale.",
         ),
       prompts: z
         .array(
           z.strictObject({
             title: z.string().min(1).max(75).describe("What the suggestion says."),
-            message: z
-              .string()
-              .min(1)
-              .max(3000)
-              .describe("The message that a person sends by choosing it."),
+            message: z.string().min(1).max(3000).describe("The message that it sends."),
           }),
         )
         .max(4)
         .default([])
-        .describe("Up to 4 prompts that a new conversation suggests."),
+        .describe("Prompts that a new conversation suggests."),
     })
     .optional()
     .describe(
-      "Declares the app as an agent in Slack: conversations with suggested prompts, a session for each thread, and Slack's own stop button. Default: none.",
+      "Declares the app as an agent in Slack: suggested prompts, and Slack's stop button. Default: none.",
     ),
   reactions: z
     .union(
       [
         z.literal(false),
         z.strictObject({
-          received: emojiSchema.default("eyes").describe("The emoji of a message whose task runs."),
-          done: emojiSchema
-            .default("white_check_mark")
-            .describe("The emoji of a message that was answered."),
-          failed: emojiSchema.default("x").describe("The emoji of a message whose task failed."),
+          received: emojiSchema.default("eyes").describe("While its task runs."),
+          done: emojiSchema.default("white_check_mark").describe("After the answer."),
+          failed: emojiSchema.default("x").describe("After a failure."),
         }),
       ],
       'must be false, or an object such as { "received": "eyes" }',
     )
     .prefault({})
-    .describe(
-      "The emoji reactions that mark a message while its task runs and when it is over. false: no reactions.",
-    ),
+    .describe("The emoji that mark a message. false: none."),
   status: z
     .boolean()
     .default(true)
-    .describe(
-      "Shows in the thread what the bot does while a task runs, as Slack shows that a person is typing.",
-    ),
-  streaming: z
-    .boolean()
-    .default(true)
-    .describe("Shows an answer while it is written, if the agent reports partial text."),
+    .describe("Shows what the bot does while a task runs, as Slack shows typing."),
+  streaming: z.boolean().default(true).describe("Shows an answer while it is written."),
   context: z
     .strictObject({
       names: z
         .boolean()
         .default(true)
-        .describe(
-          "Adds the names of people to their ids in texts and to their messages in the history. Scope: users:read.",
-        ),
+        .describe("Names of people beside their ids. Scope: users:read."),
       groups: z
         .boolean()
         .default(false)
-        .describe("Adds the handles of user groups to their ids in texts. Scope: usergroups:read."),
+        .describe("Handles of user groups beside their ids. Scope: usergroups:read."),
       channel: z
         .boolean()
         .default(false)
         .describe(
-          "Sends the name, the kind and the topic of the channel, and adds the names of public channels to their ids in texts. Scopes: channels:read, groups:read, im:read and mpim:read.",
+          "Name, kind and topic of the channel, and names of channels in texts. Scopes: channels:read, groups:read, im:read and mpim:read.",
         ),
       open: z
         .boolean()
         .default(false)
         .describe(
-          "Sends what the person has open in Slack when they write to the bot directly, as far as both the person and the bot are in that channel. Needs slack.assistant. Scopes: as for channel.",
+          "What the person has open in Slack, if both the person and the bot are in that channel. Needs slack.assistant. Scopes: as for channel.",
         ),
       forwards: z
         .boolean()
         .default(true)
-        .describe(
-          "Sends the messages that a person forwards, as quotations. false: neither their texts nor their files are read.",
-        ),
+        .describe("Messages that a person forwards, as quotations."),
       files: z
         .boolean()
         .default(true)
         .describe(
-          "Sends the files of forwarded messages and of earlier messages of the thread. false: only those of the message itself.",
+          "Files of forwarded and earlier messages. false: only those of the message itself.",
         ),
       otherApps: z
         .boolean()
         .default(true)
-        .describe(
-          "Sends what other apps and workflows posted in the thread, such as alerts. false: the history has the messages of people and the agent's answers.",
-        ),
+        .describe("What other apps and workflows posted in the thread."),
     })
     .prefault({})
     .describe(
-      "What the agent gets to know beside a message: about its people and channels, and of its thread. The app's manifest asks for the scopes of what is on. Without a scope the agent gets ids.",
+      "What the agent gets beside a message. The manifest asks for the scopes of what is on.",
     ),
-  feedback: z
-    .boolean()
-    .default(true)
-    .describe(
-      "Shows 👍 and 👎 under each answer. Votes are counted in `sekisho usage`, and go to the Execution zone.",
-    ),
+  feedback: z.boolean().default(true).describe("Shows 👍 and 👎 under each answer."),
   contact: z
     .string()
     .min(1)
     .max(200)
     .optional()
     .describe(
-      "The person that refused users are told to ask, such as <@U012AB3CD>, <https://wiki.example/bot|our wiki> or a name. Default: the first user of admins.",
+      "Whom refused users are told to ask, such as <@U012AB3CD>, <https://wiki.example/bot|our wiki> or a name. Default: the first user of admins.",
     ),
   admins: z
     .array(
@@ -251,10 +221,8 @@ export const slackSchema = z.strictObject({
         ),
       maxPerDay: integer(1, 10_000)
         .default(50)
-        .describe("The most installations per day (UTC). Repeated installations count too."),
+        .describe("The most installations per day (UTC), repeated ones included."),
     })
     .optional()
-    .describe(
-      "Lets several workspaces install the app through Slack's OAuth flow, at /slack/install. Default: off.",
-    ),
+    .describe("Lets several workspaces install the app, at /slack/install. Default: off."),
 });

@@ -20,7 +20,7 @@ const layerSchema = z
   )
   .optional()
   .describe(
-    "The ARN of a Lambda layer with a telemetry collector, such as AWS Distro for OpenTelemetry, for arm64 and in the zone's region. Default: none.",
+    "The ARN of a Lambda layer with a collector, such as AWS Distro for OpenTelemetry (arm64). Default: none.",
   );
 
 const executionPlace = {
@@ -39,14 +39,10 @@ export type PlatformVersionName = (typeof platformVersions)[number];
 const sessionLife = {
   idleSeconds: idleSecondsSchema
     .default(defaultIdleSeconds)
-    .describe(
-      "How long a session lives without a call and without a running task, in seconds. It is billed until it ends.",
-    ),
+    .describe("How long a session lives idle. It is billed until it ends."),
   maxLifetimeSeconds: integer(900, maxSessionSeconds)
     .default(maxSessionSeconds)
-    .describe(
-      "The longest lifetime of a session, in seconds. It then ends even if a task runs, so a task that may not fit into the remaining time gets a new session.",
-    ),
+    .describe("The longest lifetime of a session. A task that may not fit gets a new one."),
 };
 
 const stageExecutionSchema = z
@@ -60,21 +56,17 @@ const stageExecutionSchema = z
           stopAfterResult: z
             .boolean()
             .default(false)
-            .describe(
-              "Uses one session per task and stops it after the task, instead of one session per thread that stays warm.",
-            ),
+            .describe("One session per task, stopped after it, instead of a warm one per thread."),
           ...sessionLife,
           protocol: z
             .enum(["http", "a2a"])
             .default("http")
-            .describe(
-              "The protocol of the runtime. a2a: serves A2A clients too, and its card; calls of the Verification zone stay as they are.",
-            ),
+            .describe("The protocol of the runtime. a2a: serves A2A clients too."),
           platformVersion: z
             .enum(platformVersions)
             .default("V1")
             .describe(
-              "The platform version of the runtime. V2 starts each session from a snapshot of the started server, so an agent file must compute nothing random or time-dependent while it is loaded.",
+              "The platform version. V2 starts sessions from a snapshot, so loading the agent file must compute nothing random or time-dependent.",
             ),
         })
         .refine(({ idleSeconds, maxLifetimeSeconds }) => idleSeconds <= maxLifetimeSeconds, {
@@ -100,26 +92,20 @@ const scaleSchema = z
   .strictObject({
     workerConcurrency: atOnce
       .default(2)
-      .describe(
-        "The most concurrent invocations of the worker. Each handles up to 10 tasks. The account's concurrency limit must allow them.",
-      ),
+      .describe("The most concurrent invocations of the worker, of up to 10 tasks each."),
     agentConcurrency: atOnce
       .optional()
-      .describe(
-        "For the kind lambda: how many tasks run at once, each in an invocation of its own. Default: 2.",
-      ),
+      .describe("For the kind lambda: how many tasks run at once. Default: 2."),
     eventsPerSecond: integer(1, 10_000)
       .default(50)
-      .describe(
-        "The most requests from Slack per second. Allow about 10 for each workspace: Slack sends at most 30,000 per hour and workspace.",
-      ),
+      .describe("The most requests from Slack per second, about 10 per workspace."),
     eventBurst: integer(1, 10_000)
       .default(200)
       .describe("The most requests from Slack in a burst, at least eventsPerSecond."),
     reservedIngress: integer(1, 1000)
       .optional()
       .describe(
-        "Concurrency that is reserved for the ingress, which is also its limit. AWS refuses it if less than 100 would be left for the account's other functions. Default: none is reserved.",
+        "Reserved concurrency of the ingress, also its limit. AWS wants 100 left for other functions. Default: none is reserved.",
       ),
   })
   .refine(({ eventsPerSecond, eventBurst }) => eventsPerSecond <= eventBurst, {
@@ -141,20 +127,12 @@ export const stageSchema = z.strictObject({
   scale: scaleSchema
     .prefault({})
     .describe("How much runs at once. The defaults fit an account with a concurrency limit of 10."),
-  production: z
-    .boolean()
-    .default(false)
-    .describe(
-      "Keeps data and keys when a stack is deleted. If false, they are deleted with their stack.",
-    ),
-  alarmEmail: z
-    .email()
-    .optional()
-    .describe("The e-mail address for alarms, which AWS asks once to confirm. Default: none."),
+  production: z.boolean().default(false).describe("Keeps data and keys when a stack is deleted."),
+  alarmEmail: z.email().optional().describe("The e-mail address for alarms. Default: none."),
   logRetentionDays: z
     .literal([1, 3, 5, 7, 14, 30, 60, 90, 180, 365])
     .default(30)
-    .describe("How long log lines are kept, in days."),
+    .describe("How long log lines are kept."),
 });
 export type Stage = z.infer<typeof stageSchema>;
 export type ExecutionKind = Stage["execution"]["kind"];

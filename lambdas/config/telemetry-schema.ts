@@ -25,14 +25,10 @@ const exporterSchema = z
             .default({})
             .describe("Headers that authenticate the sender, by name."),
         })
-        .describe(
-          "Sends spans to a collector with OTLP over HTTP. On Lambda the default URL is that of a telemetryLayer.",
-        ),
+        .describe("Sends spans with OTLP over HTTP."),
       z
         .strictObject({ type: z.literal("xray") })
-        .describe(
-          "Sends spans to the OTLP endpoint of AWS X-Ray with the credentials of the role.",
-        ),
+        .describe("Sends spans to AWS X-Ray with the credentials of the role."),
     ],
     oneOf("none", "otlp", "xray"),
   )
@@ -45,12 +41,12 @@ export const telemetrySchema = z.strictObject({
         .enum(["debug", "info", "warn", "error"])
         .optional()
         .describe(
-          "The lowest level of log lines that are written. SEKISHO_LOG_LEVEL takes precedence. Default: info, with `sekisho start` warn.",
+          "The lowest level. SEKISHO_LOG_LEVEL takes precedence. Default: info, with `sekisho start` warn.",
         ),
       debugRatio: ratioSchema
         .default(0)
         .describe(
-          "The share of tasks, from 0 to 1, whose log lines are written at all levels. It depends on the request id, so all processes choose the same tasks.",
+          "The share of tasks whose log lines are written at all levels, by the request id.",
         ),
     })
     .prefault({})
@@ -58,16 +54,10 @@ export const telemetrySchema = z.strictObject({
   metrics: z
     .boolean()
     .default(true)
-    .describe(
-      "Collects metrics: at GET /metrics in a long-running process, and in CloudWatch on Lambda.",
-    ),
+    .describe("Collects metrics: at GET /metrics, or in CloudWatch on Lambda."),
   traces: z
     .strictObject({
-      sampleRatio: ratioSchema
-        .default(1)
-        .describe(
-          "The share of tasks, from 0 to 1, whose spans are sent. Decided once, when the event arrives from Slack.",
-        ),
+      sampleRatio: ratioSchema.default(1).describe("The share of tasks whose spans are sent."),
       exporter: exporterSchema.default({ type: "none" }).describe("Where spans are sent."),
     })
     .prefault({})

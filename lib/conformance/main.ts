@@ -4,10 +4,16 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { isLoopbackHost, isSecureUrl } from "@sekisho/contracts/loopback.ts";
 import { escapeActiveCharacters } from "@sekisho/runtime/untrusted-input.ts";
+import { conformanceCases } from "./cases/all.ts";
 import { checkEndpoint } from "./conformance.ts";
 import { readToken } from "./environment.ts";
 import { OptionError, readDialect, readRunOptions, runOptions } from "./options.ts";
-import { formatJsonReport, formatJunitReport, formatTextReport } from "./reports.ts";
+import {
+  formatCaseList,
+  formatJsonReport,
+  formatJunitReport,
+  formatTextReport,
+} from "./reports.ts";
 
 const options = {
   auth: {
@@ -36,6 +42,7 @@ const options = {
 async function main(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
   if (values.help) return print(formatHelp());
+  if (values.list) return print(formatCaseList(conformanceCases));
   const [address, ...more] = positionals;
   if (address === undefined || more.length > 0)
     throw new OptionError("Give one URL. --help lists the options.");

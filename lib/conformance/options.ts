@@ -69,6 +69,9 @@ export const runOptions = {
     help: "time limit of one call in seconds (30)",
     default: "30",
   },
+  list: flag(
+    "prints every case with its level, its section of the contract and what is expected, and tests nothing",
+  ),
   failures: flag("prints only what failed"),
   json: flag("prints the report as one JSON object"),
   junit: {

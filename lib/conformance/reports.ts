@@ -1,4 +1,5 @@
 /** Formats the report of a conformance run for a person, a program and a CI server. */
+import type { ConformanceCase } from "./case.ts";
 import { type CaseReport, type ConformanceReport, isFailure, type Level } from "./conformance.ts";
 
 /** `endpoint` is how the person called it. */
@@ -26,6 +27,13 @@ export function formatTextReport(report: NamedReport, { onlyFailures = false } =
     `${cases.length} cases in ${seconds(durationMs)} s${waitText}.`,
     formatConclusion({ cases, level, endpoint }),
   ].join("\n");
+}
+
+/** The catalogue of cases, without a run: one line per case. */
+export function formatCaseList(cases: readonly ConformanceCase[]): string {
+  return cases
+    .map(({ name, level, section, expects }) => `${name} (${level}, ${section}): ${expects}`)
+    .join("\n");
 }
 
 function formatConclusion({

@@ -48,10 +48,22 @@ describe("docs/reference/commands.md", () => {
     const options = [...stdout.matchAll(/^ {2}(--[a-z]+(?: [A-Z]+)?) {2}/gm)].map(
       ([, name]) => `\`${name}\``,
     );
-    expect(options).toContain("`--wait`");
-    expect(tablesIn(section)[0]?.map(([name]) => name)).toEqual(options);
-    expect(section).toContain("If the result comes first, it becomes the answer.");
-    expect(section).toMatch(/^Exit code: 0 success/m);
+    const sharedNames = (/^Also: (.+)\.$/m.exec(section)?.[1] ?? "").split(", ");
+    const ownNames = tablesIn(section)[0]?.map(([name]) => name) ?? [];
+    expect(ownNames).toEqual(["`--wait`", "`--json`"]);
+    expect([...ownNames, ...sharedNames]).toEqual(options);
+    expect(section).toMatch(/If the result comes\s+first, it becomes the answer\./);
+    expect(section).toMatch(/^Exit code 1: no such task, it has ended, it did not end in time\.$/m);
+  });
+
+  it("describes each option of several commands once", () => {
+    const [, sharedRows = []] = tablesIn(commandsPage.split("\n## ")[0] ?? "").slice(1);
+    const names = sharedRows.map(([name = ""]) => name);
+    expect(names).toContain("`--config FILE`");
+    const lists = [...commandsPage.matchAll(/^(?:Also|Options): (.+)\.$/gm)].flatMap(
+      ([, list = ""]) => list.split(", "),
+    );
+    expect(lists.filter((name) => !names.includes(name))).toEqual([]);
   });
 });
 
@@ -66,7 +78,7 @@ describe("docs/reference/configuration.md", () => {
     const rows = sections.flatMap(keyRows);
     const names = new Set([
       ...sections.map(({ name }) => name),
-      ...rows.flatMap(([path = ""]) => path.replaceAll(/`|\[\]/g, "").split(".")),
+      ...rows.flatMap(([path = ""]) => path.replaceAll(/`|\[\]/g, "").split(/[.,\s]+/)),
     ]);
     expect(keys.length).toBeGreaterThan(150);
     // A secret has a section of its own, which is written by hand.
@@ -80,15 +92,12 @@ describe("docs/reference/configuration.md", () => {
     [
       "slack",
       "`shortcut.name`",
-      [
-        "string, 1 to 24 characters",
-        '"Ask about this", or the same in Japanese where locale is ja',
-      ],
+      ["string, 1–24 characters", '"Ask about this", or the same in Japanese where locale is ja'],
     ],
-    ["limits", "`leaseMs`", ["integer, 500 to 3600000", "`60000` (1 minute)"]],
-    ["routes", "`destination`", ["string or list of strings, 1 to 8 entries", "required"]],
+    ["limits", "`leaseMs`", ["integer, 500–3600000", "`60000` (1 minute)"]],
+    ["routes", "`destination`", ["string or list of strings, 1–8 entries", "required"]],
     ["destinations", "`runtimeArn`", ["`agentcore`", "string", "required"]],
-    ["destinations", "`deadlineMs`", ["all", "integer, 1000 to 28800000", "`14400000` (4 hours)"]],
+    ["destinations", "`deadlineMs`", ["all", "integer, 1000–28800000", "`14400000` (4 hours)"]],
     ["authorizer", "`token`", ["`bearer`", "[secret](#secrets)", "required"]],
     ["allowlist", "`external`", ["`channels` or `people`", "neither"]],
   ])("documents type, bounds and default of the key %s %s", (name, path, cells) => {

@@ -18,12 +18,12 @@ export const entryMetricTable = {
     kind: "counter",
     labels: ["entry", "result"],
     dimensions: [["result"]],
-    help: "Verified requests from Slack, by what the ingress did with them.",
+    help: "Verified requests from Slack, by what became of them.",
   },
   sekisho_requests_refused_total: {
     kind: "counter",
     labels: ["zone", "reason"],
     dimensions: [["reason"]],
-    help: "Requests that were refused or malformed.",
+    help: "Refused or malformed requests.",
   },
 } as const satisfies Record<string, Metric>;

@@ -11,9 +11,9 @@ export const agentsAdd = defineCommand({
   name: "agents add",
   args: "URL|ARN|FILE",
   about: `
-Writes an agent into the configuration: one that answers at a URL, a runtime or a harness of Bedrock AgentCore by its ARN, or a file of your own.
-At a URL it looks for an A2A card, for models, for our contract and for AG-UI, and says what it saw. It posts one request that names no
-task; an endpoint that takes any JSON may take it for a message. An API of models gets empty requests too, which it refuses. The rest of the file does not change.`,
+Writes an agent into the configuration: a URL, the ARN of an AgentCore runtime or harness, or a file of your own. At a URL
+it looks for an A2A card, models, our contract and AG-UI, and says what it saw. It posts one request that names no task,
+which an endpoint that takes any JSON may take for a message, and to an API of models empty requests, which it refuses.`,
   options: {
     name: option("NAME", "the agent's name, and that of its destination (made from the address)"),
     "token-env": option("VARIABLE", "the environment variable with the bearer token that it takes"),

@@ -23,8 +23,7 @@ import { changeRules, readRules, withRuleZone } from "./rule-zone.ts";
 export const allowList = defineCommand({
   name: "allow list",
   about: `
-Lists the rules of the allowlist: first the rules that sekisho allow add stored, with their numbers, then the rules of the
-configuration. A message is allowed if it fits every field of at least one rule.`,
+Lists the rules of the allowlist: those of sekisho allow add with their numbers, then those of the configuration.`,
   options: { json: flag("prints one JSON object per line"), ...zoneOptions },
   exits: awsExits("it cannot be read"),
   async run(run) {
@@ -66,17 +65,11 @@ configuration. A message is allowed if it fits every field of at least one rule.
 export const allowAdd = defineCommand({
   name: "allow add",
   about: `
-Adds a rule to the allowlist, in addition to the rules of the configuration. Give at least one of --team, --channel, --user,
---group and --bot. A message must fit all of them. A rule takes effect within 15 seconds, and an existing rule is not added
-again.
+Adds a rule to the allowlist, beside those of the configuration. It takes effect within 15 seconds. Give at least one of
+--team, --channel, --user, --group and --bot; a message must fit all of them. With slack.install, --team is required.
 
-Without --external a rule matches nothing in channels that are shared with other organizations (Slack Connect), and without
---bot it matches people only.
-
-With slack.install, --team is required: a rule counts only in the workspaces that it names.
-
---group needs the scope usergroups:read. A new member of the group is allowed within 15 seconds. A removed member stays
-allowed for up to five minutes.`,
+Without --bot a rule matches people only, and without --external nothing in channels shared with other organizations (Slack
+Connect). --group needs the scope usergroups:read; a removed member stays allowed for up to five minutes.`,
   options: {
     ...fieldOptions,
     label: option("TEXT", "a note that says what the rule is for"),
@@ -108,9 +101,8 @@ export const allowRemove = defineCommand({
   name: "allow remove",
   args: "[NUMBER]",
   about: `
-Removes one rule of the allowlist. Name the rule by its number, which sekisho allow list shows and which is never used
-again, or by all fields that it was added with. The removal takes effect within 15 seconds, and running tasks continue.
-To remove a rule of the configuration, edit the file.`,
+Removes one rule, by its number in sekisho allow list or by all fields that it was added with, within 15 seconds. Running
+tasks continue. To remove a rule of the configuration, edit the file.`,
   options: { ...fieldOptions, ...zoneOptions },
   exits: awsExits("there is no such rule"),
   async run(run) {
@@ -163,12 +155,9 @@ const { group: _group, ...requesterOptions } = fieldOptions;
 export const allowWhy = defineCommand({
   name: "allow why",
   about: `
-Shows which rule of the allowlist lets a person ask in a channel, or the bot that --bot names in place of --user. If no rule
-does, shows the command that adds one. --team, --channel and --user are required. Only Slack knows the members of a user
-group, so rules with a group are listed as possible matches.
-
-Only Slack knows, too, which channels are shared with other organizations (Slack Connect). For one that is, give --external
-channels, and for a person of another organization --external people.`,
+Shows which rule lets a person (or --bot) ask in a channel, or the command that adds one. --team, --channel and --user are
+required. Rules with a group are listed as possible matches, because only Slack knows the members. For a shared channel give
+--external channels, and for a person of another organization --external people.`,
   options: { ...requesterOptions, ...zoneOptions },
   exits: `Exit code: 0 a rule allows the person; 1 no rule does, or only one with a group might, or AWS refused; 2 bad usage
 or configuration; 3 AWS not reachable.`,

@@ -24,18 +24,15 @@ const maxLabelLength = 80;
 export const fieldOptions = {
   team: option(
     "T",
-    "messages in the workspace with that id (T…), or in all workspaces of the organization (E…) in which the app is installed as a whole. For people of another workspace (Slack Connect) it is the workspace where the app is installed",
+    "messages in that workspace (T…), or in that organization (E…) if the app is installed in all of it. For people of another workspace it is yours",
   ),
-  channel: option("C", "messages in the channel or direct message with that id (C…, D…)"),
-  user: option("U", "messages of the person with that id (U…)"),
-  group: option("S", "messages of members of the user group with that id (S…)"),
-  bot: option(
-    "B",
-    "messages of the bot, app or workflow with that id (B…, A…, Wf…) that mention Sekisho",
-  ),
+  channel: option("C", "messages in that channel or direct message (C…, D…)"),
+  user: option("U", "messages of that person (U…)"),
+  group: option("S", "messages of members of that user group (S…)"),
+  bot: option("B", "messages of that bot, app or workflow (B…, A…, Wf…) that mention Sekisho"),
   external: option(
     "WHO",
-    "also messages in channels that are shared with other organizations (Slack Connect): channels for those of your own people, people for everyone's",
+    "also in channels shared with other organizations: channels for your own people, people for everyone",
   ),
 };
 

@@ -30,9 +30,9 @@ const stage = option("NAME", "a stage of the configuration; without it, the keys
 export const askerPublish = defineCommand({
   name: "asker publish",
   about: `
-Writes the documents by which verifiers find the keys of asker.issuer: the discovery document of OpenID Connect, the same for
-OAuth if the issuer has no path, and the public keys. Put the content of the folder below the issuer's address. It holds no
-secret. Publish after each change of asker.keys: a new key must be public some hours before it signs.`,
+Writes the discovery documents (OpenID Connect, and OAuth if the issuer has no path) and the public keys of asker.issuer.
+Put the folder's content below the issuer's address. It holds no secret. Publish after each change of asker.keys, some hours
+before a new key signs.`,
   options: {
     to: option("DIR", "the folder to write to (required); files of other names stay"),
     stage,
@@ -65,9 +65,8 @@ secret. Publish after each change of asker.keys: a new key must be public some h
 export const askerShow = defineCommand({
   name: "asker show",
   about: `
-Lists the keys that sign who asked: their age, which one signs, and which ones the issuer publishes; and the client_id by which
-verifiers know the zone. It reads the issuer's
-documents as verifiers do. Then it says what to do next.`,
+Lists the keys that sign who asked: their age, which one signs, and which ones the issuer publishes. Shows the client_id by
+which verifiers know the zone, and says what to do next.`,
   options: { stage, config: configOption, json: flag("prints one JSON object") },
   exits: awsExits("there is something to do"),
   async run({ values, ...run }) {
@@ -103,12 +102,11 @@ function describeKey({ id, kid = "no key yet", role, from, ageDays, isPublished 
 export const askerRotate = defineCommand({
   name: "asker rotate",
   about: `
-Does the next safe step of a rotation in the configuration, and says what to do then. The first step adds a key that signs in a
-day: the longest cache of a verifier is about two hours, and until then the key must be published. The second step, a day after
-that key began to sign, drops the former one. A step that comes too early is refused.
---now is for a key that has leaked: a new key signs at once, and all others are dropped.`,
+Does the next safe step of a rotation in the configuration, and says what to do then. The first step adds a key that signs
+in a day, so that verifiers learn it before. The second, a day after that key began to sign, drops the former one. A step
+that comes too early is refused.`,
   options: {
-    now: flag("replaces all keys at once, though verifiers do not know the new one yet"),
+    now: flag("for a leaked key: a new key signs at once, and all others are dropped"),
     config: configOption,
     "dry-run": flag("only shows what would be written"),
   },

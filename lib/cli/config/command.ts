@@ -21,9 +21,8 @@ import { listNonSlackSecrets } from "./config-needs.ts";
 export const configCheck = defineCommand({
   name: "config check",
   about: `
-Checks sekisho.config.json (or FILE), and lists every problem at once with its path in the file: broken syntax with its line,
-unknown keys with the key that was probably meant, wrong values, and routes to destinations that do not exist. A check that
-depends on a wrong value is left out until that value is right.`,
+Checks sekisho.config.json, and lists every problem at once with its path: syntax, unknown keys, wrong values, missing
+destinations. A check that depends on a wrong value waits until that value is right.`,
   options: { config: configOption },
   exits: "Exit code: 0 the file is valid; 2 it is not.",
   async run({ directory, print, note, values }) {
@@ -120,15 +119,14 @@ function unsetSecrets(config: Config): SecretReference[] {
 export const configPush = defineCommand({
   name: "config push",
   about: `
-Updates a deployed stage from the configuration without a deploy. The workers use the new settings within a minute.
+Updates a deployed stage from the configuration without a deploy, within a minute.
 
 It pushes the routes, and these fields of destinations: deadlineMs, concurrency, longPollMs, dialect, idempotent,
 maxResponseBytes, questions, version, url and card. The url and the card are not pushed if calls are permitted by address
-(as with sigv4) or carry the bot token.
-Everything else in the file takes effect with the next deploy.
+(as with sigv4) or carry the bot token. Everything else needs a deploy.
 
-A destination needs a deploy first if it is new, or changed in a way that needs other permissions. Nothing is written if a
-route leads to such a destination, or if one of its fields above differs from the last push. Otherwise it is left out.`,
+A destination that is new, or needs other permissions, needs a deploy first. If a route leads to one, or one of its fields
+above differs from the last push, nothing is written.`,
   options: { ...stageOptions, "dry-run": flag("only shows what would change") },
   exits: awsExits("a deploy is needed"),
   async run(run) {

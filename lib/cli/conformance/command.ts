@@ -6,6 +6,7 @@ import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
 import { listDestinationSecrets } from "@sekisho/config/destination-address.ts";
 import { readEnvironment } from "@sekisho/config/environment.ts";
 import { configDirectory } from "@sekisho/config/load.ts";
+import { conformanceCases } from "@sekisho/conformance/cases/all.ts";
 import {
   type ConformanceReport,
   defaultBudgetMs,
@@ -13,6 +14,7 @@ import {
 } from "@sekisho/conformance/conformance.ts";
 import { OptionError, readRunOptions, runOptions } from "@sekisho/conformance/options.ts";
 import {
+  formatCaseList,
   formatJsonReport,
   formatJunitReport,
   formatTextReport,
@@ -36,12 +38,11 @@ export const conformance = defineCommand({
   name: "conformance",
   args: "[URL]",
   about: `
-Tests an Execution endpoint in any language against the contract. Name the endpoint by its URL, or as a destination of the
-configuration. The report shows failures first, and says of each what was sent, what came and what to do. The agent behind the
-endpoint runs about eighty times.
+Tests an Execution endpoint, by its URL or as a destination, against the contract. The report shows failures first: what was
+sent, what came, what to do. The agent behind the endpoint runs about eighty times.
 
-With --agent it tests an agent of another protocol instead, through the code of the Execution host: it runs the agent up to three
-times, which a model may charge for, and prints which of our features it can serve, by its protocol and as seen.`,
+With --agent it tests an agent of another protocol, through the code of the Execution host. It runs the agent up to three
+times, and prints which features it can serve, by its protocol and as seen.`,
   options: {
     auth: option(
       "AUTH",
@@ -53,10 +54,7 @@ times, which a model may charge for, and prints which of our features it can ser
     ),
     dialect: option("D", "the dialect of the endpoint's error numbers (zone)"),
     idempotent: flag("the endpoint at the URL is declared to deduplicate by request id"),
-    destination: option(
-      "NAME",
-      "a destination of the configuration, with its url and authorizer, instead of a URL",
-    ),
+    destination: option("NAME", "a destination of the configuration, instead of a URL"),
     agent: option(
       "TARGET",
       "runs that agent instead: a name of execution.agents, or a URL, ARN or FILE as of sekisho agents add. Of the other options only --token-env, --config, --budget and --json count",
@@ -69,12 +67,16 @@ times, which a model may charge for, and prints which of our features it can ser
     ...runOptions,
   },
   exits: `
-The default texts are made for the agent "echo". A case that the endpoint gives no occasion to test is skipped, and the
-report says why. docs/reference/conformance.md lists the cases.
+The default texts are made for the agent "echo". A case that the endpoint gives no occasion to test is skipped.
+--list prints the cases.
 Exit code: 0 every case that counts passed, or the agent answered; 1 one failed, or something leaked; 2 bad usage or configuration; 3 nothing to
 test: not reachable, no endpoint at this address, or credentials refused.`,
   async run(run) {
     const { values, positionals } = run;
+    if (values.list) {
+      run.print(formatCaseList(conformanceCases));
+      return exitCodes.success;
+    }
     if (positionals.length > 1) throw new UsageError("Only one URL can be given.");
     const location = { directory: run.directory, file: values.config };
     const { auth, dialect, destination: name, agent } = values;

@@ -36,7 +36,7 @@ import {
 const personOptions = {
   team: option(
     "T",
-    "the id of the workspace in which the app was asked, such as T012AB3CD; required. For a guest (Slack Connect) it is yours, not theirs; in an organization that installed the app as a whole it is each workspace in which they asked",
+    "the workspace in which the app was asked, such as T012AB3CD; required. For a guest (Slack Connect) it is yours; in an organization each workspace in which they asked",
   ),
   user: option("U", "the id of the person there, such as U012AB3CD; required"),
 };
@@ -54,7 +54,7 @@ export const dataShow = defineCommand({
   name: "data show",
   about: `
 Counts the stored data of one person: tasks, quota, files, dead letters, the Execution zone's records, and rules that name
-the person. Shows no texts. \`sekisho data delete\` deletes the data.`,
+the person. Shows no texts.`,
   options: { ...personOptions, json: flag("prints a JSON object"), ...zoneOptions },
   exits: awsExits("it cannot be read"),
   async run(run) {
@@ -74,9 +74,8 @@ the person. Shows no texts. \`sekisho data delete\` deletes the data.`,
 export const dataDelete = defineCommand({
   name: "data delete",
   about: `
-Deletes the stored data of one person: tasks, quota, files, dead letters and the Execution zone's records.
-Remove the person from the allowlist first, because new messages leave new data. The command can be repeated, and then
-deletes what is left.`,
+Deletes the stored data of one person, as data show counts it. Remove the person from the allowlist first, because new
+messages leave new data. The command can be repeated.`,
   options: {
     ...personOptions,
     yes: flag("deletes without asking"),

@@ -9,9 +9,8 @@ import { createReadTaskState, createSend, redrive } from "./redrive.ts";
 export const deadLettersList = defineCommand({
   name: "dead-letters list",
   about: `
-Lists the dead letters of a stage, each with the state of its task. "none" means that the task never began. The users have
-been notified. Dead letters are kept for 14 days. The listing hides them from other readers for a moment, and loses none.
-On one machine there is no such list: a dead letter there fails its task at once.`,
+Lists the dead letters of a stage, each with the state of its task (none: it never began). Their users have been notified.
+Dead letters are kept for 14 days. On one machine a dead letter fails its task at once, and there is no list.`,
   options: { ...stageOptions, json: flag("prints a JSON array") },
   exits: awsExits(),
   async run(run) {
@@ -68,8 +67,8 @@ export const deadLettersRedrive = defineCommand({
   name: "dead-letters redrive",
   args: "[REQUEST_ID...]",
   about: `
-Sends dead letters to the workers again. A task that never began begins now. If a task has ended, only its answer is
-delivered again, and no agent runs twice. A dead letter leaves the archive once it is in the queue.`,
+Sends dead letters to the workers again. A task that never began begins now. Of a task that has ended only the answer is
+delivered again; no agent runs twice.`,
   options: {
     all: flag("sends every readable dead letter, instead of request ids"),
     discard: flag("deletes unreadable dead letters for good"),

@@ -12,8 +12,7 @@ import { formatRouteKey, noRouteText, orderText } from "./route-key.ts";
 export const destinationsList = defineCommand({
   name: "destinations list",
   about: `
-Lists the destinations, and the routes in their order. The first route that fits a message decides. If a route has several
-names, the first is used, and a task fails over to the next only if it certainly never arrived.`,
+Lists the destinations, and the routes in their order.`,
   options: {
     channel: option("C", "also shows where a message in that channel goes"),
     team: option("T", "also shows where a message in that workspace goes"),

@@ -24,12 +24,11 @@ export const destinationsSet = defineCommand({
   name: "destinations set",
   args: "NAME[,NAME...]",
   about: `
-Changes one route of the configuration file. Messages that fit --channel, --team and --word go to the destination NAME.
-Without these options it changes the default route, which takes the messages that no other route takes.
+Changes one route of the configuration file: messages that fit --channel, --team and --word go to NAME. Without these
+options it changes the default route. With several names, a task fails over to the next only if it certainly never arrived.
 
-If several names are given, the first is used, and a task fails over to the next only if it certainly never arrived. A new
-route is put before the first one that would take its messages. The rest of the file does not change. Running tasks stay
-where they are. A change that sekisho config check would refuse is not written.`,
+A new route is put before the first one that would take its messages. Running tasks stay where they are. A change that
+sekisho config check would refuse is not written.`,
   options: {
     channel: option("C", "for messages in that channel"),
     team: option("T", "for messages in that workspace"),

@@ -32,7 +32,7 @@ import type { Targets } from "./targets.ts";
 const options = {
   stage: option(
     "NAME",
-    "checks a stage on AWS instead of this machine, with your AWS credentials. The stage's worker reports what it can reach and calls the destinations, so they need lambda:InvokeFunction on the worker's alias operator",
+    "checks a stage on AWS, through its worker: needs lambda:InvokeFunction on the worker's alias operator",
   ),
   destination: option("NAME", "checks only that destination, which must be there to be called"),
   send: flag(
@@ -58,15 +58,13 @@ export function createDoctor(settings: SendSettings): Command {
   return defineCommand({
     name: "doctor",
     about: `
-Checks everything, and says how to fix each problem: the configuration and its secrets, Node, the clock, the store and the
-queue, Slack's tokens and their scopes, the entry for Slack's events, and every destination with its authentication.
+Checks configuration, secrets, Node, clock, store, queue, Slack's tokens and scopes, the entry for events, and every
+destination, and says how to fix each problem.
 
-Without --send it changes nothing and runs no task, and it prints no secret. To test the entry it sends three requests that
-make no task: one signed as Slack signs, one with an old signature and one unsigned. The last two each leave a line
-request_refused in the entry's log. A destination gets rpc.discover twice; a peer that answers in JSON-RPC that it does not
-know the method is well. If it answers like an agent of another protocol, the report says how to configure it: from this
-machine it also reads an agent card and a list of models there. An A2A agent is checked by its agent card and by a request for an unknown task.
-Of the agents that this machine's host calls over HTTP, one of AG-UI gets rpc.discover, which it refuses, and others only a GET.`,
+Without --send it changes nothing, runs no task and prints no secret. The entry gets three requests that make no task; two
+of them leave a line request_refused in its log. A destination gets rpc.discover twice, and an A2A agent a read of its card
+and a request for an unknown task. If a destination answers like an agent of another protocol, the report says how to
+configure it. Agents that this machine's host calls over HTTP get a GET, and those of AG-UI rpc.discover, which they refuse.`,
     options,
     exits: `
 Status of a check: ok, warning, failed, or skipped (it does not apply, or something that it needs is missing).

@@ -123,10 +123,9 @@ function agentOf(agent: string, directory: string) {
 export const executionBundle = defineCommand({
   name: "execution bundle",
   about: `
-Writes the Execution zone as files that need only Node 24: ${fileName}, ${bundledAgentFile()} with the agent, or ${bundledAgentFile("NAME")} for each
-of execution.agents, and ${configFileName} with the sections execution and telemetry of the configuration. A .map beside an agent has
-the lines of your own code, for log lines. The files must stay in one folder. ${noticesFileName}
-beside them has the licenses of the packages in them. The Dockerfile makes an image of the files.`,
+Writes the Execution zone as files that need only Node 24: ${fileName}, ${bundledAgentFile()} or ${bundledAgentFile("NAME")}
+for each of execution.agents (each with a .map for log lines), ${configFileName} with the sections execution and telemetry,
+${noticesFileName} with the licenses, and a Dockerfile. The files must stay in one folder.`,
   options: {
     out: option("DIR", "the folder, which is created if it does not exist; required"),
     config: configOption,

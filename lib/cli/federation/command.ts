@@ -10,10 +10,9 @@ const options = { ...stageOptions, json: flag("prints one JSON object") };
 export const federationEnable = defineCommand({
   name: "federation enable",
   about: `
-Lets AWS STS issue tokens that identify roles to other clouds, in the account of a stage's Verification zone. Destinations
-with the authorizer web-identity, google or azure need this. Run it once per account; it may be repeated. It grants no
-permission by itself. The call is IAM's EnableOutboundWebIdentityFederation, which CloudFormation does not have. Afterwards
-the command prints the same as sekisho federation show.`,
+Lets AWS STS issue tokens that identify roles to other clouds (IAM's EnableOutboundWebIdentityFederation), for the
+authorizers web-identity, google and azure. Run it once per account of a Verification zone; it may be repeated. It grants no
+permission by itself. Prints the same as federation show.`,
   options,
   exits: awsExits(),
   async run({ values, ...run }) {
@@ -39,9 +38,8 @@ the command prints the same as sekisho federation show.`,
 export const federationShow = defineCommand({
   name: "federation show",
   about: `
-Prints what another cloud needs to trust the Verification role of a stage: the issuer of its tokens, the address of the
-issuer's keys, and the role. For each destination with the authorizer web-identity, google or azure it prints the
-configuration and commands to paste. Nothing of this is secret.`,
+Prints what another cloud needs to trust the Verification role of a stage: issuer, keys and role, and for each destination
+with the authorizer web-identity, google or azure the configuration and commands to paste. Nothing of this is secret.`,
   options,
   exits: awsExits("the account issues no tokens yet"),
   async run({ values, ...run }) {

@@ -35,12 +35,11 @@ const loopbackHostnames = [loopback, "localhost", "::1"];
 export const operate = defineCommand({
   name: "operate",
   about: `
-Serves the operators' page until Ctrl-C. The page shows live tasks, the timeline of a task through both zones, the health
-of destinations, and dead letters. Operators can cancel and retry tasks there, and redrive dead letters. The page shows
-ids, states and times, never a text. With a bot token it shows people and channels by name, as tasks list does.
+Serves the operators' page until Ctrl-C: live tasks, timelines, destinations and dead letters. Operators can cancel and
+retry tasks, and redrive dead letters. The page shows no texts; with a bot token it shows names, as tasks list does.
 
-On 127.0.0.1 the page needs the printed address, which holds a new token at each start. On other addresses it asks for a
-token, which operators.authenticator of the configuration verifies. Put a proxy with TLS in front of it.`,
+On 127.0.0.1 the page needs the printed address, with a new token at each start. On other addresses it asks for a token,
+which operators.authenticator verifies. Put a proxy with TLS in front of it.`,
   options: {
     port: {
       ...option("N", `instead of ${defaultPort}; 0 chooses a free port`),

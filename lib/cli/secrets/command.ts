@@ -12,13 +12,12 @@ export const secretsPut = defineCommand({
   name: "secrets put",
   args: "",
   about: `
-Writes the secrets of a stage to AWS Secrets Manager. { "env": "NAME" } in the configuration becomes the secret
-sekisho/STAGE/NAME. The value comes from the environment variable NAME, or is asked for on the terminal without showing
-it. An existing secret is not changed. For { "secretsManager": "..." } the command only checks that the secret exists,
-because someone else owns it. With slack.install the bot token is optional.
+Writes the secrets of a stage to AWS Secrets Manager, as sekisho/STAGE/NAME for { "env": "NAME" }. A value comes from the
+environment variable NAME, or is asked for. An existing secret is not changed. Of { "secretsManager": "..." } it only checks
+that it exists. With slack.install the bot token is optional.
 
-Each secret belongs to the account of the zone that needs it. The command writes the secrets of the account that your
-credentials (AWS_PROFILE) belong to, and lists the others. Run it again with a profile of the other account.`,
+It writes the secrets of the account that your credentials belong to, and lists the others. Run it again with a profile of
+the other account.`,
   options: {
     ...stageOptions,
     only: option("NAME", "writes only the secret of this environment variable"),

@@ -35,8 +35,8 @@ export const send = defineCommand({
   name: "send",
   args: '"TEXT"',
   about: `
-Sends one task to a destination, waits for the result, and prints the answer. Progress goes to stderr. The task is canceled
-by Ctrl-C, and when the destination's deadlineMs is over.`,
+Sends one task to a destination and prints the answer. Progress goes to stderr. Ctrl-C, or the end of deadlineMs, cancels
+the task.`,
   options: {
     destination: option("NAME", "the destination, instead of the one of the default route"),
     json: flag("prints the whole result, or the error, as one JSON object"),

@@ -33,12 +33,12 @@ const json = flag("prints a JSON object");
 export const tasksList = defineCommand({
   name: "tasks list",
   about: `
-Lists the unfinished tasks, oldest first: request id, state, age, destination, channel, person, polls or failed attempts, the
-next step, and the link of the thread. It shows no texts.
+Lists the unfinished tasks, oldest first: request id, state, age, destination, channel, person, attempts, next step and
+link. It shows no texts.
 
-With a bot token (SLACK_BOT_TOKEN, or the stage's secret if your credentials may read it) it shows the names of people and
-channels, which Slack gives with the scopes users:read and channels:read (groups:read, im:read and mpim:read for other
-channels). Without a token or a scope, and if Slack does not answer within 3 seconds, it shows ids. Names are not stored.`,
+With a bot token (SLACK_BOT_TOKEN, or the stage's secret if your credentials may read it) it shows names, by the scopes
+users:read and channels:read (groups:read, im:read, mpim:read for other channels). Otherwise it shows ids. Names are not
+stored.`,
   options: {
     state: option("STATE", `only tasks in that state: ${states.join(", ")}`),
     thread: option(
@@ -149,13 +149,8 @@ export const tasksShow = defineCommand({
   name: "tasks show",
   args: "ID",
   about: `
-Shows a task and its timeline: who asked where and when, its destination, what is next or how it ended, the link of its
-thread, and its steps from Slack through both zones and back. The Execution zone's steps come from its record, if that is on
-this machine or in the same account. --json shows the whole record. Texts are replaced by their sizes, and names come as in
-tasks list.
-
-ID is the request id or its beginning, such as the eight characters below an answer in Slack. In a large stage the whole id
-is found faster.`,
+Shows a task and its timeline through both zones, by its request id or the beginning of it. The Execution zone's steps come
+from its record, if that is on this machine or in the same account. Texts are replaced by their sizes.`,
   options: { json: flag("prints the whole record as a JSON object"), ...zoneOptions },
   exits: awsExits("there is no such task"),
   run: (run) =>
@@ -178,8 +173,8 @@ export const tasksCancel = defineCommand({
   name: "tasks cancel",
   args: "ID",
   about: `
-Asks the zone to cancel a task. The Execution zone aborts the agent's signal, and the bot posts in the thread that the task
-was canceled. If the result comes first, it becomes the answer. ID is the request id or its beginning.`,
+Asks the zone to cancel a task, by its request id or the beginning of it. The bot says so in the thread. If the result comes
+first, it becomes the answer.`,
   options: {
     wait: flag(`waits until the task has ended, for at most ${waitMs / 60_000} minutes`),
     json,
@@ -226,9 +221,8 @@ export const tasksRetry = defineCommand({
   name: "tasks retry",
   args: "ID",
   about: `
-Runs a finished task again, as a new task with its own request id. The agent runs again. The worker reads the message's
-text from Slack again, and the bot posts in the thread that this is a retry. Requests that come before the new task begins
-make only one task. ID is the request id or its beginning.`,
+Runs a finished task again, as a new task with its own request id: the worker reads the text from Slack again, and the agent
+runs again. Requests that come before the new task begins make only one.`,
   options: { json, ...zoneOptions },
   exits: awsExits("no such task, it has not ended"),
   run: (run) =>

@@ -11,8 +11,8 @@ import { createSummary, formatTasks } from "./summary.ts";
 export const usage = defineCommand({
   name: "usage",
   about: `
-Counts the finished tasks by destination and outcome, adds up the tokens that agents report and the votes on the answers, and
-lists the people with the most tasks. --csv and --json list every task. They hold texts only if the configuration stores them (usageHistory.texts).`,
+Counts the finished tasks by destination and outcome, with tokens and votes, and lists the people with the most tasks. --csv
+and --json list every task, with texts only if the configuration stores them (usageHistory.texts).`,
   options: {
     from: option(
       "DAY",

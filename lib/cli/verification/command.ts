@@ -32,9 +32,8 @@ export const verification = defineCommand({
   about: `
 Runs the Verification zone on 127.0.0.1 until Ctrl-C. Tasks go to the destinations of the configuration.
 
-Slack sends its events to /slack/events, through a tunnel. The configuration names the signing secret and the bot token
-(SLACK_SIGNING_SECRET and SLACK_BOT_TOKEN by default). With an app token (SLACK_APP_TOKEN) the events come over Socket
-Mode, which needs no tunnel and no signing secret.`,
+It needs the bot token, and either the signing secret and a tunnel to /slack/events, or the app token for Socket Mode
+(SLACK_BOT_TOKEN, SLACK_SIGNING_SECRET and SLACK_APP_TOKEN by default).`,
   options: {
     port: option("N", "instead of SEKISHO_PORT (3000); 0 chooses a free port"),
     store: option("FILE", "stores the tasks there, instead of in .sekisho/verification.db"),

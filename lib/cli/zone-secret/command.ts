@@ -18,9 +18,9 @@ const keepMinutes = zoneSecretKeepMs / 60_000;
 export const zoneSecretReplace = defineCommand({
   name: "zone-secret replace",
   about: `
-Replaces the zone's secret by a new random value, and keeps the former one. The secret keys session ids and the ids of
-people who vote. Threads that begin ten minutes later or more use the new value. Earlier threads and direct messages use
-the former one, and so keep their sessions, until sekisho zone-secret drop-former. No value is printed.`,
+Replaces the zone's secret, which keys session ids and the ids of voters, by a random value, and keeps the former one.
+Threads that begin ten minutes later or more use the new value. Earlier threads and direct messages keep their sessions
+until zone-secret drop-former. No value is printed.`,
   options: zoneOptions,
   exits: awsExits("there is no secret yet, or a former one is still kept"),
   async run(run) {
@@ -47,9 +47,8 @@ the former one, and so keep their sessions, until sekisho zone-secret drop-forme
 export const zoneSecretDropFormer = defineCommand({
   name: "zone-secret drop-former",
   about: `
-Drops the value that sekisho zone-secret replace kept. Every conversation then uses the new value: earlier threads and
-direct messages begin new sessions with their next task, and running tasks keep theirs. Workers notice it within
-${keepMinutes} minutes.`,
+Drops the value that zone-secret replace kept, within ${keepMinutes} minutes. Earlier threads and direct messages begin new
+sessions with their next task. Running tasks keep theirs.`,
   options: zoneOptions,
   exits: awsExits("there is no secret yet"),
   async run(run) {
