@@ -376,6 +376,8 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
       { httpOnly: true, sameSite: "Strict", expires: -1 },
     ]);
     await page.getByRole("link", { name: "Dead letters" }).click();
+    await page.getByRole("button", { name: /^Redrive 00000000/ }).waitFor();
+    expect(await findAxeViolations(page)).toEqual([]);
     await page.getByRole("button", { name: /^Redrive 00000000/ }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Redrive" }).click();
     await page.getByRole("status").getByText("1 task redriven.").waitFor();
