@@ -159,6 +159,12 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
     "lib/local/page/page.ts",
     'import { Tree } from "../web/client/elements.tsx";',
   ],
+  [
+    "the browser's code makes no HTML",
+    "lib/local/web/client/a.tsx",
+    "const a = <p dangerouslySetInnerHTML={{ __html: text }} />;",
+  ],
+  ["the browser's code makes no HTML", "lib/local/web/client/a.ts", "element.innerHTML = text;"],
   ["nothing is exported as default", "bin/a.ts", "export default function run() {}"],
   ["nothing is exported as default", "bin/a.ts", "const a = 1;\nexport { a as default };"],
   ["no file hands on", "lambdas/runtime/index.ts", 'export * from "./log.ts";'],

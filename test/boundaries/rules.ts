@@ -105,6 +105,11 @@ export const rules: readonly Rule[] = [
     mustNotImport: /^lib\/local\/web\/client\/|\.tsx$/,
   },
   {
+    name: "the browser's code makes no HTML of a text, and loads nothing from elsewhere",
+    about: /^lib\/local\/web\/client\//,
+    mustNotSay: /(inner|outer|adjacent)HTML|document\.write|\beval\(|srcdoc|https?:/i,
+  },
+  {
     name: "zod is imported whole, since its named import drags every locale into a bundle",
     about: anywhere,
     mustNotImportAs: /^(?!import (type )?\* as z from "zod(\/mini)?")[\s\S]*["']zod["'/]/,

@@ -47,12 +47,9 @@ const pages = [
     serve: serveOperatorsPage,
     home: "/operate/",
     closed: { status: 303, headers: { location: "/operate/sign-in" } },
-    reads: [
-      "/operate/page/main.js",
-      ...["where", "live", "destinations", "dead-letters", `tasks/${requestIdOf(1)}`].map(
-        (path) => `/operate/api/${path}`,
-      ),
-    ],
+    reads: ["where", "live", "destinations", "dead-letters", `tasks/${requestIdOf(1)}`].map(
+      (path) => `/operate/api/${path}`,
+    ),
     action: `/operate/api/tasks/${requestIdOf(1)}/cancel`,
     body: {},
   },

@@ -5,6 +5,8 @@ import { type ConnectionState, follow } from "../server.ts";
 import { count, read, useIsVisible } from "./page.tsx";
 
 export type LiveTasks = {
+  /** False until the server has read the tasks. */
+  isRead: boolean;
   rows: ReadonlyMap<string, TaskRow>;
   /** The states of which there are more tasks than are listed. */
   more: readonly string[];
@@ -14,7 +16,13 @@ export type LiveTasks = {
   trouble: string;
 };
 
-const noTasks: LiveTasks = { rows: new Map(), more: [], freshUntilMs: new Map(), trouble: "" };
+const noTasks: LiveTasks = {
+  isRead: false,
+  rows: new Map(),
+  more: [],
+  freshUntilMs: new Map(),
+  trouble: "",
+};
 const freshMs = 6000;
 const followAgainMs = 3000;
 /** A screen reader would say every single change, so changes are announced together. */
@@ -72,7 +80,7 @@ function applyUpdate(tasks: LiveTasks, update: TaskListUpdate, untilMs: number):
     rows.set(row.id, row);
     if (isChange) freshUntilMs.set(row.id, untilMs);
   }
-  return { rows, more: update.more, freshUntilMs, trouble: "" };
+  return { isRead: true, rows, more: update.more, freshUntilMs, trouble: "" };
 }
 
 function dropStaleMarks(tasks: LiveTasks): LiveTasks {

@@ -56,8 +56,8 @@ export function Operators() {
         Skip to content
       </Button>
       <Head href={href} connection={connection} showKeys={showKeys} />
-      <Problem text={live.trouble} />
       <main ref={main} tabIndex={-1}>
+        <Problem text={live.trouble} />
         {view}
       </main>
       <p class="hidden" role="status">

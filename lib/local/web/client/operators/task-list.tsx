@@ -37,7 +37,14 @@ export const emptyList = (): ListState => ({
   older: new Map(),
 });
 
-const columns = "State|Request|Destination|Person, channel|Next step or outcome|Age".split("|");
+const columns = [
+  "State",
+  "Request",
+  "Destination",
+  "Person, channel",
+  "Next step or outcome",
+  "Age",
+];
 
 export type ListProps = {
   live: LiveTasks;
@@ -129,7 +136,7 @@ export function TaskList({ live, list, setList }: ListProps) {
           />
         ))}
       </ul>
-      {shownRows.length === 0 && <None list={list} isEmpty={rows.length === 0} />}
+      {live.isRead && shownRows.length === 0 && <None list={list} isEmpty={rows.length === 0} />}
       <Older live={live} list={list} setList={setList} />
     </>
   );
