@@ -2,7 +2,7 @@
  * The decisions after a failed call, by its certainty: whether it may be repeated, whether the task may run, and whether it has ended.
  * Each is made here only. This file needs no zod.
  */
-import { type Certainty, type ClientReason, isRetryable } from "./errors.ts";
+import { type Certainty, type ClientReason, isEnd, isRetryable } from "./errors.ts";
 
 /** A failed call. A SekishoError is one. */
 export type Failure = { reason: ClientReason; certainty: Certainty };
@@ -55,7 +55,7 @@ export function isUninformative(failure: Failure): boolean {
 /** True if the error ends the task itself, and not only one call about it. */
 export function isEndOfTask(failure: Failure): boolean {
   const { reason, certainty } = failure;
-  return certainty === "ended" || (!isUnread(failure) && taskEndReasons.includes(reason));
+  return certainty === "ended" || (!isUnread(failure) && isEnd(reason));
 }
 
 /** True if the agent may be at work although the call failed. */
@@ -63,12 +63,3 @@ export function mayHaveRun(failure: Failure): boolean {
   const hasAnswer = isUndelivered(failure) || isEndOfTask(failure);
   return isUnknown(failure) || (isUninformative(failure) && !hasAnswer);
 }
-
-const taskEndReasons: readonly ClientReason[] = [
-  "execution_failed",
-  "timeout",
-  "canceled",
-  "plan_error",
-  "budget_exceeded",
-  "payload_too_large",
-];

@@ -1,64 +1,77 @@
-/** The closed list of reasons, whether each may be retried, and the one error class. Needs no zod, so that the ingress stays small. */
+/** The closed list of reasons with their properties, and the one error class. Needs no zod, so that the ingress stays small. */
 
-/** Every reason that can be on the wire. `retryable`: the same request may be sent again with the same id. */
-const table = {
-  parse_error: { retryable: false, message: "The request is not valid JSON." },
-  invalid_request: { retryable: false, message: "The body is not a JSON-RPC 2.0 Request object." },
-  method_not_found: { retryable: false, message: "There is no such method." },
-  invalid_params: { retryable: false, message: "The params do not fit the method." },
-  internal: { retryable: false, message: "Something unexpected went wrong." },
-  timeout: { retryable: false, message: "The task took longer than it was given." },
-  task_not_found: {
-    retryable: false,
-    message: "The task was not found. It was never known, or has expired.",
-  },
-  agent_not_found: { retryable: false, message: "There is no such agent." },
-  invalid_state: { retryable: false, message: "The task's state does not allow that." },
-  execution_failed: { retryable: false, message: "The agent ran and failed." },
-  unauthenticated: { retryable: false, message: "The caller could not be authenticated." },
-  permission_denied: { retryable: false, message: "The caller may not do that." },
-  asker_unverified: {
-    retryable: false,
-    message: "The request has no valid token of the person who asked.",
-  },
-  already_exists: { retryable: false, message: "The same id was used before with other content." },
-  budget_exceeded: { retryable: false, message: "The budget is used up." },
-  rate_limited: { retryable: true, message: "Too many requests; try again later." },
-  unavailable: { retryable: true, message: "The service is not available; try again later." },
-  session_ending: {
-    retryable: true,
-    message:
-      "This session may end before the task does. Nothing was begun; send it again in another session.",
-  },
-  invalid_response: { retryable: false, message: "The peer's response breaks the contract." },
-  version_not_supported: { retryable: false, message: "The protocol version is not supported." },
-  plan_error: { retryable: false, message: "The agent cannot plan the task." },
-  payload_too_large: { retryable: false, message: "The body is larger than allowed." },
-  canceled: { retryable: false, message: "The task was canceled." },
-  unsupported_operation: { retryable: false, message: "The operation is not supported." },
-  content_type_not_supported: { retryable: false, message: "The content type is not supported." },
-  push_not_supported: { retryable: false, message: "Push notifications are not supported." },
-  extended_card_not_configured: {
-    retryable: false,
-    message: "No extended agent card is configured.",
-  },
-  extension_required: { retryable: false, message: "A required extension was not declared." },
-} as const;
+/**
+ * A2A's expression of a reason: a number, two numbers because a refused cancel has its own, or a state of the task. `code` beside a
+ * state is our own number, for calls that have no task to answer with.
+ */
+export type A2aCell =
+  | number
+  | { onCancel: number; otherwise: number }
+  | { state: "failed" | "rejected" | "canceled"; code: number };
 
-export type Reason = keyof typeof table;
-export const reasons = Object.keys(table) as readonly Reason[];
+type Row = readonly [
+  after: "retry" | "end" | "none",
+  zone: number,
+  strict: number,
+  a2a: A2aCell,
+  cleverAgents: number,
+  vapora: number,
+  http: number,
+  message: string,
+];
+
+/**
+ * Every reason that can be on the wire, with all that the code knows of it except the texts for people, which only the bundle of the
+ * worker carries. After `retry`, the same request may be sent again with the same id; `end` ends the task itself. Order matters: where
+ * reasons share a number, the first row is the guess. docs/reference/contract.md has the same table.
+ */
+// biome-ignore format: one row per reason
+export const errorTable = {
+  //                             after    zone    strict  A2A (1.0 and 0.3)                        CleverAgents VAPORA HTTP message
+  parse_error:                  ["none",  -32700, -32700, -32700,                                   -32700, -32700, 400, "The request is not valid JSON."],
+  invalid_request:              ["none",  -32600, -32600, -32600,                                   -32600, -32600, 400, "The body is not a JSON-RPC 2.0 Request object."],
+  method_not_found:             ["none",  -32601, -32601, -32601,                                   -32601, -32601, 404, "There is no such method."],
+  invalid_params:               ["none",  -32602, -32602, -32602,                                   -32602, -32602, 400, "The params do not fit the method."],
+  internal:                     ["none",  -32603, -32603, -32603,                                   -32603, -32603, 500, "Something unexpected went wrong."],
+  timeout:                      ["end",   -32001, -32001, -32065,                                   -32603, -32603, 504, "The task took longer than it was given."],
+  task_not_found:               ["none",  -32061, -32000, -32001,                                   -32001, -32000, 404, "The task was not found. It was never known, or has expired."],
+  agent_not_found:              ["none",  -32062, -32000, -32602,                                   -32001, -32000, 404, "There is no such agent."],
+  invalid_state:                ["none",  -32063, -32000, { onCancel: -32002, otherwise: -32004 },  -32004, -32000, 409, "The task's state does not allow that."],
+  execution_failed:             ["end",   -32064, -32000, { state: "failed", code: -32064 },        -32603, -32603, 500, "The agent ran and failed."],
+  unauthenticated:              ["none",  -32066, -32000, -32066,                                   -32002, -32000, 401, "The caller could not be authenticated."],
+  permission_denied:            ["none",  -32067, -32000, -32067,                                   -32003, -32000, 403, "The caller may not do that."],
+  asker_unverified:             ["none",  -32078, -32000, -32078,                                   -32003, -32000, 403, "The request has no valid token of the person who asked."],
+  already_exists:               ["none",  -32068, -32602, -32602,                                   -32005, -32000, 409, "The same id was used before with other content."],
+  budget_exceeded:              ["end",   -32069, -32000, -32069,                                   -32006, -32603, 402, "The budget is used up."],
+  rate_limited:                 ["retry", -32070, -32000, -32070,                                   -32603, -32603, 429, "Too many requests; try again later."],
+  unavailable:                  ["retry", -32071, -32000, -32603,                                   -32603, -32603, 503, "The service is not available; try again later."],
+  session_ending:               ["retry", -32077, -32000, -32077,                                   -32603, -32603, 421, "This session may end before the task does. Nothing was begun; send it again in another session."],
+  invalid_response:             ["none",  -32072, -32000, -32006,                                   -32603, -32603, 502, "The peer's response breaks the contract."],
+  version_not_supported:        ["none",  -32073, -32000, -32009,                                   -32007, -32000, 400, "The protocol version is not supported."],
+  plan_error:                   ["end",   -32074, -32000, { state: "rejected", code: -32074 },      -32008, -32603, 422, "The agent cannot plan the task."],
+  payload_too_large:            ["end",   -32075, -32602, -32602,                                   -32602, -32602, 413, "The body is larger than allowed."],
+  canceled:                     ["end",   -32076, -32000, { state: "canceled", code: -32076 },      -32004, -32000, 409, "The task was canceled."],
+  unsupported_operation:        ["none",  -32601, -32601, -32004,                                   -32601, -32601, 400, "The operation is not supported."],
+  content_type_not_supported:   ["none",  -32602, -32602, -32005,                                   -32602, -32602, 415, "The content type is not supported."],
+  push_not_supported:           ["none",  -32601, -32601, -32003,                                   -32601, -32601, 400, "Push notifications are not supported."],
+  extended_card_not_configured: ["none",  -32601, -32601, -32007,                                   -32601, -32601, 400, "No extended agent card is configured."],
+  extension_required:           ["none",  -32602, -32602, -32008,                                   -32602, -32602, 400, "A required extension was not declared."],
+} as const satisfies Record<string, Row>;
+
+export type Reason = keyof typeof errorTable;
+export const reasons = Object.keys(errorTable) as readonly Reason[];
 
 /** `ambiguous` exists in clients only: nobody knows whether the request arrived. */
 export type ClientReason = Reason | "ambiguous";
 
-const ambiguous = {
-  retryable: false,
-  message: "Nobody knows whether the request arrived.",
-} as const;
-
 /** True if the request may be repeated with the same id, even to a peer that does not deduplicate. */
 export function isRetryable(reason: ClientReason): boolean {
-  return describe(reason).retryable;
+  return reason !== "ambiguous" && errorTable[reason][0] === "retry";
+}
+
+/** True if the reason ends the task itself, and not only one call about it. */
+export function isEnd(reason: ClientReason): boolean {
+  return reason !== "ambiguous" && errorTable[reason][0] === "end";
 }
 
 /** Ids, times and states, never texts of users or of causes. */
@@ -113,10 +126,7 @@ export class SekishoError extends Error {
       cause?: unknown;
     } = {},
   ) {
-    super(
-      describe(reason).message,
-      options.cause === undefined ? undefined : { cause: options.cause },
-    );
+    super(messageOf(reason), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "SekishoError";
     this.reason = reason;
     this.details = options.details ?? {};
@@ -130,7 +140,7 @@ export class SekishoError extends Error {
     try {
       const { [mark]: isOurs, reason, details } = Object(value) as Partial<SekishoError>;
       const isKnown =
-        reason === "ambiguous" || (typeof reason === "string" && Object.hasOwn(table, reason));
+        reason === "ambiguous" || (typeof reason === "string" && Object.hasOwn(errorTable, reason));
       return isOurs === true && isKnown && Object(details) === details;
     } catch {
       // A getter of somebody else's object may throw.
@@ -153,6 +163,8 @@ export class SekishoError extends Error {
   }
 }
 
-function describe(reason: ClientReason): { retryable: boolean; message: string } {
-  return reason === "ambiguous" ? ambiguous : table[reason];
+function messageOf(reason: ClientReason): string {
+  return reason === "ambiguous"
+    ? "Nobody knows whether the request arrived."
+    : errorTable[reason][7];
 }

@@ -99,7 +99,7 @@ export function defineCommand<const O extends Options>(command: CommandDefinitio
     help,
   }));
   return {
-    usage: ["sekisho", name, args, "[options]"].filter(Boolean).join(" "),
+    usage: ["sekisho", name, args, rows.length > 0 && "[options]"].filter(Boolean).join(" "),
     about: about.trim(),
     options: rows,
     exits: (exits ?? "").trim(),

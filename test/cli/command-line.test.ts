@@ -33,8 +33,7 @@ describe("the sekisho command", () => {
     for (const name of names) {
       const help = await commandHere([...name.split(" "), "--help"], {});
       expect({ name, ...help }).toMatchObject({ name, code: 0, stderr: "" });
-      expect(help.stdout).toMatch(new RegExp(`^sekisho ${name} .*\\[`));
-      expect(help.stdout).toMatch(/^ {2}--[a-z]/m);
+      expect(help.stdout).toMatch(new RegExp(`^sekisho ${name}( |\n)`));
     }
   });
 
