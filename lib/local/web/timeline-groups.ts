@@ -1,10 +1,10 @@
 /** Groups the steps of a task by state and zone, and sums up where its time went. */
 import type { TimelineStep } from "./timeline-step.ts";
 
-/** One step, or the request and the response of a call. */
-export type TimelineRow = { title: string; steps: TimelineStep[]; tookMs: number };
+/** One step, or the request and the response of a call. Repetitions, such as polls, share a row. */
+export type TimelineRow = { title: string; count: number; steps: TimelineStep[]; tookMs: number };
 
-/** The rows of one zone while the task was in one state. `tookMs` is the time that led to them. */
+/** The rows of one zone while the task was in one state. `tookMs` is the time that led to them. For a row it is that of its calls. */
 export type TimelineGroup = { zone: string; state: string; rows: TimelineRow[]; tookMs: number };
 
 /** `good`: answered. `stopped`: canceled. */
@@ -24,7 +24,7 @@ export function groupSteps(steps: readonly TimelineStep[]): {
   sum: TimelineSum;
 } {
   const groups: TimelineGroup[] = [];
-  const openCalls = new Map<string, { row: TimelineRow; group: TimelineGroup }>();
+  const openCalls = new Map<string, { row: TimelineRow; group: TimelineGroup; atMs: number }>();
   const spentMs = new Map(parties.map((name) => [name, 0]));
   let state = "received";
   let groupsOfState: TimelineGroup[] = [];
@@ -44,25 +44,31 @@ export function groupSteps(steps: readonly TimelineStep[]): {
     if (newState !== state) groupsOfState = [];
     state = newState;
     if (call !== undefined) {
-      const [request] = call.row.steps;
-      call.row.steps.push(step);
-      call.row.tookMs = step.atMs - (request?.atMs ?? step.atMs);
+      const { row, group, atMs } = call;
+      row.steps.push(step);
+      row.tookMs += step.atMs - atMs;
       // A response may say how far the agent is.
-      if (step.title.startsWith(`${call.row.title}:`)) call.row.title = step.title;
-      call.group.tookMs += tookMs;
+      if (row.count === 1 && step.title.startsWith(`${row.title}:`)) row.title = step.title;
+      group.tookMs += tookMs;
       openCalls.delete(step.call ?? "");
       continue;
     }
-    const row: TimelineRow = { title: titleOf(step), steps: [step], tookMs };
     let group = groupsOfState.find(({ zone }) => zone === step.zone);
     if (group === undefined) {
       group = { zone: step.zone, state, rows: [], tookMs: 0 };
       groupsOfState.push(group);
       groups.push(group);
     }
-    group.rows.push(row);
+    const title = titleOf(step);
+    let row = group.rows.find((each) => each.title === title);
+    if (row === undefined) {
+      row = { title, count: 0, steps: [], tookMs: 0 };
+      group.rows.push(row);
+    }
+    row.count += 1;
+    row.steps.push(step);
     group.tookMs += tookMs;
-    if (step.call !== undefined) openCalls.set(step.call, { row, group });
+    if (step.call !== undefined) openCalls.set(step.call, { row, group, atMs: step.atMs });
   }
   const parts = [...spentMs].map(([name, tookMs]) => ({ name, tookMs }));
   const sum = {

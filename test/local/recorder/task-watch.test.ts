@@ -81,4 +81,18 @@ describe("the timeline of a task", () => {
     ]);
     expect(steps[0]?.failed ?? false).toBe(isFailed);
   });
+
+  it("marks only the step with which a task failed", () => {
+    const { steps, observe } = watch();
+    const task = {
+      state: "done",
+      outcome: { type: "failed", reason: "execution_failed", lost: false },
+    } as Task;
+    for (const type of ["call_failed", "delivered", "cleaned_up"])
+      observe({
+        ...{ requestId, task, effects: [] },
+        event: { type, error: { reason: "execution_failed" } },
+      } as unknown as Parameters<typeof observe>[0]);
+    expect(steps.map(({ failed }) => failed)).toEqual([true, undefined, undefined]);
+  });
 });

@@ -23,10 +23,12 @@ export function Dialog(props: DialogProps) {
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const [problem, setProblem] = useState("");
   useEffect(() => {
-    const element = dialog.current;
-    element?.showModal();
-    // Closing it gives the focus back to where it was, before the element goes.
-    return () => element?.close();
+    const opener = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      const isThere = opener instanceof HTMLElement && opener.isConnected;
+      (isThere ? opener : document.getElementById("text"))?.focus();
+    };
   }, []);
 
   const onSubmit = async (event: TargetedEvent<HTMLFormElement>) => {
