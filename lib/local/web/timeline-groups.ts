@@ -7,7 +7,7 @@ export type TimelineRow = { title: string; count: number; steps: TimelineStep[];
 /** The rows of one zone while the task was in one state. `tookMs` is the time that led to them. For a row it is that of its calls. */
 export type TimelineGroup = { zone: string; state: string; rows: TimelineRow[]; tookMs: number };
 
-/** `good`: answered. `stopped`: canceled. */
+/** `good`: answered. `stopped`: refused or canceled. */
 export type TimelineOutcome = "open" | "good" | "bad" | "stopped";
 
 export type TimelineSum = {
@@ -106,6 +106,6 @@ function partyOf(
 
 function outcomeOf(steps: readonly TimelineStep[], state: string): TimelineOutcome {
   if (state !== "done") return "open";
-  if (steps.some(({ canceled }) => canceled)) return "stopped";
+  if (steps.some(({ stopped }) => stopped)) return "stopped";
   return steps.some(({ failed }) => failed) ? "bad" : "good";
 }

@@ -73,7 +73,7 @@ describe("the groups of a timeline", () => {
 
   it.each([
     [{ failed: true }, "bad"],
-    [{ canceled: true }, "stopped"],
+    [{ stopped: true }, "stopped"],
     [{}, "good"],
   ])("names the outcome of a task with a step %j", (step, outcome) => {
     const steps = listSteps([

@@ -87,7 +87,7 @@ function Row({ row, startMs }: { row: TimelineRow; startMs: number }) {
           <summary>{line}</summary>
           {isOpen &&
             steps.map((step, index) => (
-              <Detail key={index} step={step} isPart={steps.length > 1} />
+              <Detail key={index} step={step} startMs={steps.length > 1 ? startMs : undefined} />
             ))}
         </details>
       ) : (
@@ -97,11 +97,12 @@ function Row({ row, startMs }: { row: TimelineRow; startMs: number }) {
   );
 }
 
-function Detail({ step, isPart }: { step: TimelineStep; isPart: boolean }) {
-  const { title, detail = {}, frame } = step;
+/** With `startMs` it is one of several in its row, and says when it was. */
+function Detail({ step, startMs }: { step: TimelineStep; startMs: number | undefined }) {
+  const { atMs, title, detail = {}, frame } = step;
   return (
     <>
-      {isPart && <p class="soft">{title}</p>}
+      {startMs !== undefined && <p class="soft">{`+${formatSeconds(atMs - startMs)} ${title}`}</p>}
       <dl class="facts">
         {Object.entries(detail).map(([name, value]) => (
           <Fact key={name} name={name} value={String(value)} />

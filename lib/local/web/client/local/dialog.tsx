@@ -17,7 +17,7 @@ type DialogProps = Omit<ModalView, "id" | "texts" | "links"> &
     follow?: (label: string) => void;
   };
 
-export function Dialog(props: DialogProps) {
+function Dialog(props: DialogProps) {
   const { title, submit, close = "Close", texts = [], links = [], inputs, follow, leave } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
