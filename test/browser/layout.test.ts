@@ -61,6 +61,17 @@ withBrowser("the pages", () => {
     },
   );
 
+  it.each(screens)("shows a form on the screen %j for everybody to use", async (screen) => {
+    await page.goto(site.address("/"));
+    await page.getByText("live", { exact: true }).waitFor();
+    await show(screen);
+    await page.getByRole("button", { name: "Post as an alert" }).click();
+    await page.getByRole("dialog").getByLabel("Severity").waitFor();
+    expect(await listAxeFindings(page)).toEqual([]);
+    expect(await faintTexts(page)).toEqual([]);
+    expect(await overflow(page)).toBe(0);
+  });
+
   it.each(screens)("shows the timeline on the screen %j for everybody to use", async (screen) => {
     await page.goto(site.address("/"));
     await page.getByText("live", { exact: true }).waitFor();
