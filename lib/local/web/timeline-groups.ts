@@ -4,7 +4,7 @@ import type { TimelineStep } from "./timeline-step.ts";
 /** One step, or the request and the response of a call. Repetitions, such as polls, share a row. */
 export type TimelineRow = { title: string; count: number; steps: TimelineStep[]; tookMs: number };
 
-/** The rows of one zone while the task was in one state. `tookMs` is the time that led to them. For a row it is that of its calls. */
+/** The rows of one zone while the task was in one state. `tookMs` is the time that this zone took. For a row it is that of its calls. */
 export type TimelineGroup = { zone: string; state: string; rows: TimelineRow[]; tookMs: number };
 
 /** `good`: answered. `stopped`: refused or canceled. */
@@ -35,8 +35,9 @@ export function groupSteps(steps: readonly TimelineStep[]): {
     const tookMs = step.atMs - previousMs;
     previousMs = step.atMs;
     const call = step.call === undefined ? undefined : openCalls.get(step.call);
+    const party = partyOf(step, { state, isResponse: call !== undefined });
+    const ownMs = party === (zoneParties[step.zone] ?? "your agent") ? tookMs : 0;
     if (state !== "done") {
-      const party = partyOf(step, { state, isResponse: call !== undefined });
       spentMs.set(party, (spentMs.get(party) ?? 0) + tookMs);
       endMs = step.atMs;
     }
@@ -49,7 +50,7 @@ export function groupSteps(steps: readonly TimelineStep[]): {
       row.tookMs += step.atMs - atMs;
       // A response may say how far the agent is.
       if (row.count === 1 && step.title.startsWith(`${row.title}:`)) row.title = step.title;
-      group.tookMs += tookMs;
+      group.tookMs += ownMs;
       openCalls.delete(step.call ?? "");
       continue;
     }
@@ -67,7 +68,7 @@ export function groupSteps(steps: readonly TimelineStep[]): {
     }
     row.count += 1;
     row.steps.push(step);
-    group.tookMs += tookMs;
+    group.tookMs += ownMs;
     if (step.call !== undefined) openCalls.set(step.call, { row, group, atMs: step.atMs });
   }
   const parts = [...spentMs].map(([name, tookMs]) => ({ name, tookMs }));
@@ -92,6 +93,12 @@ function titleOf(step: TimelineStep): string {
 }
 
 const parties = ["your agent", "Slack", "Verification zone", "the reply"] as const;
+
+/** Who works in a zone. The others are the agent's. */
+const zoneParties: Readonly<Record<string, (typeof parties)[number]>> = {
+  slack: "Slack",
+  verification: "Verification zone",
+};
 
 /** Who took the time before a step. The agent works while the task waits for it, whatever the step says. */
 function partyOf(

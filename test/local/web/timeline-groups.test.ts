@@ -63,6 +63,13 @@ describe("the groups of a timeline", () => {
         [9020, "slack", "Slack sent a button click"],
       ]),
     );
+    // The worker waits, and does not work, between two polls.
+    expect(groups.map(({ zone, tookMs }) => [zone, tookMs])).toEqual([
+      ["verification", 0],
+      ["transport", 2020],
+      ["verification", 0],
+      ["slack", 0],
+    ]);
     expect(groups[1]?.rows).toMatchObject([{ title: "get_task", count: 2, tookMs: 30 }]);
     expect(sum).toMatchObject({ outcome: "open", state: "asking" });
     expect(sum.parts).toEqual([

@@ -45,7 +45,7 @@ export function Timeline({ steps, taskId, outcome }: TimelineProps) {
               <span class="dot" />
               {zones[zone] ?? zone}
               <span class="chip">{state}</span>
-              <span class="took">{formatSeconds(tookMs)}</span>
+              {tookMs >= 5 && <span class="took">{formatSeconds(tookMs)}</span>}
             </h3>
             <ul>
               {rows.map((row, position) => (
