@@ -31,7 +31,7 @@ withBrowser("the pages", () => {
   });
 
   const screens = (["light", "dark"] as const).flatMap((colorScheme) =>
-    [1366, 390].map((width) => ({ colorScheme, width })),
+    [1280, 390].map((width) => ({ colorScheme, width })),
   );
   const show = async ({ colorScheme, width }: (typeof screens)[number]) => {
     // A colour that is still changing is nobody's choice.
@@ -45,6 +45,7 @@ withBrowser("the pages", () => {
       await page.goto(site.address("/"));
       await page.getByText("live", { exact: true }).waitFor();
       await show(screen);
+      await page.getByRole("button", { name: "Reply in thread" }).first().click();
       expect(await listAxeFindings(page)).toEqual([]);
       expect(await faintTexts(page)).toEqual([]);
       expect(await overflow(page)).toBe(0);
@@ -52,11 +53,24 @@ withBrowser("the pages", () => {
       expect(await rowsOf(conversations.getByRole("button"))).toBe(1);
       const send = await page.getByRole("button", { name: "Send" }).boundingBox();
       const bottom = (send?.y ?? Infinity) + (send?.height ?? 0);
-      const height = page.viewportSize()?.height ?? 0;
+      const right = (send?.x ?? Infinity) + (send?.width ?? 0);
+      const { width = 0, height = 0 } = page.viewportSize() ?? {};
+      expect(right).toBeLessThanOrEqual(width);
       expect(bottom).toBeLessThanOrEqual(height);
       expect(bottom).toBeGreaterThan(height - 60);
     },
   );
+
+  it.each(screens)("shows a form on the screen %j for everybody to use", async (screen) => {
+    await page.goto(site.address("/"));
+    await page.getByText("live", { exact: true }).waitFor();
+    await show(screen);
+    await page.getByRole("button", { name: "Post as an alert" }).click();
+    await page.getByRole("dialog").getByLabel("Severity").waitFor();
+    expect(await listAxeFindings(page)).toEqual([]);
+    expect(await faintTexts(page)).toEqual([]);
+    expect(await overflow(page)).toBe(0);
+  });
 
   it.each(screens)("shows the timeline on the screen %j for everybody to use", async (screen) => {
     await page.goto(site.address("/"));
@@ -93,11 +107,12 @@ withBrowser("the pages", () => {
     },
   );
 
-  it("the layout checks detect faint text and overflow", async () => {
+  it("the layout checks detect faint text, overflow and missing attributes", async () => {
     await page.goto(
       "data:text/html,<p style='color:%23888;background:%23fff'>faint</p><div style='width:200vw'>a</div>",
     );
     expect(await faintTexts(page)).toEqual(["faint 3.54"]);
     expect(await overflow(page)).toBeGreaterThan(0);
+    expect(await listAxeFindings(page)).toContainEqual(expect.stringMatching(/^html-has-lang: /));
   });
 });

@@ -68,6 +68,17 @@ withBrowser("the page in a browser", () => {
     expect(await request()).toBe(shownRequest);
   });
 
+  it("shows the timeline of a task from before a restart by its record", async () => {
+    site.restartPage();
+    await page.reload();
+    await page.getByText("live", { exact: true }).waitFor();
+    const steps = page.getByRole("list", { name: "Steps" });
+    await steps.getByText("message queued").waitFor();
+    await steps.getByText("outcome posted").waitFor();
+    await page.getByText(/^Answered in \d/).waitFor();
+    expect(await steps.getByText("Slack sent a signed event").count()).toBe(0);
+  });
+
   it("renders Markdown and shows HTML as text", async () => {
     await person.say("long");
     await person.thread().locator("h3").first().waitFor();

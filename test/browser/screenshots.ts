@@ -100,6 +100,17 @@ const more = (
   [
     { name: "empty", stage: async () => {} },
     {
+      name: "timeline",
+      async stage(person, page) {
+        await person.say("progress");
+        await person.thread().getByTitle(":white_check_mark:").waitFor();
+        const steps = page.getByRole("list", { name: "Steps" });
+        await steps.getByText("execute_task").first().click();
+        await page.setViewportSize({ width: 390, height: 844 });
+        await page.getByRole("button", { name: "Timeline", exact: true }).click();
+      },
+    },
+    {
       name: "working",
       async stage(person) {
         await person.say("stream, slow 60s");
@@ -280,7 +291,7 @@ async function show(
 }
 
 async function picture(shot: Shot, folder: string): Promise<void> {
-  const shownText = await show(shot, { width: 1100, height: 560 }, undefined);
+  const shownText = await show(shot, { width: 1100, height: 680 }, undefined);
   await shownText.page.screenshot({ path: join(folder, `${shot.name}.png`), ...pictures });
   await shownText.close();
 }

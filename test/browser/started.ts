@@ -18,11 +18,13 @@ export type Started = {
   url: string;
   address(path: string): string;
   fakeSlack: FakeSlack;
+  /** Forgets all recorded steps, as a restart does. */
+  restartPage(): void;
   close(): Promise<void>;
 };
 
 /** Everybody may ask in `# general` and in direct messages, nobody in `# random`. */
-const rules = [workspace.channel.id, workspace.directMessages.id].map((channel) => ({
+const rules = [workspace.channel.id, workspace.directMessages.id, "DHANAKO"].map((channel) => ({
   team: workspace.team,
   channel,
 }));
@@ -43,8 +45,9 @@ const config = {
 };
 
 export async function startWithPage(): Promise<Started> {
-  const stepRecorder = createStepRecorder();
+  let stepRecorder = createStepRecorder();
   const door = createDoor();
+  const examples = listExamples(parseConfig({ json: config }));
   let page: LocalPage | undefined;
   let operators: PageBesideRun | undefined;
   const zones = await startZones({
@@ -52,10 +55,9 @@ export async function startWithPage(): Promise<Started> {
     extraRules: rules,
     level: "error",
     attach(fakeSlack) {
-      const examples = listExamples(parseConfig({ json: config }));
       page = createPage({ fakeSlack, stepRecorder, door, examples });
       return {
-        ...createTaskWatch({ add: stepRecorder.add }),
+        ...createTaskWatch({ add: (step) => stepRecorder.add(step) }),
         page: async (...exchange) =>
           (await page?.handle(...exchange)) || (await operators?.handle(...exchange)) || false,
       };
@@ -68,7 +70,7 @@ export async function startWithPage(): Promise<Started> {
     config: { directory: folder, file },
     store: join(zones.storeFolder, "verification.db"),
     executionPort: Number(new URL(zones.executionUrl).port),
-    steps: stepRecorder.steps,
+    steps: () => stepRecorder.steps(),
     fakeSlack: zones.slack,
     door,
     log: silentLog,
@@ -77,6 +79,11 @@ export async function startWithPage(): Promise<Started> {
     url,
     address: (path) => door.address(`${url}${path}`),
     fakeSlack,
+    restartPage() {
+      page?.close();
+      stepRecorder = createStepRecorder();
+      page = createPage({ fakeSlack, stepRecorder, door, examples });
+    },
     async close() {
       page?.close();
       await operators?.close();

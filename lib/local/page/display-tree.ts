@@ -32,13 +32,11 @@ export function createNode(
 }
 
 /** A link if its address is safe to open, else its text with the address behind it. */
-export function createLinkNodes({
-  href,
-  children,
-}: {
+export function createLinkNodes(link: {
   href: string;
   children: readonly DisplayNode[];
 }): DisplayNode[] {
+  const { href, children } = link;
   const { protocol } = parseUrl(href) ?? {};
   const isSafe = protocol === "https:" || protocol === "http:" || protocol === "mailto:";
   return isSafe ? [{ tag: "a", children, href }] : [...children, ` (${href})`];
@@ -199,19 +197,20 @@ export function createMrkdwnTree(text: string, nameOf: NameOf = findDisplayName)
   return shownNodes.filter((each) => each !== "");
 }
 
+const styles: Readonly<Record<string, Tag>> = { "*": "strong", _: "em", "~": "del" };
+
 function inline(text: string, nameOf: NameOf): DisplayNode[] {
   return text.split(pieces).flatMap((piece, index): DisplayNode[] => {
     // Every second piece is a match. The text between two may look like one.
     if (index % 2 === 0) return piece === "" ? [] : [decodeSlackEntities(piece)];
+    const [sign = ""] = piece;
     const inner = piece.slice(1, -1);
-    if (piece.startsWith("```") && piece.length > 5)
-      return [createNode("pre", [decodeSlackEntities(piece.slice(3, -3).trim())])];
-    if (/^`.+`$/.test(piece)) return [createNode("code", [decodeSlackEntities(inner)])];
-    if (/^<.+>$/.test(piece)) return special(inner, nameOf);
-    if (/^\*.+\*$/.test(piece)) return [createNode("strong", inline(inner, nameOf))];
-    if (/^_.+_$/.test(piece)) return [createNode("em", inline(inner, nameOf))];
-    if (/^~.+~$/.test(piece)) return [createNode("del", inline(inner, nameOf))];
-    return [findEmoji(inner)];
+    const tag = styles[sign];
+    if (tag !== undefined) return [createNode(tag, inline(inner, nameOf))];
+    if (sign === "<") return special(inner, nameOf);
+    if (sign === ":") return [findEmoji(inner)];
+    if (!piece.startsWith("```")) return [createNode("code", [decodeSlackEntities(inner)])];
+    return [createNode("pre", [decodeSlackEntities(piece.slice(3, -3).trim())])];
   });
 }
 

@@ -10,7 +10,7 @@ import { createTimeline, type TimelineStep } from "./timeline.ts";
 export type FramedStep = TimelineStep & {
   frame?: unknown;
   call?: string | undefined;
-  canceled?: boolean | undefined;
+  stopped?: boolean | undefined;
 };
 
 type Sources = {
@@ -32,7 +32,7 @@ export function createRecordedTimeline({ task, execution, steps, nowMs }: Source
 }
 
 function toFramedStep(recordedStep: RecordedStep): FramedStep {
-  const { atMs, kind, title, detail, call, failed, canceled } = recordedStep;
+  const { atMs, kind, title, detail, call, failed, stopped } = recordedStep;
   const step: FramedStep = {
     atMs,
     zone: zoneOfStep[kind],
@@ -40,7 +40,7 @@ function toFramedStep(recordedStep: RecordedStep): FramedStep {
     detail: {},
     ...(call !== undefined && { call }),
     ...(failed === true && { failed }),
-    ...(canceled === true && { canceled }),
+    ...(stopped === true && { stopped }),
   };
   const { next, status, deliveries } = Object(detail) as Record<string, unknown>;
   switch (kind) {

@@ -14,9 +14,10 @@ export type WatchedStep = {
   detail: unknown;
   /** The request and the response of a call have the same one. */
   call?: string;
-  /** With this step the task has an outcome, and it is neither an answer nor a cancel. */
+  /** With this step the task has failed. */
   failed?: boolean;
-  canceled?: boolean;
+  /** The task neither failed nor has an answer: it was refused or canceled. */
+  stopped?: boolean;
 };
 
 export type TaskWatch = {
@@ -72,7 +73,7 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
         title,
         detail: { event, next: effectTexts },
         ...(hasFailed && { failed: true }),
-        ...(isCanceled(task) && { canceled: true }),
+        ...(isStopped(task) && { stopped: true }),
       });
     },
     tap(entry) {
@@ -96,12 +97,14 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
 }
 
 function isFailed(task: Task): boolean {
+  return task.outcome?.type === "failed" && !isCanceled(task);
+}
+
+function isStopped(task: Task): boolean {
   const { outcome } = task;
-  return (
-    outcome !== undefined &&
-    !["answer", "canceling", "help"].includes(outcome.type) &&
-    !isCanceled(task)
-  );
+  const isAnswered =
+    outcome === undefined || ["answer", "canceling", "help"].includes(outcome.type);
+  return !isAnswered && !isFailed(task);
 }
 
 /** The method, and the progress that a response reports. */

@@ -1,13 +1,13 @@
 /** Groups the steps of a task by state and zone, and sums up where its time went. */
 import type { TimelineStep } from "./timeline-step.ts";
 
-/** One step, or the request and the response of a call. */
-export type TimelineRow = { title: string; steps: TimelineStep[]; tookMs: number };
+/** One step, or the request and the response of a call. Repetitions, such as polls, share a row. */
+export type TimelineRow = { title: string; count: number; steps: TimelineStep[]; tookMs: number };
 
-/** The rows of one zone while the task was in one state. `tookMs` is the time that led to them. */
+/** The rows of one zone while the task was in one state. `tookMs` is the time that this zone took. For a row it is that of its calls. */
 export type TimelineGroup = { zone: string; state: string; rows: TimelineRow[]; tookMs: number };
 
-/** `good`: answered. `stopped`: canceled. */
+/** `good`: answered. `stopped`: refused or canceled. */
 export type TimelineOutcome = "open" | "good" | "bad" | "stopped";
 
 export type TimelineSum = {
@@ -24,7 +24,7 @@ export function groupSteps(steps: readonly TimelineStep[]): {
   sum: TimelineSum;
 } {
   const groups: TimelineGroup[] = [];
-  const openCalls = new Map<string, { row: TimelineRow; group: TimelineGroup }>();
+  const openCalls = new Map<string, { row: TimelineRow; group: TimelineGroup; atMs: number }>();
   const spentMs = new Map(parties.map((name) => [name, 0]));
   let state = "received";
   let groupsOfState: TimelineGroup[] = [];
@@ -35,8 +35,9 @@ export function groupSteps(steps: readonly TimelineStep[]): {
     const tookMs = step.atMs - previousMs;
     previousMs = step.atMs;
     const call = step.call === undefined ? undefined : openCalls.get(step.call);
+    const party = partyOf(step, { state, isResponse: call !== undefined });
+    const ownMs = party === (zoneParties[step.zone] ?? "your agent") ? tookMs : 0;
     if (state !== "done") {
-      const party = partyOf(step, { state, isResponse: call !== undefined });
       spentMs.set(party, (spentMs.get(party) ?? 0) + tookMs);
       endMs = step.atMs;
     }
@@ -44,25 +45,31 @@ export function groupSteps(steps: readonly TimelineStep[]): {
     if (newState !== state) groupsOfState = [];
     state = newState;
     if (call !== undefined) {
-      const [request] = call.row.steps;
-      call.row.steps.push(step);
-      call.row.tookMs = step.atMs - (request?.atMs ?? step.atMs);
+      const { row, group, atMs } = call;
+      row.steps.push(step);
+      row.tookMs += step.atMs - atMs;
       // A response may say how far the agent is.
-      if (step.title.startsWith(`${call.row.title}:`)) call.row.title = step.title;
-      call.group.tookMs += tookMs;
+      if (row.count === 1 && step.title.startsWith(`${row.title}:`)) row.title = step.title;
+      group.tookMs += ownMs;
       openCalls.delete(step.call ?? "");
       continue;
     }
-    const row: TimelineRow = { title: titleOf(step), steps: [step], tookMs };
     let group = groupsOfState.find(({ zone }) => zone === step.zone);
     if (group === undefined) {
       group = { zone: step.zone, state, rows: [], tookMs: 0 };
       groupsOfState.push(group);
       groups.push(group);
     }
-    group.rows.push(row);
-    group.tookMs += tookMs;
-    if (step.call !== undefined) openCalls.set(step.call, { row, group });
+    const title = titleOf(step);
+    let row = group.rows.find((each) => each.title === title);
+    if (row === undefined) {
+      row = { title, count: 0, steps: [], tookMs: 0 };
+      group.rows.push(row);
+    }
+    row.count += 1;
+    row.steps.push(step);
+    group.tookMs += ownMs;
+    if (step.call !== undefined) openCalls.set(step.call, { row, group, atMs: step.atMs });
   }
   const parts = [...spentMs].map(([name, tookMs]) => ({ name, tookMs }));
   const sum = {
@@ -87,6 +94,12 @@ function titleOf(step: TimelineStep): string {
 
 const parties = ["your agent", "Slack", "Verification zone", "the reply"] as const;
 
+/** Who works in a zone. The others are the agent's. */
+const zoneParties: Readonly<Record<string, (typeof parties)[number]>> = {
+  slack: "Slack",
+  verification: "Verification zone",
+};
+
 /** Who took the time before a step. The agent works while the task waits for it, whatever the step says. */
 function partyOf(
   { zone }: TimelineStep,
@@ -100,6 +113,6 @@ function partyOf(
 
 function outcomeOf(steps: readonly TimelineStep[], state: string): TimelineOutcome {
   if (state !== "done") return "open";
-  if (steps.some(({ canceled }) => canceled)) return "stopped";
+  if (steps.some(({ stopped }) => stopped)) return "stopped";
   return steps.some(({ failed }) => failed) ? "bad" : "good";
 }

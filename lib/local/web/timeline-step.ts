@@ -7,8 +7,8 @@ export type TimelineStep = {
   /** The request and the response of a call have the same one. */
   call?: string | undefined;
   failed?: boolean | undefined;
-  /** A person has canceled the task. */
-  canceled?: boolean | undefined;
+  /** The task was refused or canceled. */
+  stopped?: boolean | undefined;
   detail?: Readonly<Record<string, unknown>>;
   /** What went over the wire: a JSON-RPC request or response. */
   frame?: unknown;

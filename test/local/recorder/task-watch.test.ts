@@ -62,15 +62,15 @@ describe("the timeline of a task", () => {
     ]);
   });
 
-  it.each<[TaskOutcome | undefined, boolean]>([
-    [undefined, false],
-    [{ type: "answer", text: "hi" }, false],
-    [{ type: "failed", reason: "execution_failed", lost: false }, true],
-    [{ type: "failed", reason: "canceled", lost: false }, false],
-    [{ type: "canceling", count: 1 }, false],
-    [{ type: "refused" }, true],
-    [{ type: "too_old" }, true],
-  ])("decides whether the outcome %j is a failure: %s", (outcome, isFailed) => {
+  it.each<[TaskOutcome | undefined, "failed" | "stopped" | undefined]>([
+    [undefined, undefined],
+    [{ type: "answer", text: "hi" }, undefined],
+    [{ type: "failed", reason: "execution_failed", lost: false }, "failed"],
+    [{ type: "failed", reason: "canceled", lost: false }, "stopped"],
+    [{ type: "canceling", count: 1 }, undefined],
+    [{ type: "refused" }, "stopped"],
+    [{ type: "too_old" }, "stopped"],
+  ])("marks a task with the outcome %j as %s", (outcome, mark) => {
     const { steps, observe } = watch();
     const task = { state: "done", outcome } as Task;
     observe({ requestId, event: { type: "delivered" }, task, effects: [] } as unknown as Parameters<
@@ -79,6 +79,24 @@ describe("the timeline of a task", () => {
     expect(steps).toMatchObject([
       { kind: "decision", title: `${describeEventName("delivered")} → done` },
     ]);
-    expect(steps[0]?.failed ?? false).toBe(isFailed);
+    const [step] = steps;
+    expect([step?.failed, step?.stopped]).toEqual([
+      mark === "failed" || undefined,
+      mark === "stopped" || undefined,
+    ]);
+  });
+
+  it("marks only the step with which a task failed", () => {
+    const { steps, observe } = watch();
+    const task = {
+      state: "done",
+      outcome: { type: "failed", reason: "execution_failed", lost: false },
+    } as Task;
+    for (const type of ["call_failed", "delivered", "cleaned_up"])
+      observe({
+        ...{ requestId, task, effects: [] },
+        event: { type, error: { reason: "execution_failed" } },
+      } as unknown as Parameters<typeof observe>[0]);
+    expect(steps.map(({ failed }) => failed)).toEqual([true, undefined, undefined]);
   });
 });

@@ -1,4 +1,5 @@
 /** The timeline of a task: where its time went, and its steps by state and zone, each with its detail and the frames that went over the wire inside. */
+import { useMemo, useState } from "preact/hooks";
 import { groupSteps, type TimelineOutcome, type TimelineRow } from "../timeline-groups.ts";
 import type { TimelineStep } from "../timeline-step.ts";
 
@@ -11,7 +12,7 @@ const zones: Readonly<Record<string, string>> = {
 };
 
 const outcomes: Readonly<Record<TimelineOutcome, string>> = {
-  open: "Under way for",
+  open: "So far",
   good: "Answered in",
   bad: "Failed after",
   stopped: "Stopped after",
@@ -26,13 +27,15 @@ type TimelineProps = {
 };
 
 export function Timeline({ steps, taskId, outcome }: TimelineProps) {
-  const { groups, sum } = groupSteps(steps);
+  const { groups, sum } = useMemo(() => groupSteps(steps), [steps]);
+  const ending = outcome ?? sum.outcome;
   const parts = sum.parts.map(({ name, tookMs }) => `${name} ${formatSeconds(tookMs)}`);
   if (steps.length === 0) return <p class="none">No steps were recorded.</p>;
   return (
     <>
       <p class="sum">
-        <strong>{`${outcomes[outcome ?? sum.outcome]} ${formatSeconds(sum.tookMs)}`}</strong>
+        <strong>{`${outcomes[ending]} ${formatSeconds(sum.tookMs)}`}</strong>
+        {ending === "open" && ` (${sum.state})`}
         {parts.length > 0 && `: ${parts.join(", ")}`}
       </p>
       <ol class="steps" aria-label="Steps">
@@ -42,7 +45,7 @@ export function Timeline({ steps, taskId, outcome }: TimelineProps) {
               <span class="dot" />
               {zones[zone] ?? zone}
               <span class="chip">{state}</span>
-              <span class="took">{formatSeconds(tookMs)}</span>
+              {tookMs >= 5 && <span class="took">{formatSeconds(tookMs)}</span>}
             </h3>
             <ul>
               {rows.map((row, position) => (
@@ -57,20 +60,21 @@ export function Timeline({ steps, taskId, outcome }: TimelineProps) {
 }
 
 function Row({ row, startMs }: { row: TimelineRow; startMs: number }) {
-  const { title, steps, tookMs } = row;
+  const { title, count, steps, tookMs } = row;
+  const [isOpen, setOpen] = useState(false);
   const [first] = steps;
   const atMs = first?.atMs ?? startMs;
   const hasFailed = steps.some(({ failed }) => failed);
-  const status = steps.map(({ frame }) => readStatus(frame)).find((each) => each !== undefined);
+  const status = steps.map(({ frame }) => readStatus(frame)).findLast((each) => each !== undefined);
   const hasDetail = steps.some(
     ({ detail = {}, frame }) => Object.keys(detail).length > 0 || frame !== undefined,
   );
   const line = (
     <>
-      {title}
+      {count > 1 ? `${title} × ${count}` : title}
       {status !== undefined && <span class={`chip ${status.kind}`}>{status.text}</span>}
       {hasFailed && <span class="chip bad">failed</span>}
-      {steps.length > 1 && <span class="took">{formatSeconds(tookMs)}</span>}
+      {tookMs > 0 && <span class="took">{formatSeconds(tookMs)}</span>}
     </>
   );
   return (
@@ -79,11 +83,12 @@ function Row({ row, startMs }: { row: TimelineRow; startMs: number }) {
         {`+${formatSeconds(atMs - startMs)}`}
       </time>
       {hasDetail ? (
-        <details>
+        <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary>{line}</summary>
-          {steps.map((step, index) => (
-            <Detail key={index} step={step} isPart={steps.length > 1} />
-          ))}
+          {isOpen &&
+            steps.map((step, index) => (
+              <Detail key={index} step={step} startMs={steps.length > 1 ? startMs : undefined} />
+            ))}
         </details>
       ) : (
         <div class="plain">{line}</div>
@@ -92,11 +97,12 @@ function Row({ row, startMs }: { row: TimelineRow; startMs: number }) {
   );
 }
 
-function Detail({ step, isPart }: { step: TimelineStep; isPart: boolean }) {
-  const { title, detail = {}, frame } = step;
+/** With `startMs` it is one of several in its row, and says when it was. */
+function Detail({ step, startMs }: { step: TimelineStep; startMs: number | undefined }) {
+  const { atMs, title, detail = {}, frame } = step;
   return (
     <>
-      {isPart && <p class="soft">{title}</p>}
+      {startMs !== undefined && <p class="soft">{`+${formatSeconds(atMs - startMs)} ${title}`}</p>}
       <dl class="facts">
         {Object.entries(detail).map(([name, value]) => (
           <Fact key={name} name={name} value={String(value)} />

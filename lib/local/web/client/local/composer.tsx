@@ -11,7 +11,7 @@ export type Place = { channel: string; threadTs?: string | undefined; user: stri
 const maxFiles = 10;
 
 /** Uploads the files, and posts the message with them. */
-export async function sendMessage(
+async function sendMessage(
   { channel, threadTs, user }: Place,
   { text, files = [] }: { text: string; files?: readonly File[] },
 ): Promise<void> {

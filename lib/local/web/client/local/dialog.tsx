@@ -17,16 +17,18 @@ type DialogProps = Omit<ModalView, "id" | "texts" | "links"> &
     follow?: (label: string) => void;
   };
 
-export function Dialog(props: DialogProps) {
+function Dialog(props: DialogProps) {
   const { title, submit, close = "Close", texts = [], links = [], inputs, follow, leave } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const [problem, setProblem] = useState("");
   useEffect(() => {
-    const element = dialog.current;
-    element?.showModal();
-    // Closing it gives the focus back to where it was, before the element goes.
-    return () => element?.close();
+    const opener = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      const isThere = opener instanceof HTMLElement && opener.isConnected;
+      (isThere ? opener : document.getElementById("text"))?.focus();
+    };
   }, []);
 
   const onSubmit = async (event: TargetedEvent<HTMLFormElement>) => {
