@@ -70,7 +70,7 @@ function formatSection(
 /** The exit codes without those that the beginning of the page explains for all commands. */
 function ownExits(exits: string): string {
   const [, failure] =
-    /^Exit code: 0 success; 1 (.+); 2 .+; 3 AWS not reachable\.$/.exec(exits) ?? [];
+    /^Exit code: 0 success; 1 ([^;]+); 2 [^;]+; 3 AWS not reachable\.$/.exec(exits) ?? [];
   if (failure === undefined) return exits;
   const ownFailure = failure.replace(/(?:^|, or )AWS refused$/, "");
   return ownFailure === "" ? "" : `Exit code 1: ${ownFailure}.`;

@@ -44,24 +44,6 @@ export function cookieIn({ headers }: Answer): string {
   return headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
 }
 
-/** The script at `path` and all that it imports, by address. */
-export async function readScripts(visitor: Visitor, path: string, one = new Map<string, string>()) {
-  const { status, headers, body } = await visitor.ask(path);
-  if (status !== 200 || headers["content-type"] !== "text/javascript; charset=utf-8") {
-    throw new Error(`${path} is no script: ${status} ${headers["content-type"]}`);
-  }
-  one.set(path, body);
-  for (const [, imported = ""] of body.matchAll(/from "([^"]+)"/g)) {
-    const { pathname } = new URL(imported, `http://page.invalid${path}`);
-    if (!one.has(pathname)) await readScripts(visitor, pathname, one);
-  }
-  return one;
-}
-
-/** What a script could make markup of a text with, or load from elsewhere. */
-export const markup =
-  /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|srcdoc|https?:/;
-
 function send(url: string, { method = "GET", headers = {}, body = "" }: Asked): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const clientRequest = httpRequest(url, { method, headers, agent: false }, (response) => {

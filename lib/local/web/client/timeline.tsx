@@ -113,7 +113,7 @@ function Detail({ step, startMs }: { step: TimelineStep; startMs: number | undef
   );
 }
 
-export function Fact({ name, value }: { name: string; value: string }) {
+function Fact({ name, value }: { name: string; value: string }) {
   return (
     <div>
       <dt>{name}</dt>
