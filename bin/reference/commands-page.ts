@@ -1,5 +1,5 @@
 /** The generated part of `docs/reference/commands.md`, made from the help of each command. */
-import type { CommandHelp } from "@sekisho/sekisho/command.ts";
+import { awsExits, type CommandHelp } from "@sekisho/sekisho/command.ts";
 import { commands } from "@sekisho/sekisho/main.ts";
 import { escapeProse, formatTable } from "./markdown.ts";
 
@@ -69,9 +69,10 @@ function formatSection(
 
 /** The exit codes without those that the beginning of the page explains for all commands. */
 function ownExits(exits: string): string {
-  const [, failure] =
-    /^Exit code: 0 success; 1 ([^;]+); 2 [^;]+; 3 AWS not reachable\.$/.exec(exits) ?? [];
-  if (failure === undefined) return exits;
+  const [begin, end] = awsExits("|").split("|, or AWS refused");
+  if (begin === undefined || end === undefined || !exits.startsWith(begin)) return exits;
+  if (!exits.endsWith(end)) return exits;
+  const failure = exits.slice(begin.length, -end.length);
   const ownFailure = failure.replace(/(?:^|, or )AWS refused$/, "");
   return ownFailure === "" ? "" : `Exit code 1: ${ownFailure}.`;
 }
