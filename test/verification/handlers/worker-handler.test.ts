@@ -8,7 +8,16 @@ import {
   ReceiveMessageCommand,
   SendMessageCommand,
 } from "@aws-sdk/client-sqs";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest,
+} from "@jest/globals";
 import { createFingerprints } from "@sekisho/config/live-settings.ts";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
@@ -70,6 +79,8 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   afterAll(() => openWorld.close());
 
   beforeEach(async () => {
+    // The functions log what these tests make them refuse.
+    jest.spyOn(process.stderr, "write").mockReturnValue(true);
     values = { secrets: { bot: botToken, peer: "token-1" }, formerly: [] };
     calls = [];
     kms = createKms({ account: "111111111111" });
@@ -114,6 +125,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     };
   });
   afterEach(async () => {
+    jest.restoreAllMocks();
     process.env = { ...savedEnv };
     await Promise.all([slack.close(), ...servers.map((server) => server.close())]);
   });
