@@ -21,7 +21,7 @@ export type AskerZone = {
   key: KeyObject;
 };
 
-/** What is wrong with a token, for a case. */
+/** The defect of a token that a case sends. */
 export type TokenFault = Partial<AskerZone> & { nowMs?: number };
 
 export type TestAsker = {

@@ -1,4 +1,4 @@
-/** What a browser gets at the address of a zone, and how another program learns which zone holds a port. */
+/** Answers a browser at the address of a zone, and tells another program which zone holds a port. */
 import { get, type IncomingMessage, type ServerResponse } from "node:http";
 
 /** The zone and the command that runs it. */

@@ -35,8 +35,8 @@ it("answers a browser at both zones with a sentence and a link, and other client
   const page = await fetch(verification, { headers: { ...html, cookie } });
   expect(await page.text()).toContain("<script");
 
-  const taken = { SEKISHO_EXECUTION_PORT: new URL(execution).port };
-  const alone = await run(["execution", "--store", join(folderOfTest(), "other.db")], taken);
+  const takenPort = { SEKISHO_EXECUTION_PORT: new URL(execution).port };
+  const alone = await run(["execution", "--store", join(folderOfTest(), "other.db")], takenPort);
   expect(alone).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("in use by the Execution zone of sekisho start."),

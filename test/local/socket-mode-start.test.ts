@@ -72,10 +72,10 @@ describe("sekisho start with an app token", () => {
     const [address = ""] = /http:\/\/\S+\/operate\/\?token=[\w-]+/.exec(process.output()) ?? [];
     const entry = await fetch(address, { redirect: "manual" });
     const cookie = entry.headers.getSetCookie()[0]?.split(";")[0] ?? "";
-    const read = (path: string) => fetch(new URL(path, address), { headers: { cookie } });
-    expect((await read("/operate/")).status).toBe(200);
+    const fetchPage = (path: string) => fetch(new URL(path, address), { headers: { cookie } });
+    expect((await fetchPage("/operate/")).status).toBe(200);
     expect((await fetch(new URL("/operate/api/live", address))).status).toBe(401);
-    const stream = await read("/operate/api/live");
+    const stream = await fetchPage("/operate/api/live");
     const { value } = (await stream.body?.getReader().read()) ?? {};
     expect(Buffer.from(value ?? []).toString()).toMatch(/"state":"done"/);
 

@@ -3,9 +3,9 @@
 import { authorizerOf, protocolOf, toAddress } from "@sekisho/config/destination-address.ts";
 import type { Destination } from "@sekisho/config/destination-schema.ts";
 import type { Route } from "@sekisho/config/schema.ts";
+import { formatDuration } from "@sekisho/local/web/duration.ts";
 import type { DestinationRow } from "@sekisho/local/web/operators-api.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
-import { formatDuration } from "../tasks/text.ts";
 
 type RowSource = {
   name: string;

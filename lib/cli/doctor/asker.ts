@@ -6,7 +6,7 @@ import { describeStatus } from "../asker/status.ts";
 import { type Finding, ok, warning } from "./check.ts";
 import type { DeployedStage, Machine, Subject } from "./targets.ts";
 
-/** Nobody needs keys where no call has a token of the person who asked. */
+/** The keys are checked only if a call has a token of the person who asked. */
 export function listAskerChecks({ config: { asker, destinations } }: Subject): string[] {
   const isNeeded = Object.values(destinations).some(needsAskerToken);
   return asker !== undefined && isNeeded ? ["keys and issuer"] : [];

@@ -1,4 +1,4 @@
-/** What `sekisho init` adds to the text of a package.json. */
+/** Adds the scripts and the type of module that a project needs to the text of a package.json. */
 import { setMember } from "../set-member.ts";
 
 /** `added` names what the new text has in addition. `taken` names the scripts that do something else, which stay. */

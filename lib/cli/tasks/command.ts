@@ -1,6 +1,7 @@
 /** `sekisho tasks`: lists, shows, cancels and retries the tasks of the local run or of a stage. */
 
 import { createTimeline } from "@sekisho/local/recorder/timeline.ts";
+import { formatDuration } from "@sekisho/local/web/duration.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import {
   awsExits,
@@ -23,7 +24,7 @@ import { mergeOldestFirst, type TaskZone } from "./stored-task.ts";
 import { formatTaskSummary } from "./task-summary.ts";
 import { toListedTask, toTaskView } from "./task-view.ts";
 import { type NamedTaskZone, withTaskZone } from "./task-zone.ts";
-import { describeOutcome, formatDuration } from "./text.ts";
+import { describeOutcome } from "./text.ts";
 
 const states = taskSchema.shape.state.options;
 const defaultLimit = "100";

@@ -1,6 +1,7 @@
 /** Summarizes a task for a terminal, without the record's internals and without its texts. */
 
 import type { TimelineStep } from "@sekisho/local/recorder/timeline.ts";
+import { formatDuration } from "@sekisho/local/web/duration.ts";
 import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { sanitizeLine } from "@sekisho/runtime/untrusted-input.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
@@ -8,7 +9,7 @@ import { countVotes } from "@sekisho/verification/usage/entry.ts";
 import { formatNamed, namesOf, noNames } from "../names/named-task.ts";
 import type { FoundNames } from "../names/slack-names.ts";
 import { formatTable } from "../table.ts";
-import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
+import { describeNextStep, describeOutcome, formatTime } from "./text.ts";
 
 type Summarized = {
   task: Task;

@@ -1,19 +1,6 @@
 /** Texts about a task: ages, the next step, the outcome. Never a text of a user or an agent. */
 import type { Task } from "@sekisho/verification/task/task.ts";
 
-const units = [
-  { name: "d", ms: 24 * 3600_000 },
-  { name: "h", ms: 3600_000 },
-  { name: "min", ms: 60_000 },
-  { name: "s", ms: 1000 },
-] as const;
-
-/** In the largest unit that is at least 1: `850 ms`, `12 s`, `3 min`, `5 h`, `4 d`. */
-export function formatDuration(ms: number): string {
-  const unit = units.find((candidate) => Math.abs(ms) >= candidate.ms);
-  return unit === undefined ? `${Math.trunc(ms)} ms` : `${Math.trunc(ms / unit.ms)} ${unit.name}`;
-}
-
 export function formatTime(atMs: number): string {
   return new Date(atMs).toISOString();
 }

@@ -33,10 +33,10 @@ export function buildClientFiles(): ClientFiles {
     logLevel: "silent",
   } satisfies BuildOptions;
   const { outputFiles } = buildSync(options);
-  const read = (name: string) => {
+  const contentsOf = (name: string) => {
     const file = outputFiles.find(({ path }) => path.endsWith(name));
     if (file === undefined) throw new Error(`esbuild wrote no ${name}.`);
     return file.contents;
   };
-  return { "app.js": read("app.js"), "app.css": read("app.css") };
+  return { "app.js": contentsOf("app.js"), "app.css": contentsOf("app.css") };
 }

@@ -417,8 +417,8 @@ describe("sekisho asker rotate", () => {
   it("writes nothing if the keys are no longer those of its plan", () => {
     const path = write({ issuer: issuer(), keys });
     const text = readFileSync(path, "utf8");
-    const before = [{ id: "old", from: "2026-01-01T00:00:00Z" }];
-    expect(() => replaceKeys({ path, before, after: before })).toThrow("try again");
+    const oldKeys = [{ id: "old", from: "2026-01-01T00:00:00Z" }];
+    expect(() => replaceKeys({ path, before: oldKeys, after: oldKeys })).toThrow("try again");
     expect(readFileSync(path, "utf8")).toBe(text);
   });
 

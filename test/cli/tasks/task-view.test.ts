@@ -1,9 +1,11 @@
 /** What is shown of a task. */
+
 import { describe, expect, it } from "@jest/globals";
 import { createTimeline } from "@sekisho/local/recorder/timeline.ts";
+import { formatDuration } from "@sekisho/local/web/duration.ts";
 import { formatTaskSummary } from "@sekisho/sekisho/tasks/task-summary.ts";
 import { toListedTask, toTaskView } from "@sekisho/sekisho/tasks/task-view.ts";
-import { describeNextStep, describeOutcome, formatDuration } from "@sekisho/sekisho/tasks/text.ts";
+import { describeNextStep, describeOutcome } from "@sekisho/sekisho/tasks/text.ts";
 import { type AgentQuestion, type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import fc from "fast-check";
 import { askedAtMs, sampleCall, sampleTask } from "../../verification/task/sample.ts";

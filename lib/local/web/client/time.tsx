@@ -1,25 +1,20 @@
-/** Durations and ages as people read them. */
+/** Ages as people read them. */
 import { useEffect, useState } from "preact/hooks";
+import { formatDuration } from "../duration.ts";
 
-const units = [
-  { name: "d", ms: 86_400_000 },
-  { name: "h", ms: 3_600_000 },
-  { name: "min", ms: 60_000 },
-  { name: "s", ms: 1000 },
-] as const;
+/** The ages on the page. One timer serves them all, so that they change together. */
+const listeners = new Set<(nowMs: number) => void>();
+setInterval(() => {
+  const nowMs = Date.now();
+  for (const listener of listeners) listener(nowMs);
+}, 1000);
 
-/** In the largest unit that fits. */
-export function formatDuration(ms: number): string {
-  const unit = units.find((each) => Math.abs(ms) >= each.ms);
-  return unit === undefined ? `${Math.round(ms)} ms` : `${Math.trunc(ms / unit.ms)} ${unit.name}`;
-}
-
-/** The current time, which changes once a second, so that all ages of a page change together. */
+/** The current time, which changes once a second. */
 export function useNow(): number {
   const [nowMs, setNowMs] = useState(Date.now);
   useEffect(() => {
-    const timer = setInterval(() => setNowMs(Date.now()), 1000);
-    return () => clearInterval(timer);
+    listeners.add(setNowMs);
+    return () => void listeners.delete(setNowMs);
   }, []);
   return nowMs;
 }

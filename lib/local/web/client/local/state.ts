@@ -16,13 +16,13 @@ type ById<T> = ReadonlyMap<string, T>;
 export type LocalState = {
   people: readonly Person[];
   channels: readonly Channel[];
-  /** What the page offers where the bot suggests no prompts. */
+  /** Example messages, for a bot that suggests no prompts. */
   examples: readonly Prompt[];
   /** Tasks of later messages have all their steps. */
   stepsSince: string;
   messages: ById<MessageView>;
   ephemeralMessages: ById<EphemeralView>;
-  /** What the bot says that it does, by thread. */
+  /** The status that the bot shows, by thread. */
   statuses: ById<string>;
   /** By channel. */
   prompts: ById<readonly Prompt[]>;

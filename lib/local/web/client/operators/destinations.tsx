@@ -1,8 +1,9 @@
 /** The destinations with their health, and the routes that lead to them. */
 import { useRef, useState } from "preact/hooks";
+import { formatDuration } from "../../duration.ts";
 import type { DestinationsView } from "../../operators-api.ts";
 import { Button, Problem } from "../elements.tsx";
-import { Age, formatDuration } from "../time.tsx";
+import { Age } from "../time.tsx";
 import { act, read, usePage, useProblem, useRepeat } from "./page.tsx";
 
 const refreshMs = 2000;

@@ -1,6 +1,7 @@
 /** One task: what it is, its timeline through both zones, and what can be done about it. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { formatDuration } from "../../duration.ts";
 import type {
   ActionResult,
   TaskAction,
@@ -10,7 +11,7 @@ import type {
 } from "../../operators-api.ts";
 import { Button, Problem } from "../elements.tsx";
 import { ServerError } from "../server.ts";
-import { Age, formatDuration, useNow } from "../time.tsx";
+import { Age, useNow } from "../time.tsx";
 import { Timeline } from "../timeline.tsx";
 import { useNames } from "./names.ts";
 import {
