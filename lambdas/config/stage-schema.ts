@@ -92,7 +92,9 @@ const scaleSchema = z
   .strictObject({
     workerConcurrency: atOnce
       .default(2)
-      .describe("The most concurrent invocations of the worker, of up to 10 tasks each."),
+      .describe(
+        "The most concurrent invocations of the worker, of up to 10 tasks each. The account's concurrency limit must allow them.",
+      ),
     agentConcurrency: atOnce
       .optional()
       .describe("For the kind lambda: how many tasks run at once. Default: 2."),
@@ -128,7 +130,10 @@ export const stageSchema = z.strictObject({
     .prefault({})
     .describe("How much runs at once. The defaults fit an account with a concurrency limit of 10."),
   production: z.boolean().default(false).describe("Keeps data and keys when a stack is deleted."),
-  alarmEmail: z.email().optional().describe("The e-mail address for alarms. Default: none."),
+  alarmEmail: z
+    .email()
+    .optional()
+    .describe("The e-mail address for alarms, which AWS asks once to confirm. Default: none."),
   logRetentionDays: z
     .literal([1, 3, 5, 7, 14, 30, 60, 90, 180, 365])
     .default(30)

@@ -13,7 +13,7 @@ export const metricTable = {
     kind: "histogram",
     labels: [],
     dimensions: [[]],
-    help: "From the ingress to the worker.",
+    help: "Time of a new message from the ingress to the worker.",
     buckets: callBuckets,
   },
   sekisho_queue_oldest_seconds: {
@@ -36,14 +36,14 @@ export const metricTable = {
     kind: "histogram",
     labels: ["outcome", "destination"],
     dimensions: [["outcome"]],
-    help: "From Slack's event to the answer.",
+    help: "Time of a task from Slack's event to the answer.",
     buckets: taskBuckets,
   },
   sekisho_stage_seconds: {
     kind: "histogram",
     labels: ["stage"],
     dimensions: [["stage"]],
-    help: "Time in each state of the record.",
+    help: "Time of a task in each state of its record.",
     buckets: taskBuckets,
   },
   sekisho_refusals_total: {
@@ -62,14 +62,14 @@ export const metricTable = {
     kind: "histogram",
     labels: ["destination", "operation"],
     dimensions: [["operation"]],
-    help: "Their duration, with retries and held polls.",
+    help: "Duration of calls to destinations, with retries and held polls.",
     buckets: callBuckets,
   },
   sekisho_retries_total: {
     kind: "counter",
     labels: ["destination", "operation"],
     dimensions: [["destination"]],
-    help: "Retries within calls.",
+    help: "Retries within calls to destinations.",
   },
   sekisho_polls_total: {
     kind: "counter",
@@ -129,13 +129,13 @@ export const metricTable = {
     kind: "histogram",
     labels: ["agent"],
     dimensions: [[]],
-    help: "Duration of one run.",
+    help: "Duration of one run of the agent.",
     buckets: taskBuckets,
   },
   sekisho_runs_under_way: {
     kind: "gauge",
     labels: [],
-    help: "Runs in progress in this process.",
+    help: "Runs of agents in progress in this process.",
   },
 } as const satisfies Record<string, Metric>;
 
