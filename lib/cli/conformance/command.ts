@@ -115,6 +115,11 @@ test: not reachable, no endpoint at this address, or credentials refused.`,
     };
     if (options.asker !== undefined && destination.transport !== "https")
       throw new UsageError("--asker-key needs an endpoint that is called over https.");
+    const authorizer = "authorizer" in destination ? destination.authorizer.type : "none";
+    if (authorizer === "asker" || authorizer === "token-exchange")
+      throw new UsageError(
+        `The authorizer ${authorizer} sends the token of a person, which a command has not. Give the URL of the endpoint, with --auth or --asker-key.`,
+      );
     const junit =
       values.junit === undefined ? undefined : resolveJunit(values.junit, run.directory);
     const { executionPort, logLevel } = readEnvironment();

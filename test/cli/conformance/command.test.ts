@@ -280,6 +280,21 @@ it.each([{ transport: "a2a" }, { transport: "in-process", protocol: "a2a" }])(
   },
 );
 
+it("sekisho conformance refuses a destination whose authorizer needs a person", async () => {
+  const config = join(folder, "personal.json");
+  const destinations = {
+    own: { transport: "https", url: "https://a.example/", authorizer: { type: "asker" } },
+  };
+  const asker = {
+    issuer: "https://asker.example.com",
+    keys: [{ id: "main", from: "2026-01-01T00:00:00Z" }],
+  };
+  writeFileSync(config, JSON.stringify({ asker, destinations, routes: [] }));
+  expect(await conformance(["--destination", "own", "--config", config])).toMatchObject(
+    refusing(2, "sends the token of a person"),
+  );
+});
+
 describe("the argument of --auth", () => {
   it.each([
     ["bearer:AGENTS_TOKEN", { type: "bearer", token: { env: "AGENTS_TOKEN" } }],
